@@ -2,61 +2,15 @@ import { murmur2 } from '../../kafka/record.ts';
 import { type InstrumentTerms, NO_TERMS } from '../../records/avro/instrument-terms.ts';
 import { IdRows } from '../../support/id-rows.ts';
 
-const BLOCK_BITS = 10;
-const BLOCK_ROWS = 1 << BLOCK_BITS;
-/** Of terms that have a number of 16 bits; the last number stands for all others. */
-const MOST_NUMBERED = 2 ** 16 - 1;
-
-/**
- * The terms of each row, in 2 bytes: many instruments have the same currency, price type and day of repayment, so each
- * combination has a number. The terms of rows beyond the 65,535th combination are kept as they are. What was never written
- * is `NO_TERMS`.
- */
-class TermsRows {
-  readonly #blocks: (Uint16Array | undefined)[] = [];
-  readonly #terms: InstrumentTerms[] = [NO_TERMS];
-  readonly #numbers = new Map<string, number>([[nameOf(NO_TERMS), 0]]);
-  readonly #unnumbered = new Map<number, InstrumentTerms>();
-
-  get(row: number): InstrumentTerms {
-    const number = this.#blocks[row >> BLOCK_BITS]?.[row & (BLOCK_ROWS - 1)] ?? 0;
-    if (number === MOST_NUMBERED) return this.#unnumbered.get(row) ?? NO_TERMS;
-    return this.#terms[number] ?? NO_TERMS;
-  }
-
-  set(row: number, { currency, priceType, repaymentDay }: InstrumentTerms): void {
-    const terms = { currency, priceType, repaymentDay };
-    const number = this.#numberOf(terms);
-    if (number === MOST_NUMBERED) this.#unnumbered.set(row, terms);
-    else this.#unnumbered.delete(row);
-    const at = row >> BLOCK_BITS;
-    const block = this.#blocks[at] ?? new Uint16Array(BLOCK_ROWS);
-    this.#blocks[at] = block;
-    block[row & (BLOCK_ROWS - 1)] = number;
-  }
-
-  #numberOf(terms: InstrumentTerms): number {
-    const name = nameOf(terms);
-    const known = this.#numbers.get(name);
-    if (known !== undefined) return known;
-    if (this.#terms.length >= MOST_NUMBERED) return MOST_NUMBERED;
-    this.#numbers.set(name, this.#terms.length);
-    return this.#terms.push(terms) - 1;
-  }
-}
-
-function nameOf({ currency, priceType, repaymentDay }: InstrumentTerms): string {
-  return JSON.stringify([currency, priceType, repaymentDay]);
-}
-
 /*
- * Id, isin and terms of each instrument of a partition. The isin is two numbers of six digits to the base 36. What is no
- * int64, or no such isin, is kept as text beside.
+ * Id, isin and terms of each instrument of a partition. The isin is two numbers of six digits to the base 36. An id that
+ * is no int64, and any other isin, is kept as text. Many instruments share their terms, so each combination has a number.
  */
 
 /** The words of a row behind its id. */
 const ISIN = 2;
-const WIDTH = 4;
+const TERMS = 4;
+const WIDTH = 5;
 /** In place of an isin's first number, which is never negative. */
 const ODD_ISIN = -1;
 
@@ -69,7 +23,8 @@ const TWO_32 = 2 ** 32;
 
 export class InstrumentKeys {
   readonly #rows = new IdRows(WIDTH);
-  readonly #terms = new TermsRows();
+  readonly #terms: InstrumentTerms[] = [NO_TERMS];
+  readonly #termsNumbers = new Map<string, number>([[nameOf(NO_TERMS), 0]]);
   readonly #oddIds = new Map<string, number>();
   readonly #oddIdOf = new Map<number, string>();
   readonly #oddIsins = new Map<number, string>();
@@ -98,7 +53,7 @@ export class InstrumentKeys {
       this.#rows.words.set(row, ISIN, ODD_ISIN);
       this.#oddIsins.set(row, isin);
     }
-    this.#terms.set(row, terms);
+    this.setTerms(row, terms);
     return row;
   }
 
@@ -122,11 +77,17 @@ export class InstrumentKeys {
   }
 
   termsAt(row: number): InstrumentTerms {
-    return this.#terms.get(row);
+    return this.#terms[this.#rows.words.get(row, TERMS)] ?? NO_TERMS;
   }
 
   setTerms(row: number, terms: InstrumentTerms): void {
-    this.#terms.set(row, terms);
+    const name = nameOf(terms);
+    const number = this.#termsNumbers.get(name) ?? this.#terms.length;
+    if (number === this.#terms.length) {
+      this.#terms.push(terms);
+      this.#termsNumbers.set(name, number);
+    }
+    this.#rows.words.set(row, TERMS, number);
   }
 
   /** Of the id; not negative. */
@@ -171,4 +132,8 @@ export class InstrumentKeys {
 
 function digits(number: number): string {
   return (number >>> 0).toString(BASE).toUpperCase().padStart(HALF, '0');
+}
+
+function nameOf({ currency, priceType, repaymentDay }: InstrumentTerms): string {
+  return JSON.stringify([currency, priceType, repaymentDay]);
 }

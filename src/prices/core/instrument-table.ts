@@ -1,20 +1,16 @@
 import { type InstrumentTerms, NO_TERMS } from '../../records/avro/instrument-terms.ts';
 import { WordRows } from '../../support/id-rows.ts';
 import type { PriceKind } from '../bulk-prices.ts';
-import { type AskedInstrument, PLAN_FLAG_BITS, type PlanColumns, RefreshPlan } from './instrument.ts';
+import { type AskedInstrument, type PlanColumns, planWidth, RefreshPlan } from './instrument.ts';
 import { InstrumentKeys } from './instrument-keys.ts';
 
-/** The words of a row: behind the version those of the flags, and behind these the one of each kind. */
+/** The words of a row before those of each kind: the version, twice, and 1 more where the id had another isin before. */
 const VERSION = 0;
-const FLAGS = 1;
-const KINDS_PER_WORD = 7;
-/** Above the flags of the first kinds. */
-const ISIN_CHANGED = 1 << 30;
+const FIRST_PLAN = 1;
 
 /**
- * The instruments of one partition that have an isin: 12 bytes each beside their keys, 4 for each further kind, and 4 for each series.
- * An
- * instrument that is taken from here represents the row as long as the table `holds` it.
+ * The instruments of one partition that have an isin: 12 bytes each beside their keys, 8 for each further kind, and 4 for
+ * each series. An instrument that is taken from here represents the row as long as the table `holds` it.
  */
 export class InstrumentTable {
   readonly #keys = new InstrumentKeys();
@@ -23,18 +19,15 @@ export class InstrumentTable {
   #versions = 0;
 
   constructor(kinds: readonly PriceKind[]) {
-    const firstSince = FLAGS + Math.max(1, Math.ceil(kinds.length / KINDS_PER_WORD));
-    const firstAnswered = firstSince + kinds.length;
-    const series = kinds.filter((kind) => kind !== 'overview');
-    const words = new WordRows(firstAnswered + series.length);
+    const firstWords = kinds.map((_, at) =>
+      kinds.slice(0, at).reduce((word, kind) => word + planWidth(kind), FIRST_PLAN),
+    );
+    const words = new WordRows(kinds.reduce((word, kind) => word + planWidth(kind), FIRST_PLAN));
     this.#words = words;
     this.#columns = kinds.map((kind, at) => ({
       kind,
       words,
-      flagsWord: FLAGS + Math.floor(at / KINDS_PER_WORD),
-      flagsShift: (at % KINDS_PER_WORD) * PLAN_FLAG_BITS,
-      sinceWord: firstSince + at,
-      answeredWord: kind === 'overview' ? null : firstAnswered + series.indexOf(kind),
+      firstWord: firstWords[at] as number,
       troubles: new Map(),
     }));
   }
@@ -77,9 +70,8 @@ export class InstrumentTable {
   put(id: string, isin: string, sinceMs: number, terms: InstrumentTerms = NO_TERMS): AskedInstrument {
     const isinChanged = this.#keys.find(id) >= 0;
     const row = this.#keys.set(id, isin, terms);
-    this.#versions += 1;
-    this.#words.set(row, VERSION, this.#versions);
-    this.#words.set(row, FLAGS, isinChanged ? ISIN_CHANGED : 0);
+    this.#versions += 2;
+    this.#words.set(row, VERSION, isinChanged ? this.#versions + 1 : this.#versions);
     const instrument = this.#instrument(row, id, isin);
     for (const plan of instrument.plans) plan.reset(sinceMs);
     return instrument;
@@ -107,13 +99,14 @@ export class InstrumentTable {
   }
 
   #instrument(row: number, id: string, isin: string): AskedInstrument {
+    const version = this.#words.get(row, VERSION);
     return {
       id,
       isin,
       terms: this.#keys.termsAt(row),
       row,
-      version: this.#words.get(row, VERSION),
-      isinChanged: (this.#words.get(row, FLAGS) & ISIN_CHANGED) !== 0,
+      version,
+      isinChanged: version % 2 === 1,
       plans: this.#columns.map((columns) => new RefreshPlan(columns, row)),
     };
   }

@@ -14,10 +14,14 @@ const ANSWERED_UNIT_MS = 60_000;
 const SHOWN_BITS = 0b0011;
 const PULLED = 0b0100;
 const PRICED = 0b1000;
-export const PLAN_FLAG_BITS = 4;
-const NO_TROUBLE: Trouble = { failures: 0, problem: null };
+/** The words of an instrument for one kind, and one more where its prices have windows. */
+const FLAGS = 0;
+const SINCE = 1;
+const ANSWERED = 2;
+export const NO_TROUBLE: Trouble = { failures: 0, problem: null };
 
-interface Trouble {
+export interface Trouble {
+  /** In a row. */
   readonly failures: number;
   readonly problem: PriceProblem | null;
 }
@@ -25,14 +29,14 @@ interface Trouble {
 export interface PlanColumns {
   readonly kind: PriceKind;
   readonly words: WordRows;
-  readonly flagsWord: number;
-  /** Of the lowest flag of this kind. */
-  readonly flagsShift: number;
-  readonly sinceWord: number;
-  /** Null for prices without windows. */
-  readonly answeredWord: number | null;
+  readonly firstWord: number;
   /** Of the few that have any, by row. */
   readonly troubles: Map<number, Trouble>;
+}
+
+/** The words that a kind of prices takes in a row. */
+export function planWidth(kind: PriceKind): number {
+  return kind === 'overview' ? ANSWERED : ANSWERED + 1;
 }
 
 /** The state of an instrument for one kind: a view of its row. Times are monotonic milliseconds. */
@@ -51,7 +55,7 @@ export class RefreshPlan {
 
   /** By this process. */
   get isPriced(): boolean {
-    return (this.#flags & PRICED) !== 0;
+    return (this.#get(FLAGS) & PRICED) !== 0;
   }
 
   set isPriced(isPriced: boolean) {
@@ -60,26 +64,24 @@ export class RefreshPlan {
 
   /** When it was priced; before that, when it came into the table. */
   get sinceMs(): number {
-    return this.#columns.words.get(this.row, this.#columns.sinceWord) * UNIT_MS;
+    return this.#get(SINCE) * UNIT_MS;
   }
 
   set sinceMs(ms: number) {
-    this.#columns.words.set(this.row, this.#columns.sinceWord, Math.floor(ms / UNIT_MS));
+    this.#set(SINCE, Math.floor(ms / UNIT_MS));
   }
 
   /** Up to when its windows are answered, by the provider's clock: milliseconds since the epoch. */
   get answeredMs(): number {
-    const { words, answeredWord } = this.#columns;
-    return answeredWord === null ? 0 : words.get(this.row, answeredWord) * ANSWERED_UNIT_MS;
+    return this.kind === 'overview' ? 0 : this.#get(ANSWERED) * ANSWERED_UNIT_MS;
   }
 
   set answeredMs(ms: number) {
-    const { words, answeredWord } = this.#columns;
-    if (answeredWord !== null) words.set(this.row, answeredWord, Math.floor(ms / ANSWERED_UNIT_MS));
+    if (this.kind !== 'overview') this.#set(ANSWERED, Math.floor(ms / ANSWERED_UNIT_MS));
   }
 
   get pulled(): boolean {
-    return (this.#flags & PULLED) !== 0;
+    return (this.#get(FLAGS) & PULLED) !== 0;
   }
 
   set pulled(pulled: boolean) {
@@ -87,58 +89,43 @@ export class RefreshPlan {
   }
 
   get shown(): Shown {
-    return SHOWN[this.#flags & SHOWN_BITS] as Shown;
+    return SHOWN[this.#get(FLAGS) & SHOWN_BITS] as Shown;
   }
 
   set shown(shown: Shown) {
-    this.#flags = (this.#flags & ~SHOWN_BITS) | SHOWN.indexOf(shown);
+    this.#set(FLAGS, (this.#get(FLAGS) & ~SHOWN_BITS) | SHOWN.indexOf(shown));
   }
 
-  get failures(): number {
-    return this.#trouble.failures;
-  }
-
-  set failures(failures: number) {
-    this.#trouble = { ...this.#trouble, failures };
-  }
-
-  get problem(): PriceProblem | null {
-    return this.#trouble.problem;
-  }
-
-  set problem(problem: PriceProblem | null) {
-    this.#trouble = { ...this.#trouble, problem };
-  }
-
-  reset(sinceMs: number): void {
-    this.#flags = 0;
-    this.#trouble = NO_TROUBLE;
-    this.sinceMs = sinceMs;
-  }
-
-  get #flags(): number {
-    const { words, flagsWord, flagsShift } = this.#columns;
-    return (words.get(this.row, flagsWord) >> flagsShift) & (2 ** PLAN_FLAG_BITS - 1);
-  }
-
-  set #flags(flags: number) {
-    const { words, flagsWord, flagsShift } = this.#columns;
-    const others = words.get(this.row, flagsWord) & ~((2 ** PLAN_FLAG_BITS - 1) << flagsShift);
-    words.set(this.row, flagsWord, others | (flags << flagsShift));
-  }
-
-  #setFlag(flag: number, isSet: boolean): void {
-    this.#flags = isSet ? this.#flags | flag : this.#flags & ~flag;
-  }
-
-  get #trouble(): Trouble {
+  get trouble(): Trouble {
     return this.#columns.troubles.get(this.row) ?? NO_TROUBLE;
   }
 
-  set #trouble(trouble: Trouble) {
-    const { failures, problem } = trouble;
-    if (failures === 0 && problem === null) this.#columns.troubles.delete(this.row);
+  set trouble(trouble: Trouble) {
+    if (trouble.problem === null) this.#columns.troubles.delete(this.row);
     else this.#columns.troubles.set(this.row, trouble);
+  }
+
+  get problem(): PriceProblem | null {
+    return this.trouble.problem;
+  }
+
+  reset(sinceMs: number): void {
+    this.#set(FLAGS, 0);
+    this.trouble = NO_TROUBLE;
+    this.sinceMs = sinceMs;
+  }
+
+  #get(word: number): number {
+    return this.#columns.words.get(this.row, this.#columns.firstWord + word);
+  }
+
+  #set(word: number, value: number): void {
+    this.#columns.words.set(this.row, this.#columns.firstWord + word, value);
+  }
+
+  #setFlag(flag: number, isSet: boolean): void {
+    const flags = this.#get(FLAGS);
+    this.#set(FLAGS, isSet ? flags | flag : flags & ~flag);
   }
 }
 
@@ -163,12 +150,12 @@ export interface AskedInstrument {
 
 /** Times and failures outlive the writer, however often it was opened meanwhile. */
 export function carryOver(from: AskedInstrument, to: AskedInstrument): void {
-  for (const [at, { isPriced, sinceMs, answeredMs, pulled, failures, problem }] of from.plans.entries()) {
+  for (const [at, { isPriced, sinceMs, answeredMs, pulled, trouble }] of from.plans.entries()) {
     const plan = to.plans[at];
     if (plan === undefined) continue;
     // Another replica may have answered its windows meanwhile, as the committed mark says.
-    const untilMs = problem === null ? Math.max(answeredMs, plan.answeredMs) : answeredMs;
-    Object.assign(plan, { isPriced, sinceMs, answeredMs: untilMs, pulled, failures, problem });
+    const untilMs = trouble.problem === null ? Math.max(answeredMs, plan.answeredMs) : answeredMs;
+    Object.assign(plan, { isPriced, sinceMs, answeredMs: untilMs, pulled, trouble });
   }
 }
 

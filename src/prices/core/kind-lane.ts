@@ -4,7 +4,7 @@ import type { AnsweredRange, PriceKind } from '../bulk-prices.ts';
 import { type Batch, type BatchInput, RefreshBatches } from './batch.ts';
 import type { MissedWindows, PartitionCoreSettings, Withdrawal } from './core-messages.ts';
 import { DueQueue } from './due-queue.ts';
-import { type AskedInstrument, planOf, type RefreshPlan } from './instrument.ts';
+import { type AskedInstrument, NO_TROUBLE, planOf, type RefreshPlan } from './instrument.ts';
 import type { InstrumentTable } from './instrument-table.ts';
 import { saysThatThereIsNone } from './price-state.ts';
 
@@ -299,8 +299,7 @@ export class KindLane {
     plan.isPriced = true;
     plan.sinceMs = nowMs;
     plan.pulled = verdict.isPulled;
-    plan.failures = 0;
-    plan.problem = null;
+    plan.trouble = NO_TROUBLE;
     plan.shown = 'own';
     const slots = this.#isRepaid(instrument.row, nowMs) ? this.#repaidSlots : this.#slots;
     const isWhole = range?.isLast !== false;
@@ -330,18 +329,18 @@ export class KindLane {
     const plan = planOf(instrument, kind);
     const { problem, withdrawal } = verdict;
     const isNews = plan.problem !== problem;
-    plan.failures += 1;
-    plan.problem = problem;
+    const failures = plan.trouble.failures + 1;
+    plan.trouble = { failures, problem };
     if (withdrawal !== null) plan.shown = 'nothing';
     const initialMs = Math.min(FIRST_BACK_OFF_MS, this.#intervalMs, maxBackoffMs);
-    const retryMs = nowMs + backOffMs(plan.failures, { initialMs, maximumMs: maxBackoffMs }, random);
+    const retryMs = nowMs + backOffMs(failures, { initialMs, maximumMs: maxBackoffMs }, random);
     const { row } = instrument;
     const dueMs = this.#isRepaid(row, nowMs)
       ? this.#repaidSlots.nextAfterAnswer(this.#table.hashAt(row), nowMs)
       : this.#slots.inCompany(retryMs);
     if (mayRefresh) this.schedule(instrument, dueMs);
     if (!isNews) return [];
-    return [{ kind, instrumentId: instrument.id, problem, failures: plan.failures, nextTryMs: dueMs - nowMs }];
+    return [{ kind, instrumentId: instrument.id, problem, failures, nextTryMs: dueMs - nowMs }];
   }
 
   /** The earliest moment of the rows that count; infinite where there is none. */
