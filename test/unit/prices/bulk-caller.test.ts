@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ConnectorError } from '../../../src/errors.ts';
+import type { PriceQuestion } from '../../../src/prices/bulk-prices.ts';
 import { ask, calling, forever, has, MINUTE_MS, questions, refusal } from './bulk-calling.ts';
 
 for (const error of [refusal(400), refusal(413), refusal(503), new ConnectorError('BODY_TOO_LARGE', 'too large')]) {
@@ -147,4 +148,74 @@ test('a failure that passes teaches nothing about the size', async () => {
     assert.equal(caller.maxItems('overview'), 1_000);
   }
   assert.equal(calls.filter((items) => items > 1).length, 6);
+});
+
+const TOGETHER_MS = 50;
+
+/** Questions of a partition of its own. */
+function partition(number: number, count: number): PriceQuestion[] {
+  return questions(count).map(({ instrumentId, isin }) => {
+    return { instrumentId: `${number}${instrumentId}`, isin: `${isin}-${number}` };
+  });
+}
+
+function sharing(options: Partial<Parameters<typeof calling>[0]> = {}) {
+  return calling({ refuse: () => null, maxItems: 20, togetherMs: TOGETHER_MS, ...options });
+}
+
+test('small batches are one call, and each gets its own answers; its calls are counted once', async () => {
+  const { caller, calls } = sharing();
+  const batches = [partition(1, 3), partition(2, 1), partition(3, 6)];
+  const asked = await Promise.all(batches.map((batch) => ask(caller, 'overview', batch, forever)));
+  assert.deepEqual(calls, [10]);
+  for (const [at, { outcomes }] of asked.entries()) {
+    const values = outcomes.map((outcome) => (outcome.kind === 'prices' ? String(outcome.records[0]?.value) : ''));
+    assert.deepEqual(
+      values,
+      batches[at]?.map(({ isin }) => isin),
+    );
+  }
+  assert.deepEqual(
+    asked.map((one) => one.calls),
+    [1, 0, 0],
+  );
+});
+
+test('a call takes no more than it may, no isin twice, and nothing of another kind; a large batch waits for none', async () => {
+  const { caller, calls } = sharing();
+  const askAll = (...batches: PriceQuestion[][]) => batches.map((batch) => ask(caller, 'overview', batch, forever));
+  await Promise.all(askAll(partition(1, 9), partition(2, 9), partition(3, 9)));
+  assert.deepEqual(calls.splice(0).sort(), [18, 9].sort());
+  await Promise.all(askAll(partition(1, 2), partition(1, 2)));
+  assert.deepEqual(calls.splice(0), [2, 2]);
+  await Promise.all([...askAll(partition(1, 2)), ask(caller, 'daily', partition(2, 2), forever)]);
+  assert.deepEqual(calls.splice(0), [2, 2]);
+  await Promise.all(askAll(partition(1, 11), partition(2, 2), partition(3, 2)));
+  assert.deepEqual(calls, [11, 4]);
+});
+
+test('a partition that is lost takes its questions out of the call, or the call goes on without it', async () => {
+  const { caller, calls } = sharing();
+  const lost = new AbortController();
+  const left = ask(caller, 'overview', partition(1, 4), lost.signal);
+  const stays = ask(caller, 'overview', partition(2, 4), forever);
+  lost.abort(new Error('the partition is lost'));
+  await assert.rejects(left, /is lost/);
+  assert.ok((await stays).outcomes.every(({ kind }) => kind === 'prices'));
+  assert.deepEqual(calls.splice(0), [4]);
+
+  const later = new AbortController();
+  const during = calling({
+    refuse: () => null,
+    togetherMs: TOGETHER_MS,
+    takesMs: () => {
+      later.abort(new Error('the partition is lost'));
+      return 5;
+    },
+  });
+  const leaves = ask(during.caller, 'overview', partition(1, 4), later.signal);
+  const goesOn = ask(during.caller, 'overview', partition(2, 4), forever);
+  await assert.rejects(leaves, /is lost/);
+  assert.ok((await goesOn).outcomes.every(({ kind }) => kind === 'prices'));
+  assert.deepEqual(during.calls, [8]);
 });

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ConnectorError } from '../../../src/errors.ts';
-import { withoutNulls } from '../../support/decoding/avro-decoding.ts';
 import {
   answersOf,
   bulkBody,
@@ -16,35 +15,6 @@ import {
 const SIGNAL = new AbortController().signal;
 const GOOD = [pricedItem('A', '"lastOpen":1.0'), pricedItem('B', '"lastOpen":2'), pricedItem('C', '"lastOpen":3')];
 const [A = '', B = '', C = ''] = GOOD;
-
-test('each price comes exactly as it was sent, under the id of its instrument', async () => {
-  const quote =
-    '{"bid":99.10,"bidSize":1e3,"ask":0.000000000000000001,"askSize":null,"isQuotingPulled":false,"observedAtTimestamp":"2026-01-07T13:00:00.123456+01:00"}';
-  const body = bulkBody([
-    pricedItem('CH1', `"lastPrice":${quote},"lastCloseMethod":"Valuation"`),
-    pricedItem('CH2', ''),
-  ]);
-  const answers = await answersOf(body, ['CH1', 'CH2'], { chunkBytes: 7 });
-  assert.deepEqual(withoutNulls(recordsOf(answers)[0]), {
-    instrumentId: '1',
-    isin: 'CH1',
-    lastPrice: {
-      bid: '99.1',
-      bidSize: '1000',
-      ask: '0.000000000000000001',
-      isQuotingPulled: false,
-      observedAtTimestamp: '2026-01-07T12:00:00.123456Z',
-    },
-    lastCloseMethod: 'Valuation',
-    requestedAt: '1970-01-01T00:16:40Z',
-    receivedAt: '1970-01-01T00:16:40Z',
-  });
-  const [first, second] = answers.answers;
-  assert.ok(first?.kind === 'prices' && second?.kind === 'prices');
-  assert.deepEqual([first.records[0]?.key.toString(), second.records[0]?.key.toString()], ['1', '2']);
-  assert.deepEqual([first.isQuotingPulled, second.isQuotingPulled], [false, null]);
-  assert.deepEqual([answers.errorsFlagDiffers, answers.drift, answers.roundedNumbers], [false, 0, 0]);
-});
 
 test('numbers of 28 digits and instants finer than a microsecond are rounded, kept verbatim, and counted', async () => {
   const members =

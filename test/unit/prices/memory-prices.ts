@@ -1,5 +1,8 @@
+import assert from 'node:assert/strict';
+import type { TestContext } from 'node:test';
 import { ConnectorError } from '../../../src/errors.ts';
 import type { LogReader } from '../../../src/kafka/log-reader.ts';
+import { keyedRecord } from '../../../src/kafka/record.ts';
 import { partitionsOf } from '../../../src/kafka/topic.ts';
 import { BulkCaller } from '../../../src/prices/bulk-caller.ts';
 import type { BulkPrices, PriceKind } from '../../../src/prices/bulk-prices.ts';
@@ -16,8 +19,9 @@ import type { PricedInstrumentReader } from '../../../src/records/avro/priced-in
 import type { Clock } from '../../../src/support/clock.ts';
 import { answersOf, type PriceInput, type PriceLog, priceViolations } from '../../support/ledgers/price-log.ts';
 import { recordedEvents } from '../../support/ledgers/recorded-events.ts';
-import type { MemoryBroker } from '../../support/memory-kafka/memory-broker.ts';
+import { MemoryBroker } from '../../support/memory-kafka/memory-broker.ts';
 import { createMemoryCluster, type MemoryClusterOptions } from '../../support/memory-kafka/memory-cluster.ts';
+import { skippingClock } from '../../support/runner/manual-clock.ts';
 
 export const INSTRUMENTS = 40;
 const PARTITIONS = 3;
@@ -161,9 +165,12 @@ export function memberOf(options: {
     signal: stopping.signal,
   });
   ended.catch(() => {});
+  const named = (name: string) => seen.filter((event) => event.name === name).map(({ fields }) => fields);
   return {
     seen,
     ended,
+    named,
+    sum: (name: string, field: string) => named(name).reduce((total, fields) => total + Number(fields[field]), 0),
     members: () => members,
     async stop() {
       stopping.abort(new Error('the test stops it'));
@@ -171,6 +178,45 @@ export function memberOf(options: {
       await cluster.close();
     },
   };
+}
+
+/** An installation in memory, with a writer of instruments; its members stop when the test ends. */
+export async function memoryPrices(t: TestContext, clock: Clock = skippingClock()) {
+  const broker = new MemoryBroker(() => clock.wallMs());
+  for (const each of Object.values(TOPICS)) broker.createTopic(each);
+  const source = createMemoryCluster({ broker }).transactionalWriter('source');
+  await source.open(async () => {}, new AbortController().signal);
+  return {
+    clock,
+    broker,
+    /** In one transaction: ids with what stands on the topic for them; null: they are gone. */
+    write: (...values: (readonly [id: string, value: string | Buffer | null])[]) =>
+      source.commit({
+        records: values.map(([id, value]) =>
+          keyedRecord(TOPICS.instruments, id, value === null ? null : Buffer.from(value), {}),
+        ),
+      }),
+    start(options: Partial<Parameters<typeof memberOf>[0]> = {}) {
+      const member = memberOf({ broker, clock, prices: ALL_PRICED, random: () => 0.5, ...options });
+      t.after(() => member.stop());
+      return member;
+    },
+  };
+}
+
+const PATIENCE_MS = 300_000;
+
+/** Looks after each turn of the event loop. */
+export async function until(what: string, holds: () => boolean): Promise<void> {
+  const deadlineMs = performance.now() + PATIENCE_MS;
+  while (!holds()) {
+    assert.ok(performance.now() < deadlineMs, `it takes too long until ${what}`);
+    await turns(1);
+  }
+}
+
+export async function turns(count: number): Promise<void> {
+  for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve));
 }
 
 /** What is committed, with what is wrong about it. */

@@ -1,18 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ConnectorError } from '../../../src/errors.ts';
-import { keyedRecord } from '../../../src/kafka/record.ts';
 import { NO_TERMS } from '../../../src/records/avro/instrument-terms.ts';
 import { createPricedInstrumentReader } from '../../../src/records/avro/priced-instrument-reader.ts';
 import { readSchemaText } from '../../../src/records/avro/schema-files.ts';
 import { decodeRow, SCHEMA_ID } from '../../support/decoding/avro-decoding.ts';
-import { MemoryBroker } from '../../support/memory-kafka/memory-broker.ts';
-import { createMemoryCluster } from '../../support/memory-kafka/memory-cluster.ts';
-import { eventually } from '../../support/runner/eventually.ts';
-import { skippingClock } from '../../support/runner/manual-clock.ts';
-import { ALL_PRICED, memberOf, TOPICS } from './memory-prices.ts';
+import { memoryPrices, until } from './memory-prices.ts';
 
-const PATIENCE_MS = 300_000;
 const IDS = ['1', '2', '3', '4', '5'];
 
 async function instrument(id: string): Promise<Buffer> {
@@ -22,14 +16,8 @@ async function instrument(id: string): Promise<Buffer> {
 }
 
 test('instruments whose schema the registry has lost are counted, and priced again once it has it', async (t) => {
-  const clock = skippingClock();
-  const broker = new MemoryBroker(clock.wallMs);
-  for (const topic of Object.values(TOPICS)) broker.createTopic(topic);
-  const source = createMemoryCluster({ broker }).transactionalWriter('source');
-  await source.open(async () => {}, new AbortController().signal);
-  const write = async (id: string, value: Buffer) =>
-    source.commit({ records: [keyedRecord(TOPICS.instruments, id, value, {})] });
-  for (const id of IDS) await write(id, await instrument(id));
+  const { write, start: join } = await memoryPrices(t);
+  for (const id of IDS) await write([id, await instrument(id)]);
 
   let hasSchema = true;
   let asked = 0;
@@ -40,14 +28,8 @@ test('instruments whose schema the registry has lost are counted, and priced aga
       if (hasSchema) return readSchemaText('Instrument');
       throw new ConnectorError('REGISTRY_REFUSED', 'no such schema', { fields: { status: 404, errorCode: 40403 } });
     });
-    const member = memberOf({ broker, clock, prices: ALL_PRICED, random: () => 0.5, isins });
-    t.after(() => member.stop());
-    const named = (name: string) => member.seen.filter((event) => event.name === name).map(({ fields }) => fields);
-    const sum = (name: string, field: string) =>
-      named(name).reduce((total: number, fields) => total + Number(fields[field]), 0);
-    return { ...member, named, sum };
+    return join({ isins });
   };
-  const until = (what: string, is: () => boolean) => eventually(what, is, (yes) => yes, PATIENCE_MS);
 
   const first = start();
   await until('all have a price', () => first.sum('batchPriced', 'priced') >= IDS.length);
@@ -59,7 +41,7 @@ test('instruments whose schema the registry has lost are counted, and priced aga
   await until('what the table lacks is reported', () => second.sum('recordsUnreadable', 'records') === IDS.length);
   assert.ok(second.named('recordsUnreadable').every(({ reason }) => reason === 'schema'));
   assert.equal(second.sum('partitionAssigned', 'instruments'), 0);
-  await write('6', await instrument('6'));
+  await write(['6', await instrument('6')]);
   await until('and what comes', () => second.sum('recordsUnreadable', 'records') > IDS.length);
   const before = asked;
   await until('it is asked for again', () => asked > before + 2);

@@ -2,17 +2,14 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { INTRADAY } from '../../../src/config/price-kinds/all.ts';
 import { ConnectorError } from '../../../src/errors.ts';
-import { keyedRecord } from '../../../src/kafka/record.ts';
 import { createProviderPrices } from '../../../src/prices/provider-prices.ts';
 import type { PriceRequest } from '../../../src/provider/market-data.ts';
 import { createRecordReader } from '../../../src/records/avro/record-reader.ts';
 import { readSchemaText } from '../../../src/records/avro/schema-files.ts';
 import { chunked } from '../../support/decoding/avro-decoding.ts';
 import { bulkBody, failedItem, pricedItem } from '../../support/decoding/bulk-answers.ts';
-import { MemoryBroker } from '../../support/memory-kafka/memory-broker.ts';
-import { createMemoryCluster } from '../../support/memory-kafka/memory-cluster.ts';
 import { SteppedClock } from '../kafka/stepped-clock.ts';
-import { memberOf, NOTIFICATION_SCHEMA_ID, SERIES_SCHEMA_ID, TOPICS } from './memory-prices.ts';
+import { memoryPrices, NOTIFICATION_SCHEMA_ID, SERIES_SCHEMA_ID, TOPICS } from './memory-prices.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -30,13 +27,8 @@ class Clock extends SteppedClock {
 /** A member that follows windows of five minutes, and a provider that has each of them, always the same, but for `without`. */
 async function scene(t: TestContext, { catchUpMs = 24 * HOUR_MS } = {}) {
   const clock = new Clock();
-  const broker = new MemoryBroker(() => clock.wallMs());
-  for (const topic of Object.values(TOPICS)) broker.createTopic(topic);
-  const source = createMemoryCluster({ broker }).transactionalWriter('source');
-  const { signal } = new AbortController();
-  await source.open(async () => {}, signal);
-  const list = (ids: readonly string[]) =>
-    source.commit({ records: ids.map((id) => keyedRecord(TOPICS.instruments, id, Buffer.from(isinOf(id)), {})) });
+  const { broker, write, start: join } = await memoryPrices(t, clock);
+  const list = (ids: readonly string[]) => write(...ids.map((id) => [id, isinOf(id)] as const));
   const provider = { isDown: false, isClosed: false, failing: new Set<string>(), status: 500, most: 0 };
   let broken = 0;
   const times = { lookBackMs: HOUR_MS, catchUpMs };
@@ -87,9 +79,8 @@ async function scene(t: TestContext, { catchUpMs = 24 * HOUR_MS } = {}) {
     broken -= 1;
     throw new Error('the connection broke');
   };
-  const start = () => memberOf({ broker, clock, prices, random: () => 0.5, kinds, answerWithinMs: 30_000, onStep });
+  const start = () => join({ prices, kinds, answerWithinMs: 30_000, onStep });
   let member = start();
-  t.after(() => member.stop());
 
   const partitions = [0, 1, 2];
   const keys = () =>

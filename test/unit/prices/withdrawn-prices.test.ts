@@ -1,13 +1,9 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { ConnectorError } from '../../../src/errors.ts';
-import { keyedRecord } from '../../../src/kafka/record.ts';
 import type { BulkPrices, PriceResponse } from '../../../src/prices/bulk-prices.ts';
-import { MemoryBroker } from '../../support/memory-kafka/memory-broker.ts';
-import { createMemoryCluster } from '../../support/memory-kafka/memory-cluster.ts';
 import { eventually } from '../../support/runner/eventually.ts';
-import { skippingClock } from '../../support/runner/manual-clock.ts';
-import { memberOf, POISON, priceLogOf, TOPICS } from './memory-prices.ts';
+import { memoryPrices, POISON, priceLogOf, TOPICS } from './memory-prices.ts';
 
 const PATIENCE_MS = 300_000;
 
@@ -53,18 +49,10 @@ const once = (check: () => void) =>
   );
 
 async function begin(t: TestContext, answerWithinMs = Number.POSITIVE_INFINITY) {
-  const clock = skippingClock();
-  const broker = new MemoryBroker(clock.wallMs);
-  for (const topic of Object.values(TOPICS)) broker.createTopic(topic);
-  const source = createMemoryCluster({ broker }).transactionalWriter('source');
-  await source.open(async () => {}, new AbortController().signal);
+  const { broker, write: writeAll, start: join } = await memoryPrices(t);
   const answers = new Map<string, PriceResponse>();
   const provider = providerOf(answers);
-  const start = () => {
-    const member = memberOf({ broker, clock, prices: provider.prices, random: () => 0.5, answerWithinMs });
-    t.after(() => member.stop());
-    return member;
-  };
+  const start = () => join({ prices: provider.prices, answerWithinMs });
   /** What the topic of prices has held for an id: values, or the reason and the problem of a tombstone. */
   const shown = (id: string) =>
     Array.from({ length: TOPICS.prices.partitions }, (_, partition) => partition)
@@ -74,8 +62,7 @@ async function begin(t: TestContext, answerWithinMs = Number.POSITIVE_INFINITY) 
         value === null ? [headers['spc-reason'], headers['spc-problem']].filter(Boolean).join(': ') : String(value),
       );
   const last = (id: string) => shown(id).at(-1);
-  const write = (id: string, value: string | null) =>
-    source.commit({ records: [keyedRecord(TOPICS.instruments, id, value === null ? null : Buffer.from(value), {})] });
+  const write = (id: string, value: string | null) => writeAll([id, value]);
   return { answers, provider, start, shown, last, write, broker };
 }
 

@@ -1,48 +1,25 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { ConnectorError } from '../../../src/errors.ts';
 import type { LogReader } from '../../../src/kafka/log-reader.ts';
-import { keyedRecord } from '../../../src/kafka/record.ts';
 import type { Freshness } from '../../../src/observe/events.ts';
 import type { BulkPrices } from '../../../src/prices/bulk-prices.ts';
 import type { RecordedEvent } from '../../support/ledgers/recorded-events.ts';
-import { MemoryBroker } from '../../support/memory-kafka/memory-broker.ts';
-import { createMemoryCluster } from '../../support/memory-kafka/memory-cluster.ts';
-import { skippingClock } from '../../support/runner/manual-clock.ts';
-import { ALL_PRICED, memberOf, TOPICS } from './memory-prices.ts';
+import { ALL_PRICED, memoryPrices, TOPICS, turns, until } from './memory-prices.ts';
 
-const PATIENCE_MS = 300_000;
 /** Longer than one and a half refresh intervals of these members. */
 const AWAY_MS = 6 * 3_600_000;
 /** Turns in which a member would open its writer again many times over. */
 const MANY_TURNS = 300;
 
-async function turns(count: number): Promise<void> {
-  for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve));
-}
-
-async function until(holds: () => boolean): Promise<void> {
-  const deadlineMs = performance.now() + PATIENCE_MS;
-  while (!holds()) {
-    assert.ok(performance.now() < deadlineMs, 'it takes too long');
-    await turns(1);
-  }
-}
-
 const counted = (seen: readonly RecordedEvent[], wanted: string) => seen.filter(({ name }) => name === wanted).length;
 
-async function pricedBroker(instruments = 30) {
-  const clock = skippingClock();
-  const broker = new MemoryBroker(clock.wallMs);
-  for (const topic of Object.values(TOPICS)) broker.createTopic(topic);
-  const source = createMemoryCluster({ broker }).transactionalWriter('source');
-  await source.open(async () => {}, new AbortController().signal);
-  const ids = Array.from({ length: instruments }, (_, id) => String(id));
-  await source.commit({ records: ids.map((id) => keyedRecord(TOPICS.instruments, id, Buffer.from(`isin-${id}`), {})) });
+async function pricedBroker(t: TestContext, instruments = 30) {
+  const { broker, clock, write, start: join } = await memoryPrices(t);
+  await write(...Array.from({ length: instruments }, (_, id) => [String(id), `isin-${id}`] as const));
   const start = ({
-    reader,
     hold,
-    prices = ALL_PRICED,
+    ...more
   }: {
     reader?: LogReader;
     prices?: BulkPrices;
@@ -53,15 +30,13 @@ async function pricedBroker(instruments = 30) {
       if (step === 'fencing') fences += 1;
       return hold?.(`${transactionalId} ${step}`);
     };
-    const more = reader === undefined ? {} : { reader };
-    const member = memberOf({ broker, clock, prices, random: () => 0.5, onStep, ...more });
-    return { ...member, fences: () => fences };
+    return { ...join({ onStep, ...more }), fences: () => fences };
   };
   return { broker, clock, start };
 }
 
 test('a processor that the group has given up begins no transaction any more', async (t) => {
-  const { broker, start } = await pricedBroker();
+  const { broker, start } = await pricedBroker(t);
   const steps: string[] = [];
   const given = start({
     hold(writerStep) {
@@ -69,18 +44,17 @@ test('a processor that the group has given up begins no transaction any more', a
       return undefined;
     },
   });
-  await until(() => counted(given.seen, 'partitionAssigned') === 3);
+  await until('it is so', () => counted(given.seen, 'partitionAssigned') === 3);
   const heir = start();
-  t.after(() => Promise.all([given.stop(), heir.stop()]));
   broker.groups.forgetFirst('prices');
   steps.length = 0;
-  await until(() => counted(heir.seen, 'batchPriced') >= 3);
+  await until('it is so', () => counted(heir.seen, 'batchPriced') >= 3);
   await turns(MANY_TURNS);
   assert.deepEqual(steps, []);
 });
 
 test('one that is given up in the middle of a transaction does not fence its heir', async (t) => {
-  const { broker, start } = await pricedBroker();
+  const { broker, start } = await pricedBroker(t);
   const held = Promise.withResolvers<void>();
   let isHeld = false;
   const given = start({
@@ -90,16 +64,16 @@ test('one that is given up in the middle of a transaction does not fence its hei
       return held.promise;
     },
   });
-  await until(() => isHeld);
+  await until('it is so', () => isHeld);
   const heir = start();
   t.after(() => {
     held.resolve();
     return Promise.all([given.stop(), heir.stop()]);
   });
   broker.groups.forgetFirst('prices');
-  await until(() => counted(heir.seen, 'batchPriced') >= 3);
+  await until('it is so', () => counted(heir.seen, 'batchPriced') >= 3);
   held.resolve();
-  await until(() => counted(given.seen, 'partitionWriterLost') > 0);
+  await until('it is so', () => counted(given.seen, 'partitionWriterLost') > 0);
   const fencesBefore = given.fences();
   await turns(MANY_TURNS);
   assert.equal(given.fences(), fencesBefore);
@@ -108,10 +82,10 @@ test('one that is given up in the middle of a transaction does not fence its hei
 });
 
 test('nor when what it has lost is another thing than its writer', async (t) => {
-  const { broker, start } = await pricedBroker();
+  const { broker, start } = await pricedBroker(t);
   const seeds = start();
   const offset = (partition: number) => broker.consumerOffset('prices', { topic: TOPICS.instruments.name, partition });
-  await until(() => [0, 1, 2].every((partition) => offset(partition) !== null));
+  await until('it is so', () => [0, 1, 2].every((partition) => offset(partition) !== null));
   await seeds.stop();
   let reads = 0;
   const failing = Promise.withResolvers<void>();
@@ -124,18 +98,17 @@ test('nor when what it has lost is another thing than its writer', async (t) => 
       },
     },
   });
-  t.after(() => given.stop());
-  await until(() => reads === 3);
+  await until('it is so', () => reads === 3);
   broker.groups.forgetFirst('prices');
   failing.resolve();
-  await until(() => counted(given.seen, 'partitionWriterLost') === 3);
+  await until('it is so', () => counted(given.seen, 'partitionWriterLost') === 3);
   const fencesBefore = given.fences();
   await turns(MANY_TURNS);
   assert.equal(given.fences(), fencesBefore);
 });
 
 test('prices grow old while the writer is away, and are no younger once it is there again', async (t) => {
-  const { clock, start } = await pricedBroker();
+  const { clock, start } = await pricedBroker(t);
   const held = Promise.withResolvers<void>();
   let isAway = false;
   let isOver = false;
@@ -159,22 +132,22 @@ test('prices grow old while the writer is away, and are no younger once it is th
     const { instruments, priced, overdue, ageMaxMs }: Freshness = started.fields.freshness();
     return { instruments, priced, overdue, isOld: (ageMaxMs ?? 0) > AWAY_MS };
   };
-  await until(() => counted(member.seen, 'batchPriced') >= 3);
+  await until('it is so', () => counted(member.seen, 'batchPriced') >= 3);
   while ((await fresh()).priced < 30) await turns(1);
   isAway = true;
-  await until(() => counted(member.seen, 'partitionWriterLost') === 3);
+  await until('it is so', () => counted(member.seen, 'partitionWriterLost') === 3);
   await clock.sleep(AWAY_MS);
   const old = { instruments: 30, priced: 30, overdue: 30, isOld: true };
   assert.deepEqual(await fresh(), old);
   isOver = true;
   isAway = false;
   held.resolve();
-  await until(() => counted(member.seen, 'partitionAssigned') === 6);
+  await until('it is so', () => counted(member.seen, 'partitionAssigned') === 6);
   assert.deepEqual(await fresh(), old);
 });
 
 test('a partition that comes back waits for the end of its last time here', async (t) => {
-  const { start } = await pricedBroker();
+  const { start } = await pricedBroker(t);
   const held = Promise.withResolvers<void>();
   let isHeld = false;
   const first = start({
@@ -188,9 +161,9 @@ test('a partition that comes back waits for the end of its last time here', asyn
     held.resolve();
     return first.stop();
   });
-  await until(() => isHeld);
+  await until('it is so', () => isHeld);
   const second = start();
-  await until(() => counted(second.seen, 'partitionAssigned') === 1);
+  await until('it is so', () => counted(second.seen, 'partitionAssigned') === 1);
   await second.stop();
   await turns(MANY_TURNS);
   const ofPartition = () =>
@@ -199,12 +172,12 @@ test('a partition that comes back waits for the end of its last time here', asyn
     );
   assert.deepEqual(ofPartition(), ['partitionAssigned']);
   held.resolve();
-  await until(() => ofPartition().length === 3);
+  await until('it is so', () => ofPartition().length === 3);
   assert.deepEqual(ofPartition(), ['partitionAssigned', 'partitionLost', 'partitionAssigned']);
 });
 
 test('when something else uses our ids, the processor ends with that message', async (t) => {
-  const { start } = await pricedBroker();
+  const { start } = await pricedBroker(t);
   let opened = 0;
   const given = start({
     hold(writerStep) {
@@ -214,14 +187,13 @@ test('when something else uses our ids, the processor ends with that message', a
       return undefined;
     },
   });
-  t.after(() => given.stop());
   await assert.rejects(given.ended, { code: 'WRITER_IDS_SHARED' });
   const lost = given.seen.flatMap(({ name, fields }) => (name === 'partitionLost' ? [fields.why] : []));
   assert.equal(lost[0], 'own prefix');
 });
 
 test('what Kafka refuses of the prices for good ends the processor with that message, and nothing of it is committed', async (t) => {
-  const { broker, start } = await pricedBroker();
+  const { broker, start } = await pricedBroker(t);
   const refused = new ConnectorError('TOPIC_REFUSED', 'no rights on the topic', { fields: { topics: ['prices'] } });
   const given = start({
     hold(writerStep) {
@@ -229,7 +201,6 @@ test('what Kafka refuses of the prices for good ends the processor with that mes
       return undefined;
     },
   });
-  t.after(() => given.stop());
   await assert.rejects(given.ended, refused);
   assert.equal(broker.consumerOffset('prices', { topic: TOPICS.instruments.name, partition: 1 }), null);
   const lost = given.seen.flatMap(({ name, fields }) => (name === 'partitionLost' ? [fields.why] : []));
@@ -237,9 +208,9 @@ test('what Kafka refuses of the prices for good ends the processor with that mes
   assert.equal(counted(given.seen, 'partitionWriterLost'), 0);
 });
 
-test('a processor that is stopped finishes its transactions before it leaves the group', async () => {
+test('a processor that is stopped finishes its transactions before it leaves the group', async (t) => {
   // More than may be read ahead: batches wait to be taken when it is stopped.
-  const { broker, start } = await pricedBroker(150);
+  const { broker, start } = await pricedBroker(t, 150);
   const held = Promise.withResolvers<void>();
   let sent = 0;
   const stopping = start({
@@ -249,7 +220,7 @@ test('a processor that is stopped finishes its transactions before it leaves the
       return held.promise;
     },
   });
-  await until(() => sent === 3);
+  await until('it is so', () => sent === 3);
   const stopped = stopping.stop();
   await turns(MANY_TURNS);
   held.resolve();
