@@ -80,42 +80,33 @@ test('each command that somebody calls installs what it needs, without running s
   assert.match(install, /^exec node src\/bin\/require-node\.js$/m);
 });
 
-for (const [version, isAskedAgain] of [
-  ['v6.17.1', true],
-  ['v18.20.8', true],
-  ['v22.22.0', true],
-  ['v23.0.0', false],
-  ['v24.21.0', false],
-  ['v30.1.0', false],
-  ['v100.1.0', true],
-] as const) {
-  test(`a script ${isAskedAgain ? 'asks in JavaScript' : 'needs no JavaScript'} whether Node.js ${version} is enough`, (t) => {
-    const folder = mkdtempSync(join(tmpdir(), 'node-'));
-    t.after(() => rmSync(folder, { recursive: true }));
-    const pretend = `#!/bin/sh\n[ "$1" = --version ] && echo ${version} || echo "runs $1"\n`;
-    writeFileSync(join(folder, 'node'), pretend, { mode: 0o755 });
-    const env = { ...process.env, PATH: `${folder}:${process.env.PATH}` };
-    const ran = spawnSync('sh', ['src/bin/install-if-stale.sh'], { cwd: root, env, encoding: 'utf8' });
-    assert.deepEqual([ran.status, ran.stdout], [0, isAskedAgain ? 'runs src/bin/require-node.js\n' : '']);
-  });
-}
+const VERSIONS = {
+  '18.20.8': false,
+  '22.21.1': false,
+  '22.22.0': true,
+  '24.0.1': true,
+  '30.1.0': true,
+  '100.1.0': true,
+};
 
-for (const [version, isEnough] of [
-  ['18.20.8', false],
-  ['22.21.1', false],
-  ['22.22.0', true],
-  ['24.0.1', true],
-  ['100.1.0', true],
-] as const) {
+for (const [version, isEnough] of Object.entries(VERSIONS)) {
   test(`Node.js ${version} is ${isEnough ? 'enough' : 'refused with a message'}`, () => {
     const { status, stderr } = runAs(version, ['src/bin/require-node.js']);
     assert.equal(status, isEnough ? 0 : 1);
-    if (isEnough) assert.equal(stderr, '');
-    else
-      assert.match(
-        stderr,
-        /^Node\.js 22\.22 or later is required, but \S+ is v[\d.]+\. Put a newer Node\.js on the PATH\.$/m,
-      );
+    const message = /^Node\.js 22\.22 or later is required, but \S+ is v[\d.]+\. Put a newer Node\.js on the PATH\.$/m;
+    assert.match(stderr, isEnough ? /^$/ : message);
+  });
+
+  // The shell alone knows the versions from 23 to 99; it leaves the others to the program above.
+  test(`a script runs with Node.js ${version}, or asks the program`, (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'node-'));
+    t.after(() => rmSync(folder, { recursive: true }));
+    const pretend = `#!/bin/sh\n[ "$1" = --version ] && echo v${version} || echo "runs $1"\n`;
+    writeFileSync(join(folder, 'node'), pretend, { mode: 0o755 });
+    const env = { ...process.env, PATH: `${folder}:${process.env.PATH}` };
+    const { status, stdout } = spawnSync('sh', ['src/bin/install-if-stale.sh'], { cwd: root, env, encoding: 'utf8' });
+    const isKnown = version === '24.0.1' || version === '30.1.0';
+    assert.deepEqual([status, stdout], [0, isKnown ? '' : 'runs src/bin/require-node.js\n']);
   });
 }
 
