@@ -127,7 +127,7 @@ export interface Events {
     readonly failures: number;
     readonly waitMs: number;
     readonly err: Error;
-    /** Whether the group counts this process meanwhile; otherwise it joins again after the wait. */
+    /** True if the group counts this process meanwhile; otherwise it joins again after the wait. */
     readonly isMember: boolean;
   }): void;
   /** An operator has paused or stopped it: it has left its group, or not joined it, until it starts again. */
@@ -175,7 +175,7 @@ export interface Polled extends StreamPlace {
   readonly endpoint: 'instruments' | 'events' | 'pretradechecks';
   /** Instruments, events or checks in the response, also those that were not written. */
   readonly rows: number;
-  /** Whether the stream had no more for us when it was last asked; false while our offset is in doubt. */
+  /** True if the last response was the end of the stream; false while our offset is in doubt. */
   readonly caughtUp: boolean;
   /** Of the request, with its body decoded. */
   readonly durationMs: number;
@@ -244,7 +244,7 @@ export interface PageCommitted extends ResponseCounts {
 export interface WalkCompleted {
   readonly source: string;
   readonly walk: number;
-  /** Whether a restart came between: then it deleted nothing. */
+  /** True if a restart came between: then it deleted nothing. */
   readonly resumed: boolean;
   readonly pages: number;
   readonly rows: number;

@@ -2,7 +2,7 @@ import { isSecretKey, REDACTED, type Redaction } from './redaction.ts';
 
 export interface LogValueOptions {
   readonly redaction: Pick<Redaction, 'redact'>;
-  /** Whether errors show their stack. */
+  /** Errors show their stack. */
   readonly stacks: boolean;
 }
 

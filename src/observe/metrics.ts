@@ -21,7 +21,7 @@ export function createMetrics(options: {
   readonly version: string;
   /** The names of all sources of the settings: each exists from the first scrape on, with zeros. */
   readonly sources: readonly string[];
-  /** Whether this process prices; the metrics of prices are there only if it does. */
+  /** The metrics of prices are there only if this process prices. */
   readonly prices?: boolean;
   /** How many lines of the log were dropped since the start. */
   readonly droppedLogLines?: (() => number) | undefined;
@@ -52,7 +52,7 @@ export function createMetrics(options: {
       setGauges = given;
     },
     text() {
-      // What has no value now must not keep its last one.
+      // A gauge without a value must not keep its last one.
       meters.clear(followed);
       setGauges(meters);
       countDroppedLines();

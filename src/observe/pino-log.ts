@@ -16,7 +16,7 @@ export interface CreateLogOptions {
   readonly level: 'debug' | 'info' | 'warn' | 'error';
   /** Lines for people, where pino-pretty is installed (it is not in production), or JSON. */
   readonly format: 'text' | 'json';
-  /** Whether the lines for people are coloured, as on a terminal; else they have no escape sequence. */
+  /** True colours the lines for people, as on a terminal; else they have no escape sequence. */
   readonly isColoured?: boolean;
   /** Knows the secrets that must never appear, also those that come later. */
   readonly redaction?: Redaction;

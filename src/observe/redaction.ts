@@ -24,7 +24,7 @@ const SECRET_KEY =
 /** Names of facts about a secret: its place, its age. */
 const ABOUT_A_SECRET = /(file|type|endpoint|count)$|(?<!simulation)url$/;
 
-/** Whether a secret is so short that its value stays in texts. */
+/** True for a secret so short that its value stays in texts. */
 export function isTooShortToRedact(secret: string): boolean {
   return secret.trim().length < SHORTEST_SECRET;
 }

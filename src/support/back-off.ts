@@ -6,7 +6,7 @@ export interface BackOff {
   readonly maximumMs: number;
 }
 
-/** What a loop waits after its n-th failure in a row (n from 1): exponential, capped, half of it jitter. */
+/** The wait of a loop after its n-th failure in a row (n from 1): exponential, capped, half of it jitter. */
 export function backOffMs(failures: number, backOff: BackOff, random: Random): number {
   const ceiling = Math.min(backOff.maximumMs, backOff.initialMs * 2 ** Math.min(failures - 1, 30));
   return Math.round(ceiling / 2 + (random() * ceiling) / 2);

@@ -1,6 +1,6 @@
 /** One request that was answered or failed; a request that our own stop has cut is not reported. */
 export interface ObservedRequest {
-  /** Which interface was asked: referenceData, marketData. */
+  /** The interface of the request: referenceData, marketData. */
   readonly client: string;
   /** The path, with names in braces for its variable parts: never an id, never a query. */
   readonly endpoint: string;
@@ -19,7 +19,7 @@ export interface HttpObserver {
   heldBack(wait: { readonly client: string; readonly waitMs: number }): void;
   /** Among so many processes the limit of an interface is divided; `requestsPerSecond`: the share of this one. */
   limitShared(share: { readonly client: string; readonly processes: number; readonly requestsPerSecond: number }): void;
-  /** What another clock showed: that of an interface, or `kafka`. `aheadMs`: how far it is ahead of that of this machine. */
+  /** The reading of another clock: that of an interface, or `kafka`. `aheadMs`: how far it is ahead of that of this machine. */
   clockSeen(seen: { readonly clock: string; readonly aheadMs: number }): void;
   /** The outcome of a request for a token. */
   tokenAsked(asked: { readonly client: string; readonly outcome: 'renewed' | 'failed' }): void;

@@ -41,8 +41,8 @@ const FREE = 0;
 const LEFT = -1;
 
 /*
- * What is kept per instrument, for millions of them, where a Map takes 80 to 100 bytes an id: a row of words, of which the
- * first two are the id (int64), and 5 to 6 bytes to find it. A row stays until it is removed and may then be another's.
+ * A row of words for each of millions of instruments. The first two words are the id (int64), and 5 to 6 bytes find it; a Map
+ * takes 80 to 100 bytes an id. A row stays until it is removed and may then be another's.
  *
  * Rows are found by open addressing: the slot of an id is where its hash points to, or the next free one behind it. The slots
  * are in parts, and each grows alone: so growing takes no second table, and a millisecond or two at a time.
@@ -114,7 +114,7 @@ export class IdRows {
     for (let row = 0; row < this.#end; row++) if (this.words.get(row, FIRST_OWN) !== NO_ROW) yield row;
   }
 
-  /** What has left keeps its slot until then; so the same number may be enough. */
+  /** A row that has left keeps its slot until then; so the same number may be enough. */
   #growPart(part: number): void {
     const before = this.#slots[part] as Int32Array<ArrayBuffer>;
     const used = before.reduce((sum, row) => sum + (row > FREE ? 1 : 0), 0);

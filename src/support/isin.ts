@@ -1,6 +1,6 @@
 const ISIN = /^[A-Z]{2}[A-Z0-9]{9}[0-9]$/;
 
-/** Whether a text is an ISIN by its form and its check digit (ISO 6166). The interface does not define the form. */
+/** True for an ISIN by its form and its check digit (ISO 6166). The interface does not define the form. */
 export function isIsin(text: string): boolean {
   if (!ISIN.test(text)) return false;
   const digits = [...text].map((char) => Number.parseInt(char, 36)).join('');

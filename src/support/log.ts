@@ -1,7 +1,7 @@
 /** Structured facts of a log line. Values are capped and escaped by the logger; secrets never go in. */
 export type LogFields = Readonly<Record<string, unknown>>;
 
-/** What the rest of the code needs of a logger: static messages with structured fields. */
+/** The logger of the rest of the code: static messages with structured fields. */
 export interface Log {
   debug(fields: LogFields, message: string): void;
   info(fields: LogFields, message: string): void;

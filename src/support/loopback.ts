@@ -1,5 +1,5 @@
 /**
- * Whether a host name or address stands for this machine: traffic to it cannot be overheard, so it needs no TLS.
+ * True if a host name or address stands for this machine: traffic to it cannot be overheard, so it needs no TLS.
  * IPv6 addresses come with or without brackets, as `URL.hostname` and broker lists write them.
  */
 export function isLoopback(host: string): boolean {

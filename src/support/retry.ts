@@ -13,7 +13,7 @@ export interface RetryOptions {
   readonly backOff: BackOff;
   /** How often at most; until the signal aborts unless given. */
   readonly attempts?: number;
-  /** Whether a repetition can help; errors whose action is `retry` unless given. */
+  /** True if a repetition can help; by default for errors whose action is `retry`. */
   readonly mayRetry?: (error: unknown) => boolean;
   /** Called before each wait. */
   readonly attemptFailed?: (failed: FailedAttempt) => void;

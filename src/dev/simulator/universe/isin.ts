@@ -21,7 +21,7 @@ function characterValue(code: number): number {
   return code <= 57 ? code - 48 : code - 55;
 }
 
-/** Whether the text has the form of an ISIN and the right check digit. Exported for tests. */
+/** True for the form of an ISIN with the right check digit. Exported for tests. */
 export function hasIsinForm(text: string): boolean {
   return /^[A-Z]{2}[A-Z0-9]{9}[0-9]$/.test(text) && text.endsWith(isinCheckDigit(text.slice(0, 11)));
 }
