@@ -4,59 +4,20 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
-import { parse } from 'yaml';
-import { loadSettings } from '../../src/config/load.ts';
 import { KAFKA_IMAGE, REGISTRY_IMAGE } from '../../src/dev/local-stack/docker-stack.ts';
-import { createSimulator } from '../../src/dev/simulator/simulator.ts';
-import { type ConnectorOptions, runConnector } from '../../src/run/connector.ts';
-import { connectorEnvironment } from '../support/connectors/connector-process.ts';
 import { pythonWith } from '../support/decoding/python-environment.ts';
+import { COMPOSE_TEXT, filledIn, service, services, volumes } from '../support/documents/compose-file.ts';
 import { parseDockerfile } from '../support/documents/dockerfile.ts';
-import { kafkaOrSkip, readCommitted } from '../support/kafka/kafka-real.ts';
-import { stackOrSkip, uniquePrefix } from '../support/kafka/stack.ts';
-import { eventually } from '../support/runner/eventually.ts';
-
-interface Service {
-  readonly image: string;
-  readonly build?: string | { readonly context: string; readonly dockerfile_inline: string };
-  readonly environment?: Readonly<Record<string, string | number | null>>;
-  readonly ports?: readonly string[];
-  readonly volumes?: readonly string[];
-  readonly profiles?: readonly string[];
-  readonly cap_drop?: readonly string[];
-  readonly security_opt?: readonly string[];
-  readonly read_only?: boolean;
-  readonly healthcheck?: { readonly test: readonly string[] };
-  readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>;
-  readonly stop_grace_period?: string;
-  readonly deploy?: { readonly resources?: { readonly limits?: { readonly cpus?: string; readonly memory?: string } } };
-}
+import { stackOrSkip } from '../support/kafka/stack.ts';
 
 const CHECK_LIMIT_MS = 60_000;
 const root = resolve(import.meta.dirname, '../..');
-const FILE = join(root, 'docker-compose.yml');
-const text = readFileSync(FILE, 'utf8');
-const { services, volumes } = parse(text, { merge: true }) as {
-  readonly services: Readonly<Record<string, Service>>;
-  readonly volumes: Readonly<Record<string, null>>;
-};
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { readonly version: string };
-
-function service(name: string): Service {
-  const found = services[name];
-  assert.ok(found, `there is a service ${name}`);
-  return found;
-}
-
-/** As compose reads it where no variable is set. */
-function withDefaults(value: string): string {
-  return value.replace(/\$\{\w+:?-([^}]*)\}/g, '$1');
-}
 
 test('the compose file is valid by the specification', async (t) => {
   const python = await pythonWith(['check-jsonschema==0.39.0']);
   if (python === null) return t.skip('no python3 with check-jsonschema can be had here');
-  const check = ['-m', 'check_jsonschema', '--builtin-schema', 'vendor.compose-spec', FILE];
+  const check = ['-m', 'check_jsonschema', '--builtin-schema', 'vendor.compose-spec', join(root, 'docker-compose.yml')];
   await promisify(execFile)(python, check, { timeout: 900_000 });
 });
 
@@ -98,7 +59,7 @@ test('no service has capabilities, can gain rights, goes without a limit, or lis
     assert.deepEqual(one.security_opt, ['no-new-privileges:true'], name);
     const { cpus, memory } = one.deploy?.resources?.limits ?? {};
     assert.ok(cpus && memory, `${name} has limits`);
-    for (const port of one.ports ?? []) assert.match(withDefaults(port), /^127\.0\.0\.1:\d+:\d+$/, name);
+    for (const port of one.ports ?? []) assert.match(filledIn(port), /^127\.0\.0\.1:\d+:\d+$/, name);
   }
   for (const name of ['simulator', 'connector']) assert.equal(service(name).read_only, true);
 });
@@ -142,20 +103,12 @@ test('the connector is given every variable that its settings know, and no other
 
   const example = readFileSync(join(root, '.env.example'), 'utf8');
   const given = Object.keys(environment).filter((name) => environment[name] === null);
-  const usable = new Set([...named(text, /\$\{(\w+)/g), ...given]);
+  const usable = new Set([...named(COMPOSE_TEXT, /\$\{(\w+)/g), ...given]);
   assert.deepEqual(named(example, /^#?([A-Z][A-Z_]*)=/gm).sort(), [...usable].sort(), '.env.example and compose agree');
   assert.match(example, /^ALLOW_HTTP=false$/m);
   const http = Object.entries(environment).filter(([, value]) => String(value).includes('http://'));
   for (const [name, value] of http) assert.match(String(value), /http:\/\/(simulator:8090|registry:8080)\//, name);
 });
-
-/** A value of the compose file, with these variables of a user. */
-function filledIn(value: string, given: Readonly<Record<string, string>> = {}): string {
-  return value.replace(/\$\{(\w+)(:?[-+])([^}]*)\}/g, (_, name: string, operator: string, other: string) => {
-    if (operator.endsWith('+')) return given[name] ? other : '';
-    return given[name] ?? other;
-  });
-}
 
 test('one variable mounts a settings file of a user, and all commands in the container take it', () => {
   const { environment = {}, volumes: mounts = [] } = service('connector');
@@ -165,58 +118,6 @@ test('one variable mounts a settings file of a user, and all commands in the con
   assert.equal(filledIn(String(environment.SPCONNECT_CONFIG)), '', 'the usual file of the image');
   const [usual = ''] = filledIn(mount).split(':');
   assert.ok(existsSync(join(root, usual)));
-});
-
-test('without a setting of a user it shows instruments, events, checks and all kinds of prices', {
-  timeout: 1_200_000,
-}, async (t) => {
-  const stack = await stackOrSkip(t);
-  if (!stack) return;
-  const simulator = await createSimulator({ instruments: 20, seed: 3, port: 0 });
-  t.after(() => simulator.close());
-  const prefix = uniquePrefix('compose');
-  const given = Object.entries(service('connector').environment ?? {}).filter(([, value]) => value !== null);
-  const env = {
-    ...Object.fromEntries(given.map(([name, value]) => [name, filledIn(String(value))])),
-    ...connectorEnvironment(stack, simulator, { TOPIC_PREFIX: prefix, CLIENT_SECRET_FILE: '', ADMIN_PORT: '0' }),
-    MARKET_DATA_URL: simulator.marketDataUrl,
-  };
-  const settings = await loadSettings({ file: join(root, 'config/connector.yaml'), env });
-  const [instrument] = [...simulator.ledger.instruments()];
-  const stopping = new AbortController();
-  const log = { debug() {}, info() {}, warn() {}, error() {} };
-  const events = new Proxy({} as ConnectorOptions['events'], {
-    get: () => () => {},
-  });
-  const running = runConnector({ settings, log, events, signal: stopping.signal });
-  t.after(() => {
-    stopping.abort(new Error('the test has ended'));
-    return running.catch(() => {});
-  });
-  const kafka = await kafkaOrSkip(t);
-  if (!kafka) return;
-  const cluster = kafka.connect();
-  for (const name of [
-    'instruments',
-    'prices',
-    'daily-prices',
-    'intraday-prices',
-    'instrument-events',
-    'pre-trade-checks',
-  ]) {
-    await eventually(
-      `records of ${name}`,
-      async () => {
-        simulator.publish({ kind: 'datachange', id: String(instrument?.id) });
-        simulator.triggerCheck(instrument?.id ?? '');
-        return readCommitted(cluster, `${prefix}.${name}`, [0, 1, 2, 3, 4, 5]).then(
-          (records) => records.length,
-          () => 0,
-        );
-      },
-      (count) => count > 0,
-    );
-  }
 });
 
 test("Kafka's health check asks the broker, and starts no JVM for it", { timeout: 1_200_000 }, async (t) => {
@@ -252,7 +153,7 @@ test('what the services need of each other is there: two listeners, ports, volum
   const port = (address = '') => address.split(':')[1];
   const ofUi = service('ui').environment ?? {};
   const ofConnector = service('connector').environment ?? {};
-  assert.equal(advertised.get('INSIDE'), withDefaults(String(ofConnector.KAFKA_BROKERS)));
+  assert.equal(advertised.get('INSIDE'), filledIn(String(ofConnector.KAFKA_BROKERS)));
   assert.equal(ofUi.KAFKA_CLUSTERS_0_BOOTSTRAPSERVERS, ofConnector.KAFKA_BROKERS);
   assert.equal(ofUi.KAFKA_CLUSTERS_0_SCHEMAREGISTRY, ofConnector.SCHEMA_REGISTRY_URL);
   assert.equal(advertised.get('HOST'), `localhost:${port(listeners.get('HOST'))}`);

@@ -5,12 +5,12 @@ import { chmod, cp, lstat, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:f
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import { after, before, test } from 'node:test';
-import { parse } from 'yaml';
 import { freePorts } from '../../src/dev/local-stack/free-ports.ts';
-import { createSimulator } from '../../src/dev/simulator/simulator.ts';
-import { connectorEnvironment, watchProcess } from '../support/connectors/connector-process.ts';
+import { watchProcess } from '../support/connectors/connector-process.ts';
+import { filledIn, service } from '../support/documents/compose-file.ts';
 import { buildInFolders, type FolderImage, parseDockerfile } from '../support/documents/dockerfile.ts';
 import { createImageSandbox, type ImageSandbox } from '../support/documents/image-sandbox.ts';
+import { kafkaOrSkip, readCommitted } from '../support/kafka/kafka-real.ts';
 import { stackOrSkip, uniquePrefix } from '../support/kafka/stack.ts';
 import { eventually } from '../support/runner/eventually.ts';
 
@@ -78,37 +78,25 @@ test('the image lists its packages for scanners: each that is in it, and no othe
   for (const name of Object.keys(dependencies)) assert.ok(names.has(name), name);
 });
 
-test('the image holds compiled code and production dependencies, and nothing else', async () => {
+test('the image holds compiled code and production dependencies without types, tests and documents, and nothing else', async () => {
   const app = join(image.root, image.workdir);
-  assert.deepEqual((await readdir(app)).sort(), [
-    'LICENSE',
-    'config',
-    'dist',
-    'node_modules',
-    'package.json',
-    'sbom.cdx.json',
-    'schemas',
-  ]);
-  const files = await readdir(join(app, 'dist'), { recursive: true });
-  assert.deepEqual(
-    files.filter((name) => name.endsWith('.ts')),
-    [],
+  const own = ['LICENSE', 'config', 'dist', 'node_modules', 'package.json', 'sbom.cdx.json', 'schemas'];
+  assert.deepEqual((await readdir(app)).sort(), own);
+  const [compiled, files] = await Promise.all(
+    ['dist', 'node_modules'].map((name) => readdir(join(app, name), { recursive: true })),
   );
-  const installed = new Set(await readdir(join(app, 'node_modules')));
-  const unwanted = [...Object.keys(devDependencies), ...Object.keys(optionalDependencies)];
-  assert.deepEqual(
-    unwanted.filter((name) => installed.has(name)),
-    [],
-  );
-  assert.ok(installed.has('kafkajs'));
-});
-
-test('the packages of the image bring no types, source maps, documents or tests of their own, but their licenses', async () => {
-  const files = await readdir(join(image.root, image.workdir, 'node_modules'), { recursive: true });
   const isUnneeded = (file: string) =>
     /\.([cm]?ts|map|flow|md)$/.test(file) || /(^|\/node_modules\/)(@[^/]+\/)?[^/]+\/(tests?|docs)$/.test(file);
-  assert.deepEqual(files.filter(isUnneeded), []);
-  assert.ok(files.includes('kafkajs/LICENSE'));
+  const unwanted = [...Object.keys(devDependencies), ...Object.keys(optionalDependencies)];
+  assert.deepEqual(
+    compiled?.filter((name) => name.endsWith('.ts')),
+    [],
+  );
+  assert.deepEqual(
+    files?.filter((file) => isUnneeded(file) || unwanted.includes(file)),
+    [],
+  );
+  assert.ok(files?.includes('kafkajs/LICENSE'));
 });
 
 test('everybody can read the image, and nobody but its owner write it, whatever the rights of the clone', async () => {
@@ -176,31 +164,59 @@ test('what the Dockerfile shows starts with the example of variables, as docker 
   assert.equal(code, 0, output);
 });
 
-test('the image runs read-only, without capabilities, as user 65532, and stops in time', {
+const TOPICS = ['instruments', 'instrument-events', 'pre-trade-checks', 'prices', 'daily-prices', 'intraday-prices'];
+
+test('provider and connector of the compose file get healthy and write every topic, confined, and stop in time', {
   timeout: 1_200_000,
 }, async (t) => {
   const stack = await stackOrSkip(t);
-  if (!stack) return;
-  if (sandbox.confinement !== 'as a container') {
+  const kafka = await kafkaOrSkip(t);
+  if (!stack || !kafka) return;
+  const [simulatorPort = 0, adminPort = 0] = await freePorts(2);
+  // Docker does this with names, ports and variables; without a .env file every variable has its default.
+  const reached = (value: unknown) =>
+    filledIn(String(value))
+      .replace('kafka:19092', stack.brokers.join(','))
+      .replace('http://registry:8080/apis/ccompat/v7', stack.registryUrl)
+      .replace(/(simulator|127\.0\.0\.1):8090/, `127.0.0.1:${simulatorPort}`)
+      .replace('127.0.0.1:8083', `127.0.0.1:${adminPort}`);
+  const [secrets = '', inside = ''] = reached(service('connector').volumes?.[0]).split(':');
+  // As the clone has it: what is mounted need not be readable, and what is in the image has to do.
+  await cp(join(folder, 'clone', secrets), join(image.root, inside), { recursive: true });
+  const given = Object.entries(service('connector').environment ?? {}).filter(([, value]) => value !== null);
+  const prefix = uniquePrefix('compose');
+  const env: Record<string, string> = {
+    ...Object.fromEntries(given.map(([name, value]) => [name, reached(value)])),
+    ADMIN_PORT: String(adminPort),
+    TOPIC_PREFIX: prefix,
+  };
+  const isConfined = sandbox.confinement === 'as a container';
+  if (!isConfined) {
     t.diagnostic('LESS: not root, or not allowed to mount: the image runs here from a folder, as the present user');
+    env.CLIENT_SECRET_FILE = join(image.root, env.CLIENT_SECRET_FILE ?? '');
   }
-  const simulator = await createSimulator({ instruments: 300, port: 0 });
-  t.after(() => simulator.close());
-  const [port = 0] = await freePorts(1);
-  const env = connectorEnvironment(stack, simulator, {
-    ADMIN_PORT: String(port),
-    TOPIC_PREFIX: uniquePrefix('container'),
-    POLL_INTERVAL: '100ms',
-  });
-  const connector = watchProcess(sandbox.start(image.command, env));
-  t.after(() => connector.child.kill('SIGKILL'));
-  // The check of the image itself, and the one that compose waits for.
-  const ready = ['node', 'dist/commands/shell/health-probe.js', `http://127.0.0.1:${port}/readyz`];
-  await eventually('ready', async () => (await runToEnd(ready)).code, isZero, READY_LIMIT_MS);
-  const health = async () => (await runToEnd(image.healthCheck, { ADMIN_PORT: String(port) })).code;
-  await eventually('healthy', health, isZero, READY_LIMIT_MS);
-  await connector.line('walk completed');
-  if (sandbox.confinement === 'as a container') {
+  const start = async (name: string, command: readonly string[], variables: Readonly<Record<string, string>>) => {
+    const running = watchProcess(sandbox.start(command, variables));
+    t.after(() => running.child.kill('SIGKILL'));
+    const [, ...check] = service(name).healthcheck.test.map(reached);
+    await eventually(`healthy: ${name}`, async () => (await runToEnd(check)).code, isZero, READY_LIMIT_MS);
+    return running;
+  };
+  const simulate = [...(service('simulator').command ?? []), '--port', String(simulatorPort)];
+  const simulator = await start('simulator', [...image.command.slice(0, -1), ...simulate], {});
+  const connector = await start('connector', image.command, env);
+  const health = async () => (await runToEnd(image.healthCheck, { ADMIN_PORT: String(adminPort) })).code;
+  await eventually('healthy by the check of the image', health, isZero, READY_LIMIT_MS);
+  const cluster = kafka.connect();
+  for (const topic of TOPICS) {
+    const count = () =>
+      readCommitted(cluster, `${prefix}.${topic}`, [0, 1, 2, 3, 4, 5]).then(
+        (records) => records.length,
+        () => 0,
+      );
+    await eventually(`records of ${topic}`, count, (records) => records > 0);
+  }
+  if (isConfined) {
     const status = readFileSync(`/proc/${connector.child.pid}/status`, 'utf8');
     const field = (name: string) => new RegExp(`^${name}:\\s+(.*)$`, 'm').exec(status)?.[1];
     assert.match(field('Uid') ?? '', /^65532\s+65532\s+65532\s+65532$/);
@@ -216,51 +232,6 @@ test('the image runs read-only, without capabilities, as user 65532, and stops i
   assert.deepEqual(await connector.ended, { code: 0, signal: null });
   assert.ok(performance.now() - askedAt < STOP_LIMIT_MS);
   assert.equal(await health(), 1);
-});
-
-interface ComposeService {
-  readonly command?: readonly string[];
-  readonly environment?: Readonly<Record<string, string | null>>;
-  readonly volumes?: readonly string[];
-  readonly healthcheck: { readonly test: readonly string[] };
-}
-
-test('simulated provider and connector of the compose file get healthy with their own commands, variables and checks', {
-  timeout: 1_200_000,
-}, async (t) => {
-  const stack = await stackOrSkip(t);
-  if (!stack) return;
-  const { services } = parse(readFileSync(join(root, 'docker-compose.yml'), 'utf8'), { merge: true }) as {
-    readonly services: Readonly<Record<'simulator' | 'connector', ComposeService>>;
-  };
-  const [simulatorPort = 0, adminPort = 0] = await freePorts(2);
-  // What Docker does with names, ports and variables; without a .env file every variable has its default.
-  const reached = (text: string) =>
-    text
-      .replace(/\$\{\w+:?-([^}]*)\}/g, '$1')
-      .replace('kafka:19092', stack.brokers.join(','))
-      .replace('http://registry:8080/apis/ccompat/v7', stack.registryUrl)
-      .replace(/(simulator|127\.0\.0\.1):8090/, `127.0.0.1:${simulatorPort}`)
-      .replace('127.0.0.1:8083', `127.0.0.1:${adminPort}`);
-  const [secrets = '', inside = ''] = reached(services.connector.volumes?.[0] ?? '').split(':');
-  // As the clone has it: what is mounted need not be readable, and what is in the image has to do.
-  await cp(join(folder, 'clone', secrets), join(image.root, inside), { recursive: true });
-  const given = Object.entries(services.connector.environment ?? {}).flatMap(([name, value]) =>
-    value === null ? [] : [[name, reached(value)] as const],
-  );
-  const own = { ADMIN_PORT: String(adminPort), TOPIC_PREFIX: uniquePrefix('compose') };
-  const env: Record<string, string> = { ...Object.fromEntries(given), ...own };
-  if (sandbox.confinement !== 'as a container') env.CLIENT_SECRET_FILE = join(image.root, env.CLIENT_SECRET_FILE ?? '');
-  const simulate = [...(services.simulator.command ?? []), '--port', String(simulatorPort)];
-  const commands = { simulator: [...image.command.slice(0, -1), ...simulate], connector: image.command };
-  for (const name of ['simulator', 'connector'] as const) {
-    const running = watchProcess(sandbox.start(commands[name], name === 'connector' ? env : {}));
-    t.after(async () => {
-      running.child.kill('SIGTERM');
-      await running.ended;
-    });
-    const [, ...check] = services[name].healthcheck.test.map(reached);
-    await eventually(`healthy: ${name}`, async () => (await runToEnd(check)).code, isZero, READY_LIMIT_MS);
-    if (name === 'connector') await running.line('walk completed');
-  }
+  simulator.child.kill('SIGTERM');
+  assert.deepEqual(await simulator.ended, { code: 0, signal: null });
 });
