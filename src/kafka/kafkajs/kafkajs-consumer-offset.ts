@@ -6,9 +6,7 @@ import type { CommittedOffset, KafkaCluster } from '../cluster.ts';
 import type { TopicPartition } from '../topic.ts';
 import { kafkaReason } from './kafkajs-errors.ts';
 import { transactionHangs } from './kafkajs-hanging.ts';
-import type { Broker } from './kafkajs-internals.ts';
-import { kafkajsError } from './kafkajs-patches.ts';
-import { askBroker, FlexibleResponse, type FramedRequest, flexibleRequest, NO_TAGGED_FIELDS, ONE } from './requests.ts';
+import { askBroker, type Cluster, COORDINATOR_MOVES, type Decoder, endOf, kafkajsError } from './kafkajs-internals.ts';
 import { type KafkaTuning, longestOpenMs } from './tuning.ts';
 
 /*
@@ -18,21 +16,15 @@ import { type KafkaTuning, longestOpenMs } from './tuning.ts';
  */
 
 const OFFSET_FETCH = { apiKey: 9, apiVersion: 7, apiName: 'OffsetFetch' };
-const REQUIRES_STABLE = Buffer.of(1);
 const UNSTABLE_OFFSET_COMMIT = 88;
-/** COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR. */
-const PASSING: readonly number[] = [14, 15, 16, UNSTABLE_OFFSET_COMMIT];
+const PASSING: readonly number[] = [...COORDINATOR_MOVES, UNSTABLE_OFFSET_COMMIT];
 const BACK_OFF = { initialMs: 5, maximumMs: 200 };
 const OFFSETS_TOPIC = '__consumer_offsets';
 
-/** The parts of kafkajs' cluster that are used here. A unit test verifies that they exist. */
-export interface CoordinatedCluster {
-  connect(): Promise<void>;
-  disconnect(): Promise<void>;
-  addTargetTopic(topic: string): Promise<void>;
-  findTopicPartitionMetadata(topic: string): readonly { readonly partitionId: number }[];
-  findGroupCoordinator(of: { readonly groupId: string }): Promise<Pick<Broker, 'connectionPool'>>;
-}
+export type CoordinatedCluster = Pick<
+  Cluster,
+  'connect' | 'disconnect' | 'addTargetTopic' | 'findTopicPartitionMetadata' | 'findGroupCoordinator'
+>;
 
 /** The coordinator has no answer yet. */
 class NotYet extends Error {
@@ -99,43 +91,45 @@ export async function fetchConsumerOffset(
   }
 }
 
-async function askOnce(cluster: CoordinatedCluster, groupId: string, of: TopicPartition): Promise<FoundOffset> {
+async function askOnce(cluster: CoordinatedCluster, groupId: string, of: TopicPartition): Promise<CommittedOffset> {
   const coordinator = await cluster.findGroupCoordinator({ groupId });
-  const found = await askBroker(coordinator, OFFSET_FETCH, encodeOffsetFetch(groupId, of), decodeOffsetFetch);
-  if (PASSING.includes(found.errorCode)) throw new NotYet(found.errorCode);
-  if (found.errorCode !== 0) throw kafkajsError(found.errorCode);
+  const { errorCode, ...found } = await askBroker(
+    coordinator,
+    OFFSET_FETCH,
+    (request, element) =>
+      request
+        .writeUVarIntString(groupId)
+        .writeUVarIntArray([
+          endOf(
+            element()
+              .writeUVarIntString(of.topic)
+              .writeUVarIntArray([element().writeInt32(of.partition)]),
+          ),
+        ])
+        // Only a stable offset.
+        .writeBoolean(true),
+    readOffset,
+  );
+  if (PASSING.includes(errorCode)) throw new NotYet(errorCode);
+  if (errorCode !== 0) throw kafkajsError(errorCode);
   return found;
 }
 
-/** Its offset is negative where there is none; the metadata begins with the topic's id. */
-interface FoundOffset extends CommittedOffset {
-  readonly errorCode: number;
-}
-
-/** Exported for tests. */
-export function encodeOffsetFetch(groupId: string, { topic, partition }: TopicPartition): FramedRequest {
-  const index = Buffer.alloc(4);
-  index.writeInt32BE(partition);
-  return flexibleRequest([groupId, ONE, topic, ONE, index, NO_TAGGED_FIELDS, REQUIRES_STABLE, NO_TAGGED_FIELDS]);
-}
-
-/** @throws RangeError when the response ends too early. Exported for tests. */
-export function decodeOffsetFetch(bytes: Buffer): FoundOffset {
-  const response = new FlexibleResponse(bytes);
-  let [offset, metadata, errorCode] = [-1n, '', 0];
+/** The offset is negative where there is none; the metadata begins with the topic's id. */
+function readOffset(from: Decoder): CommittedOffset & { readonly errorCode: number } {
+  let found = { offset: -1n, metadata: '', errorCode: 0 };
   // None where the whole group is refused.
-  for (let topics = response.count(); topics > 0; topics--) {
-    response.text();
-    for (let partitions = response.count(); partitions > 0; partitions--) {
-      response.int32();
-      offset = response.int64();
+  from.readUVarIntArray(() => {
+    from.readUVarIntString();
+    from.readUVarIntArray(() => {
+      from.readInt32();
+      const offset = from.readInt64();
       // The epoch of the leader.
-      response.int32();
-      metadata = response.text();
-      errorCode = response.int16();
-      response.taggedFields();
-    }
-    response.taggedFields();
-  }
-  return { offset, metadata, errorCode: response.int16() || errorCode };
+      from.readInt32();
+      found = { offset, metadata: from.readUVarIntString() ?? '', errorCode: from.readInt16() };
+      from.readTaggedFields();
+    });
+    from.readTaggedFields();
+  });
+  return { ...found, errorCode: from.readInt16() || found.errorCode };
 }

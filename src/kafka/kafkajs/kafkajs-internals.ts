@@ -1,6 +1,7 @@
+import { createRequire } from 'node:module';
 import type { BatchRecord } from './produce/record-batch.ts';
 
-/* The parts of kafkajs 2.2.4 that the replaced functions use. None of them is public there. */
+/* The parts of kafkajs 2.2.4 that we use and that are not public there. */
 
 export interface PartitionResponse {
   readonly topicName: string;
@@ -8,35 +9,81 @@ export interface PartitionResponse {
   readonly errorCode: number;
 }
 
-export interface ProduceResponse {
-  readonly topics: readonly {
-    readonly topicName: string;
-    readonly partitions: readonly Omit<PartitionResponse, 'topicName'>[];
-  }[];
+/** A connection keeps its last socket. */
+export interface PooledConnection {
+  readonly socket?: UsedSocket;
+  rejectRequests(error: Error): void;
+}
+
+export interface UsedSocket {
+  readonly bytesWritten: number;
+  readonly destroyed: boolean;
+  readonly readableEnded: boolean;
+  destroy(): void;
 }
 
 export interface Broker {
+  /** By API key; null before it is connected. */
+  readonly versions: Readonly<Record<number, { readonly maxVersion: number }>> | null;
   readonly connectionPool: {
+    readonly pool: readonly PooledConnection[];
     send(of: {
       readonly request: { readonly encode: () => Promise<unknown> };
       readonly response: {
-        readonly decode: (data: unknown) => Promise<unknown>;
+        readonly decode: (data: Buffer) => Promise<unknown>;
         readonly parse: (decoded: unknown) => Promise<unknown>;
       };
     }): Promise<unknown>;
   };
+  fetch(request: object): Promise<{ readonly responses: readonly { readonly partitions: readonly RawPart[] }[] }>;
   disconnect(): Promise<void>;
 }
 
 export interface Cluster {
+  readonly brokerPool: {
+    readonly brokers: Readonly<Record<string, Broker>>;
+    readonly seedBroker?: Broker;
+    findConnectedBroker(): Promise<Broker>;
+  };
+  connect(): Promise<void>;
+  disconnect(): Promise<void>;
+  addTargetTopic(topic: string): Promise<void>;
   addMultipleTargetTopics(topics: readonly string[]): Promise<void>;
   refreshMetadataIfNecessary(): Promise<void>;
   refreshMetadata(): Promise<void>;
+  findTopicPartitionMetadata(topic: string): readonly { readonly partitionId: number }[];
   /** By the leader's node id: the partitions that it leads. Partitions that the metadata lacks are left out. */
   findLeaderForPartitions(topic: string, partitions: readonly number[]): Record<string, number[]>;
-  findBroker(of: { nodeId: string }): Promise<Broker>;
+  fetchTopicsOffset(
+    topics: readonly {
+      readonly topic: string;
+      readonly partitions: readonly { readonly partition: number }[];
+      readonly fromTimestamp: number;
+    }[],
+  ): Promise<readonly { readonly partitions: readonly { partition: number; offset: string }[] }[]>;
+  findBroker(of: { readonly nodeId: string }): Promise<Broker>;
+  findGroupCoordinator(of: { readonly groupId: string; readonly coordinatorType?: number }): Promise<Broker>;
   /** Of a transactional producer: whether a connection that its last transaction used has ended since. */
   hasLostConnection?: () => boolean;
+}
+
+/** One fetched record. Offsets and producer ids are int64 as decimal text. */
+export interface RawMessage {
+  readonly offset: string;
+  readonly key: Buffer | null;
+  readonly isControlRecord: boolean;
+  readonly batchContext: { readonly producerId: string; readonly inTransaction: boolean };
+}
+
+export interface AbortedTransaction {
+  readonly producerId: string;
+  readonly firstOffset: string;
+}
+
+export interface RawPart {
+  readonly partition: number;
+  readonly messages: readonly RawMessage[];
+  readonly abortedTransactions?: readonly AbortedTransaction[];
 }
 
 export interface EosManager {
@@ -66,3 +113,67 @@ export type SendMessages = (of: {
     })[];
   }[];
 }) => Promise<readonly PartitionResponse[]>;
+
+interface Encoder {
+  writeBoolean(value: boolean): Encoder;
+  writeInt32(value: number): Encoder;
+  writeBuffer(bytes: Buffer): Encoder;
+  writeUVarInt(value: number): Encoder;
+  writeUVarIntString(text: string): Encoder;
+  writeUVarIntArray(elements: readonly Encoder[]): Encoder;
+}
+
+export interface Decoder {
+  readInt16(): number;
+  readInt32(): number;
+  readInt64(): bigint;
+  readBytes(count: number): Buffer;
+  readUVarIntString(): string | null;
+  /** Null for a null array. */
+  readUVarIntArray<Element>(read: (from: Decoder) => Element): readonly Element[] | null;
+  readTaggedFields(): unknown;
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: kafkajs has no types for its own parts.
+export function inKafkajs(module: string): any {
+  return createRequire(import.meta.url)(`kafkajs/src/${module}`);
+}
+
+/** A broker's error. */
+export function kafkajsError(code: number): Error {
+  return inKafkajs('protocol/error.js').createErrorFromCode(code);
+}
+
+/** COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR. */
+export const COORDINATOR_MOVES: readonly number[] = [14, 15, 16];
+
+/**
+ * Sends a request that kafkajs does not have, in the flexible format, where each structure ends with its tagged fields.
+ *
+ * @throws what kafkajs throws.
+ */
+export async function askBroker<Found>(
+  { connectionPool }: Pick<Broker, 'connectionPool'>,
+  kind: { readonly apiKey: number; readonly apiVersion: number; readonly apiName: string },
+  write: (request: Encoder, element: () => Encoder) => Encoder,
+  read: (from: Decoder) => Found,
+): Promise<Found> {
+  const element: () => Encoder = () => new (inKafkajs('protocol/encoder.js'))();
+  const response = {
+    async decode(bytes: Buffer) {
+      const from: Decoder = new (inKafkajs('protocol/decoder.js'))(bytes);
+      from.readTaggedFields();
+      // The throttle time.
+      from.readInt32();
+      return read(from);
+    },
+    parse: async (found: unknown) => found,
+  };
+  const encode = async () => endOf(write(endOf(element()), element));
+  return (await connectionPool.send({ request: { ...kind, encode }, response })) as Found;
+}
+
+/** No tagged fields. */
+export function endOf(structure: Encoder): Encoder {
+  return structure.writeUVarInt(0);
+}

@@ -2,9 +2,10 @@ import type { Kafka, KafkaMessage } from 'kafkajs';
 import type { Clock } from '../../support/clock.ts';
 import { within } from '../../support/deadline.ts';
 import type { Log } from '../../support/log.ts';
-import type { Bounds, FetchedPart, LogClient, OpenLogClient } from '../log-reading.ts';
+import type { CommittedRecord } from '../record.ts';
 import { kafkaReason } from './kafkajs-errors.ts';
-import { type RawMessage, withoutAborted } from './kafkajs-patches.ts';
+import type { Cluster, RawMessage, RawPart } from './kafkajs-internals.ts';
+import { withoutAborted } from './kafkajs-patches.ts';
 import { committedRecord } from './kafkajs-record.ts';
 import { FETCH_BYTES_PER_PARTITION, type KafkaTuning } from './tuning.ts';
 
@@ -21,30 +22,6 @@ const READ_UNCOMMITTED = 0;
 const READ_COMMITTED = 1;
 const BEGINNING = -2;
 const END = -1;
-const REQUEST_TIMEOUT = 'network.request_timeout';
-
-/** The parts of kafkajs' internal cluster that are used here. A unit test verifies that they exist. */
-interface Cluster {
-  readonly brokerPool: { readonly brokers: Readonly<Record<string, PooledBroker>> };
-  connect(): Promise<void>;
-  disconnect(): Promise<void>;
-  addTargetTopic(topic: string): Promise<void>;
-  findLeaderForPartitions(topic: string, partitions: readonly number[]): Readonly<Record<string, readonly number[]>>;
-  fetchTopicsOffset(
-    topics: readonly {
-      readonly topic: string;
-      readonly partitions: readonly { readonly partition: number }[];
-      readonly fromTimestamp: number;
-    }[],
-  ): Promise<readonly { readonly partitions: readonly { partition: number; offset: string }[] }[]>;
-  findBroker(of: { readonly nodeId: string }): Promise<Broker>;
-}
-
-interface PooledBroker {
-  readonly connectionPool: {
-    readonly pool: readonly { readonly socket?: { destroy(): void }; rejectRequests(error: Error): void }[];
-  };
-}
 
 /** Of a broker's two connections, the one for fetches alone. */
 const FETCHES = 1;
@@ -58,33 +35,40 @@ function dropFetches({ brokerPool }: Pick<Cluster, 'brokerPool'>): void {
   }
 }
 
-interface Broker {
-  fetch(request: object): Promise<{ readonly responses: readonly { readonly partitions: readonly RawPart[] }[] }>;
-}
-
-type RawRecord = RawMessage & KafkaMessage;
-
-interface RawPart {
+/** The records of one partition from one fetch. */
+export interface FetchedPart {
   readonly partition: number;
-  readonly messages: readonly RawRecord[];
-  readonly abortedTransactions?: readonly { readonly producerId: string; readonly firstOffset: string }[];
+  /** Committed ones, in offset order, from the requested offset on. */
+  readonly records: readonly CommittedRecord[];
+  /** Where the next fetch goes on: also behind control records, aborted records and gaps of compaction. */
+  readonly nextOffset: bigint;
 }
+
+/** Where a partition begins and ends; see `OpenLogClient` for the end. */
+export interface Bounds {
+  readonly low: bigint;
+  readonly high: bigint;
+}
+
+/** One connection to the brokers for reading one topic. After any failure it is closed, and another one is opened. */
+export type LogClient = Pick<KafkajsLogClient, 'connect' | 'byLeader' | 'bounds' | 'fetch' | 'close'>;
+
+/** The end of a partition is its last stable offset, or with `behindOpen` its high watermark. */
+export type OpenLogClient = (topic: string, behindOpen?: boolean) => LogClient;
 
 export interface KafkajsLogClientOptions {
   readonly kafka: Kafka;
   readonly tuning: KafkaTuning;
   readonly clock: Clock;
   readonly log: Log;
-  /** Called with the broker's host:port when it left a request without a response. */
-  readonly onSilence: (broker: string) => void;
 }
 
 export function kafkajsLogClients(options: KafkajsLogClientOptions): OpenLogClient {
-  const createCluster = clusterFactory(options);
+  const createCluster = clusterFactory(options.kafka);
   return (topic, behindOpen = false) => {
     // Of the questions for the end; a fetch names its own.
     const isolationLevel = behindOpen ? READ_UNCOMMITTED : READ_COMMITTED;
-    return new KafkajsLogClient(createCluster<Cluster>(isolationLevel), topic, options);
+    return new KafkajsLogClient(createCluster(isolationLevel), topic, options);
   };
 }
 
@@ -93,20 +77,16 @@ export function kafkajsLogClients(options: KafkajsLogClientOptions): OpenLogClie
  *
  * @throws Error when this kafkajs is not built like 2.2.4.
  */
-export function clusterFactory({ kafka, onSilence }: Pick<KafkajsLogClientOptions, 'kafka' | 'onSilence'>) {
+export function clusterFactory(kafka: Kafka): (isolationLevel?: number) => Cluster {
   const symbol = Object.getOwnPropertySymbols(kafka).find((own) => String(own).includes('Kafka:createCluster'));
   const factory: unknown = symbol && Reflect.get(kafka, symbol);
   if (typeof factory !== 'function') {
     throw new Error('kafkajs lacks the function createCluster of 2.2.4. Install kafkajs 2.2.4 exactly.');
   }
-  const emit = (name: string, { broker }: { readonly broker: string }) => {
-    if (name === REQUEST_TIMEOUT) onSilence(broker);
-  };
-  return <Cluster>(isolationLevel = READ_COMMITTED): Cluster =>
-    factory({ allowAutoTopicCreation: false, isolationLevel, instrumentationEmitter: { emit } });
+  return (isolationLevel = READ_COMMITTED) => factory({ allowAutoTopicCreation: false, isolationLevel });
 }
 
-class KafkajsLogClient implements LogClient {
+class KafkajsLogClient {
   readonly #cluster: Cluster;
   readonly #topic: string;
   readonly #options: KafkajsLogClientOptions;
@@ -118,6 +98,7 @@ class KafkajsLogClient implements LogClient {
     this.#options = options;
   }
 
+  /** Connects, and learns which broker leads which partition. To be called first, and once. */
   connect(): Promise<void> {
     const connect = async () => {
       await this.#cluster.connect();
@@ -127,6 +108,7 @@ class KafkajsLogClient implements LogClient {
     return this.#connecting;
   }
 
+  /** These partitions by the broker that leads them; throws when the topic lacks one. */
   byLeader(partitions: readonly number[]): ReadonlyMap<number, readonly number[]> {
     const leaders = Object.entries(this.#cluster.findLeaderForPartitions(this.#topic, partitions));
     const known = new Set(leaders.flatMap(([, led]) => led));
@@ -135,6 +117,7 @@ class KafkajsLogClient implements LogClient {
     return new Map(leaders.map(([leader, led]) => [Number(leader), led]));
   }
 
+  /** `low` is the first offset appended at `sinceMs` or later, by the broker's clock, where that is given. */
   async bounds(partitions: readonly number[], sinceMs: number | undefined): Promise<ReadonlyMap<number, Bounds>> {
     this.byLeader(partitions);
     const [low, high, given] = await Promise.all([
@@ -159,6 +142,7 @@ class KafkajsLogClient implements LogClient {
     return new Map(found.flatMap((topic) => topic.partitions.map((at) => [at.partition, BigInt(at.offset)])));
   }
 
+  /** Records from these offsets on, by partition, up to the last stable offset; waits up to `waitMs` for some. */
   async fetch(leader: number, from: ReadonlyMap<number, bigint>, waitMs: number): Promise<readonly FetchedPart[]> {
     const broker = await this.#cluster.findBroker({ nodeId: String(leader) });
     const partitions = [...from].map(([partition, offset]) => {
@@ -176,6 +160,7 @@ class KafkajsLogClient implements LogClient {
       .map((part) => partOf(this.#topic, part, offsetOf(from, part.partition)));
   }
 
+  /** Resolves when the connections are closed, or given up after a while; never rejects. */
   async close(): Promise<void> {
     const { clock, log, tuning } = this.#options;
     const disconnect = async () => {
@@ -202,7 +187,7 @@ export function partOf(
   const committed = withoutAborted({ messages: asked, ...(abortedTransactions && { abortedTransactions }) });
   return {
     partition,
-    records: (committed as readonly RawRecord[])
+    records: (committed as readonly (RawMessage & KafkaMessage)[])
       .filter(({ isControlRecord }) => !isControlRecord)
       .map((message) => committedRecord(topic, partition, message)),
     nextOffset: last === undefined ? from : BigInt(last.offset) + 1n,

@@ -2,9 +2,10 @@ import { createHash } from 'node:crypto';
 import { createRequire } from 'node:module';
 import { dirname, join, sep } from 'node:path';
 import { systemClock } from '../../support/clock.ts';
+import { type AbortedTransaction, kafkajsError, type RawMessage } from './kafkajs-internals.ts';
 import { decodeFetchedRecord } from './kafkajs-record.ts';
+import { framedInPlace } from './produce/produce-request.ts';
 import { sendOnce } from './produce/send-messages.ts';
-import { framedInPlace } from './requests.ts';
 import { askingForLast } from './writer-producer.ts';
 
 /*
@@ -14,19 +15,6 @@ import { askingForLast } from './writer-producer.ts';
  */
 
 type Kafkajs = typeof import('kafkajs');
-
-/** One fetched record inside kafkajs. Offsets and producer ids are int64 as decimal text. */
-export interface RawMessage {
-  readonly offset: string;
-  readonly key: Buffer | null;
-  readonly isControlRecord: boolean;
-  readonly batchContext: { readonly producerId: string; readonly inTransaction: boolean };
-}
-
-interface AbortedTransaction {
-  readonly producerId: string;
-  readonly firstOffset: string;
-}
 
 interface RecordBatch {
   readonly firstOffset: string;
@@ -53,8 +41,6 @@ type FilterAborted = (fetched: {
 type DecodeBatch = (decoder: unknown) => Promise<RecordBatch>;
 type ScheduleCheck = (this: PendingRequests) => void;
 
-const PROTOCOL_ERRORS = 'src/protocol/error.js';
-const PRODUCE_RESPONSE = 'src/protocol/requests/produce/v7/response.js';
 const ABORT_MARKER_KEY = Buffer.from([0, 0, 0, 0]);
 
 /** An empty queue needs no check; the original wakes up every millisecond. */
@@ -117,45 +103,54 @@ function allWithoutErrors(original: MetadataProtocol): MetadataProtocol {
   };
 }
 
-interface TopicError {
-  readonly topic: string;
+interface PartitionError {
   readonly errorCode: number;
 }
 
-type ErrorsOf = (data: never) => readonly TopicError[];
-
-interface PartitionErrors {
+interface TopicErrors {
   readonly topic: string;
-  readonly partitions: readonly { readonly errorCode: number }[];
+  readonly topicErrorCode?: number;
+  readonly partitionErrors?: readonly PartitionError[];
+  readonly partitions?: readonly PartitionError[];
 }
 
-const byPartition = ({ topic, partitions }: PartitionErrors): TopicError[] =>
-  partitions.map(({ errorCode }) => ({ topic, errorCode }));
+/** Has one of the lists, by its request. */
+interface TopicsResponse {
+  readonly topicMetadata?: readonly TopicErrors[];
+  readonly errors?: readonly TopicErrors[];
+  readonly topics?: readonly TopicErrors[];
+}
+
+function errorsOf({ topicMetadata = [], errors = topicMetadata, topics = errors }: TopicsResponse) {
+  return topics.flatMap(({ topic, topicErrorCode = 0, partitionErrors = [], partitions = partitionErrors }) =>
+    [topicErrorCode, ...partitions.map(({ errorCode }) => errorCode)]
+      .filter((errorCode) => errorCode !== 0)
+      .map((errorCode) => ({ topic, errorCode })),
+  );
+}
 
 const OPERATION_NOT_ATTEMPTED = 55;
 
-type Parse = (data: never) => Promise<unknown>;
+type Parse = (data: TopicsResponse) => Promise<unknown>;
 
 /**
- * A response about several topics has an error code for each. The original throws the first one without its topic. When the
- * broker refuses one partition, it reports the others as not attempted, so the first error may not be the reason. Here
- * errors have the field `topics`: those that the broker gave this error for.
+ * A response about several topics has an error code for each. The original throws the first one, without its topic, and
+ * that may be "not attempted" because of another partition. Here the error has the field `topics`: those with its code.
  */
-const namingTopics =
-  (errorsOf: ErrorsOf) =>
-  (original: Parse): Parse =>
-  async (data) => {
+function namingTopics(original: Parse): Parse {
+  return async (data) => {
     try {
       return await original(data);
     } catch (error) {
-      const errors = errorsOf(data).filter(({ errorCode }) => errorCode !== 0);
-      const said = errors.find(({ errorCode }) => errorCode !== OPERATION_NOT_ATTEMPTED);
-      if (said === undefined) throw error;
-      const { errorCode } = said;
+      const errors = errorsOf(data);
+      const refusal = errors.find(({ errorCode }) => errorCode !== OPERATION_NOT_ATTEMPTED);
+      if (refusal === undefined) throw error;
+      const { errorCode } = refusal;
       const topics = new Set(errors.filter((other) => other.errorCode === errorCode).map(({ topic }) => topic));
       throw Object.assign(kafkajsError(errorCode), { topics: [...topics] });
     }
   };
+}
 
 interface FetchManager {
   start(): Promise<void>;
@@ -198,39 +193,9 @@ function stoppedForGood(original: CreateFetchManager): CreateFetchManager {
   };
 }
 
-/*
- * A broker closes a connection that is used after its session (KIP-368). The original logs in again 10 s before the end: in a
- * session of 10 s or less, before every request. But a broker refuses two logins of a connection within a second. Here a
- * connection logs in again when most of its session has passed, and never twice within a second.
- */
-
-/** `sessionLifetime` is a Long in milliseconds, 0 for no end. */
-interface Connection {
-  readonly authenticatedAt: [number, number] | null;
-  readonly sessionLifetime: { toString(): string };
-}
-
-type ShouldReauthenticate = (this: Connection) => boolean;
-
-/** What is left must be enough for a token that is renewed before it (run/kafka-client.ts), and for a login. */
-const SHARE_OF_SESSION = 0.85;
-const SHORTEST_MS = 1_100;
-
-const shouldReauthenticate: ShouldReauthenticate = function () {
-  const lifetimeMs = Number(this.sessionLifetime.toString());
-  if (lifetimeMs === 0) return false;
-  if (this.authenticatedAt === null) return true;
-  const [seconds, nanoseconds] = process.hrtime(this.authenticatedAt);
-  return seconds * 1_000 + nanoseconds / 1e6 >= Math.max(SHORTEST_MS, lifetimeMs * SHARE_OF_SESSION);
-};
-
-function decodeProduceResponse(data: unknown): Promise<unknown> {
-  return createRequire(import.meta.url)(`kafkajs/${PRODUCE_RESPONSE}`).decode(data);
-}
-
 interface Patch {
   readonly module: string;
-  /** Of the module's exports: a path of names, or the description of a symbol; the exports themselves when left out. */
+  /** A path of names in the module's exports; the exports themselves when left out. */
   readonly member?: string;
   /** Of the original's source text in 2.2.4. */
   readonly sourceSha256: string;
@@ -238,32 +203,7 @@ interface Patch {
   readonly replace: (original: any) => unknown;
 }
 
-const parts = { clock: systemClock, errorFromCode: kafkajsError };
-
-function namingTopicsOf(request: string, sourceSha256: string, errorsOf: ErrorsOf): Patch {
-  const module = `src/protocol/requests/${request}/v0/response.js`;
-  return { module, member: 'parse', sourceSha256, replace: namingTopics(errorsOf) };
-}
-
-const NAMING_TOPICS = [
-  namingTopicsOf(
-    'metadata',
-    'd30641109479478c76d49af2160f44f0e01fde6f8b3fddf0af301ae1df0103e3',
-    ({ topicMetadata }: { topicMetadata: readonly { topic: string; topicErrorCode: number }[] }) =>
-      topicMetadata.map(({ topic, topicErrorCode }) => ({ topic, errorCode: topicErrorCode })),
-  ),
-  namingTopicsOf(
-    'addPartitionsToTxn',
-    'd697bcb5b5964edc4811547b089abc1a0fdb2554721ab0e27147a74df041c439',
-    ({ errors }: { errors: readonly { topic: string; partitionErrors: PartitionErrors['partitions'] }[] }) =>
-      errors.flatMap(({ topic, partitionErrors }) => byPartition({ topic, partitions: partitionErrors })),
-  ),
-  namingTopicsOf(
-    'txnOffsetCommit',
-    'd4149159b54f158bcf25bd8ed492e50060a82a4c87a0b11925faea80fc92911c',
-    ({ topics }: { topics: readonly PartitionErrors[] }) => topics.flatMap(byPartition),
-  ),
-];
+const namesTopics = { member: 'parse', replace: namingTopics };
 
 /** In the order of their loading: a module holds on to the functions that it finds then. */
 const PATCHES: readonly Patch[] = [
@@ -289,7 +229,21 @@ const PATCHES: readonly Patch[] = [
     sourceSha256: '59acdacae7d98f7fb842b22c6f6a79e459d0dd1efef9905da1c2ec459ddafdfe',
     replace: () => withoutAborted,
   },
-  ...NAMING_TOPICS,
+  {
+    module: 'src/protocol/requests/metadata/v0/response.js',
+    sourceSha256: 'd30641109479478c76d49af2160f44f0e01fde6f8b3fddf0af301ae1df0103e3',
+    ...namesTopics,
+  },
+  {
+    module: 'src/protocol/requests/addPartitionsToTxn/v0/response.js',
+    sourceSha256: 'd697bcb5b5964edc4811547b089abc1a0fdb2554721ab0e27147a74df041c439',
+    ...namesTopics,
+  },
+  {
+    module: 'src/protocol/requests/txnOffsetCommit/v0/response.js',
+    sourceSha256: 'd4149159b54f158bcf25bd8ed492e50060a82a4c87a0b11925faea80fc92911c',
+    ...namesTopics,
+  },
   {
     module: 'src/protocol/requests/metadata/index.js',
     member: 'protocol',
@@ -300,7 +254,7 @@ const PATCHES: readonly Patch[] = [
   {
     module: 'src/producer/sendMessages.js',
     sourceSha256: '3ee877abaa2b09ea8cb91be9a3673501c918985228257820669935ea74741f4d',
-    replace: () => sendOnce({ ...parts, decodeResponse: decodeProduceResponse }),
+    replace: () => sendOnce(systemClock),
   },
   {
     module: 'src/protocol/request.js',
@@ -308,15 +262,9 @@ const PATCHES: readonly Patch[] = [
     replace: framedInPlace,
   },
   {
-    module: 'src/network/connection.js',
-    member: 'prototype.private:Connection:shouldReauthenticate',
-    sourceSha256: 'e8eeba7bbe686205565e4d75c2acea9e049d1bc6e0406599dbd84d592c4adfb0',
-    replace: () => shouldReauthenticate,
-  },
-  {
     module: 'src/producer/index.js',
     sourceSha256: '519a9bac04d9340e4f126c83c1045819c8ff89f93f002b25206b5f66bdb38891',
-    replace: (original) => askingForLast(original, parts),
+    replace: (original) => askingForLast(original, systemClock),
   },
   {
     module: 'src/consumer/fetchManager.js',
@@ -346,8 +294,7 @@ function apply({ module, member, sourceSha256, replace }: Patch, require: NodeJS
   const names = member?.split('.') ?? [];
   let holder: object = member === undefined ? (require.cache[path] as NodeJS.Module) : exported;
   for (const name of names.slice(0, -1)) holder = Reflect.get(holder, name);
-  const last = names.at(-1) ?? 'exports';
-  const key = Object.getOwnPropertySymbols(holder).find(({ description }) => description === last) ?? last;
+  const key = names.at(-1) ?? 'exports';
   const original: unknown = Reflect.get(holder, key);
   const foundSha256 = createHash('sha256').update(String(original)).digest('hex');
   if (foundSha256 !== sourceSha256) {
@@ -357,8 +304,4 @@ function apply({ module, member, sourceSha256, replace }: Patch, require: NodeJS
     );
   }
   Reflect.set(holder, key, replace(original));
-}
-
-export function kafkajsError(code: number): Error {
-  return createRequire(import.meta.url)(`kafkajs/${PROTOCOL_ERRORS}`).createErrorFromCode(code);
 }

@@ -1,13 +1,13 @@
 import { ConnectorError } from '../../errors.ts';
+import { backOffMs, type Random } from '../../support/back-off.ts';
 import type { Clock } from '../../support/clock.ts';
 import { StallWatch } from '../../support/deadline.ts';
+import type { Log } from '../../support/log.ts';
 import { untilAborted } from '../../support/until-aborted.ts';
-import type { LogReader, ReadToEnd } from '../log-reader.ts';
-import type { Bounds, LogClient, OpenLogClient } from '../log-reading.ts';
-import { ReadRefused, readOn } from '../log-reading.ts';
+import type { LogReader, LogTail, ReadToEnd } from '../log-reader.ts';
 import { isOneOf, kafkaReason, LEADERLESS, UNKNOWN_TOPIC } from './kafkajs-errors.ts';
 import { transactionHangs } from './kafkajs-hanging.ts';
-import { OpenClients } from './open-clients.ts';
+import type { Bounds, FetchedPart, LogClient, OpenLogClient } from './kafkajs-log-client.ts';
 import { type KafkaTuning, longestOpenMs } from './tuning.ts';
 
 /** The wait before the next connection while a partition has no leader. */
@@ -15,131 +15,196 @@ const LEADER_POLL_MS = 50;
 /** A topic that was created a moment ago is not known to every broker yet. */
 const UNKNOWN_TOPIC_PATIENCE_MS = 5_000;
 
-export interface KafkajsReaderOptions {
+interface KafkajsReaderOptions {
   readonly openClient: OpenLogClient;
   readonly tuning: KafkaTuning;
   readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
 }
 
 /**
- * Reads committed records to the end, each reading through a connection of its own.
+ * Reads committed records to the end, or follows them, each reading through a connection of its own.
  *
  * The end is requested after the call began (see `ReadToEnd.behindOpen`). It is reached when the reading has passed
  * it, control records, aborted records and batches emptied by compaction included; the last visible record may be far
  * before the end. A connection that fails after some progress is replaced, and the reading goes on where it was. One
  * without progress fails the reading, unless a partition merely has no leader for a moment, or the topic is not known yet.
+ *
+ * A follower replaces every connection that fails or gets no responses: kafkajs would ask on the dead one for ever.
  */
-export function createKafkajsReader(options: KafkajsReaderOptions): LogReader & { close(): Promise<void> } {
+export function createKafkajsReader(options: KafkajsReaderOptions): LogReader & LogTail & { close(): void } {
+  const { clock, log, random, tuning } = options;
   const closing = new AbortController();
-  const clients = new OpenClients();
+  const begin = <Request extends { readonly signal: AbortSignal }>(request: Request) => {
+    const signal = AbortSignal.any([request.signal, closing.signal]);
+    signal.throwIfAborted();
+    return { ...request, signal };
+  };
   return {
-    async readToEnd(request) {
-      const signal = AbortSignal.any([request.signal, closing.signal]);
-      signal.throwIfAborted();
-      const stalled = new StallWatch(options.tuning.readStallMs, options.clock);
+    async readToEnd(given) {
+      const request = begin(given);
+      const reading = new Reading(request, options);
+      const stalled = new StallWatch(tuning.readStallMs, clock);
       try {
-        const reading = new Reading(
-          { ...request, signal: AbortSignal.any([signal, stalled.signal]) },
-          options,
-          stalled,
-        );
-        while (!(await reading.advance(clients)));
+        for (let before = reading.progress(); ; before = reading.progress()) {
+          const cause = await reading.through(stalled);
+          if (cause === undefined) return;
+          if (cause instanceof ReadRefused) throw cause;
+          if (!reading.mayGoOn(cause) && reading.progress() <= before) throw cause;
+          await clock.sleep(LEADER_POLL_MS, AbortSignal.any([request.signal, stalled.signal]));
+        }
       } catch (cause) {
-        signal.throwIfAborted();
-        if (cause instanceof ReadRefused) throw cause.cause;
-        if (cause instanceof ConnectorError) throw cause;
-        throw unreachable(request.topic, cause);
+        request.signal.throwIfAborted();
+        throw cause instanceof ReadRefused ? cause.cause : unreachable(request.topic, cause);
       } finally {
         stalled.end();
       }
     },
-    async close() {
+    async follow({ onlyNew = false, ...given }) {
+      const request = begin(given);
+      const { topic, signal } = request;
+      const reading = new Reading({ ...request, ...(onlyNew && { newest: 0 }), isEndless: true }, options);
+      for (let failures = 1; ; failures++) {
+        const before = reading.fetches;
+        const stalled = new StallWatch(tuning.readStallMs, clock);
+        const cause = await reading.through(stalled).finally(() => stalled.end());
+        signal.throwIfAborted();
+        if (cause instanceof ReadRefused) throw cause.cause;
+        // The end at the beginning is unknown then, and so is which records are new.
+        if (onlyNew && reading.progress() < 0n && !isOneOf(LEADERLESS, cause)) throw unreachable(topic, cause);
+        if (reading.fetches > before) failures = 1;
+        const waitMs = backOffMs(failures, tuning.tailBackOff, random);
+        log.warn({ topic, failures, waitMs, reason: kafkaReason(cause) }, 'reading a topic failed, trying again');
+        await clock.sleep(waitMs, signal);
+      }
+    },
+    close() {
       closing.abort(new ConnectorError('KAFKA_UNREACHABLE', 'The connection to Kafka was closed while reading.'));
-      await clients.closed();
     },
   };
 }
 
+interface ReadRequest extends ReadToEnd {
+  readonly isEndless?: boolean;
+}
+
 /** One reading, over all its connections. */
 class Reading {
-  readonly #request: ReadToEnd;
+  readonly #request: ReadRequest;
   readonly #options: KafkajsReaderOptions;
-  readonly #stalled: StallWatch;
+  /** The next offset of each partition that is not read to its end. */
   readonly #positions = new Map<number, bigint>();
   readonly #beganMs: number;
   /** When a fetch brought something last. */
   #movedMs: number;
   /** As the first connection found them. */
   #ends: ReadonlyMap<number, Bounds> | undefined;
+  /** How many were answered. */
+  fetches = 0;
 
-  constructor(request: ReadToEnd, options: KafkajsReaderOptions, stalled: StallWatch) {
+  constructor(request: ReadRequest, options: KafkajsReaderOptions) {
     this.#request = request;
     this.#options = options;
-    this.#stalled = stalled;
     this.#beganMs = options.clock.monotonicMs();
     this.#movedMs = this.#beganMs;
   }
 
-  /** Reads through one connection; true when the end was reached, false when another connection must go on. */
-  async advance(clients: OpenClients): Promise<boolean> {
-    const { topic, signal } = this.#request;
-    const client = this.#options.openClient(topic, this.#request.behindOpen);
-    const before = this.#progress();
-    try {
-      await clients.using(client, async () => {
-        await untilAborted(this.#begin(client), signal);
-        await this.#readOn(client);
-      });
-      return true;
-    } catch (error) {
-      signal.throwIfAborted();
-      if (error instanceof ReadRefused || !(this.#passes(error) || this.#progress() > before)) throw error;
-      await this.#options.clock.sleep(LEADER_POLL_MS, signal);
-      return false;
-    }
+  /** Grows with each read offset, and when the ends are known. */
+  progress(): bigint {
+    if (this.#ends === undefined) return -1n;
+    let read = 0n;
+    for (const [partition, { low, high }] of this.#ends) read += (this.#positions.get(partition) ?? high) - low;
+    return read;
   }
 
-  /** Whether the failure passes with time. */
-  #passes(error: unknown): boolean {
+  /** The failure passes with time. */
+  mayGoOn(error: unknown): boolean {
     const sinceMs = this.#options.clock.monotonicMs() - this.#beganMs;
     return isOneOf(LEADERLESS, error) || (isOneOf(UNKNOWN_TOPIC, error) && sinceMs < UNKNOWN_TOPIC_PATIENCE_MS);
   }
 
+  /**
+   * Reads on through one connection, until no position is left.
+   *
+   * @returns undefined when the end was reached; else why not: ReadRefused where another connection would not help.
+   */
+  async through(stalled: StallWatch): Promise<unknown> {
+    const { topic, behindOpen, signal } = this.#request;
+    const client = this.#options.openClient(topic, behindOpen);
+    const ended = new AbortController();
+    const until = AbortSignal.any([signal, stalled.signal, ended.signal]);
+    try {
+      await untilAborted(this.#begin(client), until);
+      stalled.moved();
+      // The leaders are asked side by side, so that none waits for another one. A failure at one of them ends all.
+      const leaders = [...client.byLeader([...this.#positions.keys()])];
+      await Promise.all(
+        leaders.map(([leader, partitions]) =>
+          this.#readLed(client, leader, partitions, stalled, until).catch((error: unknown) => {
+            ended.abort(error);
+            throw error;
+          }),
+        ),
+      );
+      return undefined;
+    } catch (error) {
+      return error;
+    } finally {
+      client.close();
+    }
+  }
+
   async #begin(client: LogClient): Promise<void> {
-    const { partitions, sinceMs, newest } = this.#request;
+    const { partitions, sinceMs, newest, isEndless } = this.#request;
     await client.connect();
     const bounds = await client.bounds(partitions, sinceMs);
-    this.#stalled.moved();
     if (this.#ends !== undefined) return keepWithin(this.#positions, bounds);
     this.#ends = bounds;
     for (const [partition, { low, high }] of bounds) {
       const tail = newest === undefined ? low : high - BigInt(newest);
-      if (low < high) this.#positions.set(partition, tail > low ? tail : low);
+      if (low < high || isEndless) this.#positions.set(partition, tail > low ? tail : low);
     }
   }
 
-  async #readOn(client: LogClient): Promise<void> {
-    const { onRecord, room, signal } = this.#request;
-    let before = this.#progress();
-    await readOn({
-      client,
-      positions: this.#positions,
-      waitMs: this.#options.tuning.readWaitMs,
-      onRecord,
-      room,
-      onFetched: () => {
-        for (const [partition, position] of this.#positions) {
-          const end = this.#ends?.get(partition)?.high;
-          if (end !== undefined && position >= end) this.#positions.delete(partition);
-        }
-        const progress = this.#progress();
-        if (progress > before) this.#movedMs = this.#options.clock.monotonicMs();
-        before = progress;
-        this.#mustMove();
-      },
-      stalled: this.#stalled,
-      signal,
-    });
+  async #readLed(
+    client: LogClient,
+    leader: number,
+    partitions: readonly number[],
+    stalled: StallWatch,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { readWaitMs, tailWaitMs } = this.#options.tuning;
+    const waitMs = this.#request.isEndless ? tailWaitMs : readWaitMs;
+    for (;;) {
+      signal.throwIfAborted();
+      const from = new Map([...this.#positions].filter(([partition]) => partitions.includes(partition)));
+      if (from.size === 0) return;
+      const before = this.progress();
+      const parts = await untilAborted(client.fetch(leader, from, waitMs), signal);
+      stalled.moved();
+      for (const part of parts) await this.#give(part, stalled, signal);
+      this.fetches += 1;
+      if (this.progress() > before) this.#movedMs = this.#options.clock.monotonicMs();
+      this.#mustMove();
+    }
+  }
+
+  async #give({ partition, records, nextOffset }: FetchedPart, stalled: StallWatch, signal: AbortSignal) {
+    const { onRecord, room, isEndless } = this.#request;
+    for (const record of records) {
+      signal.throwIfAborted();
+      this.#positions.set(partition, record.offset + 1n);
+      try {
+        onRecord(record);
+      } catch (cause) {
+        throw new ReadRefused('onRecord threw', { cause });
+      }
+    }
+    this.#positions.set(partition, nextOffset);
+    const end = this.#ends?.get(partition)?.high;
+    if (!isEndless && end !== undefined && nextOffset >= end) this.#positions.delete(partition);
+    if (room !== undefined && records.length > 0) await untilAborted(stalled.whileHeld(room()), signal);
   }
 
   /** Nothing comes while a transaction is open: its coordinator ends it in time, unless it hangs. */
@@ -151,18 +216,13 @@ class Reading {
     const cause = transactionHangs(topic, [...this.#positions.keys()], Math.round(waitedMs));
     throw new ReadRefused('an open transaction does not end', { cause });
   }
-
-  /** Grows with each read offset, and when the ends are known. */
-  #progress(): bigint {
-    if (this.#ends === undefined) return -1n;
-    let read = 0n;
-    for (const [partition, { low, high }] of this.#ends) read += (this.#positions.get(partition) ?? high) - low;
-    return read;
-  }
 }
 
+/** Its cause reaches the caller unchanged. */
+class ReadRefused extends Error {}
+
 /** Offsets that were deleted meanwhile are skipped. A log that is shorter now, as after its creation again, is awaited. */
-export function keepWithin(positions: Map<number, bigint>, bounds: ReadonlyMap<number, Bounds>): void {
+function keepWithin(positions: Map<number, bigint>, bounds: ReadonlyMap<number, Bounds>): void {
   for (const [partition, position] of positions) {
     const { low, high } = bounds.get(partition) ?? { low: position, high: position };
     positions.set(partition, position < low ? low : position > high ? high : position);

@@ -7,7 +7,7 @@ import type { Log } from '../../support/log.ts';
 import { retry } from '../../support/retry.ts';
 import { untilAborted } from '../../support/until-aborted.ts';
 import type { KafkaCluster } from '../cluster.ts';
-import type { ConsumerOffset, WriterOptions, WriterTransaction } from '../transactional-writer.ts';
+import type { ConsumerOffset, TransactionalWriter, WriterOptions, WriterTransaction } from '../transactional-writer.ts';
 import { CONCURRENT, isFenced, isOneOf, kafkaReason } from './kafkajs-errors.ts';
 import {
   AbortHangingFailed,
@@ -17,7 +17,6 @@ import {
   LastTransaction,
   type TouchingWay,
 } from './kafkajs-hanging.ts';
-import type { ConnectedWriter } from './open-clients.ts';
 import { giveUpAborting, type TopicFacts, topicRefused, writerRefused } from './refusals.ts';
 import { planRounds, sendRound } from './send-plan.ts';
 import { type KafkaTuning, kafkajsRetry, longestProofMs } from './tuning.ts';
@@ -86,7 +85,7 @@ export interface KafkajsWriterOptions extends WriterOptions {
  * follows only when every partition has acknowledged every round. The fence protects against a process that is no longer
  * the owner; the proof of ownership only lets that process know sooner.
  */
-export class KafkajsWriter implements ConnectedWriter {
+export class KafkajsWriter implements TransactionalWriter {
   readonly #options: KafkajsWriterOptions;
   readonly #fencings: FencingWatch;
   /** The producer that may write. Undefined before the first `open`, after any failure and after `close`. */
@@ -97,7 +96,8 @@ export class KafkajsWriter implements ConnectedWriter {
   #openUnderWay: Promise<unknown> | undefined;
   #commitUnderWay: Promise<void> | undefined;
   #failedAtMs = Number.NEGATIVE_INFINITY;
-  readonly #abandoned: AbandonedProducers;
+  /** Of producers that were left behind. */
+  readonly #working = new Set<Promise<unknown>>();
   readonly #last = new LastTransaction();
   /** Of the topic of the consumer offset, which is committed with it. */
   #inputId: string | null = null;
@@ -105,7 +105,6 @@ export class KafkajsWriter implements ConnectedWriter {
   constructor(options: KafkajsWriterOptions) {
     this.#options = options;
     this.#fencings = new FencingWatch(options.transactionalId);
-    this.#abandoned = new AbandonedProducers(options, this.#fields({}));
   }
 
   open<Position>(readPosition: (signal: AbortSignal) => Promise<Position>, signal: AbortSignal): Promise<Position> {
@@ -187,11 +186,10 @@ export class KafkajsWriter implements ConnectedWriter {
     await this.#openUnderWay?.catch(() => {});
     while (this.#commitUnderWay) await this.#commitUnderWay.catch(() => {});
     this.#leaveBehind(this.#live, undefined);
-    await this.#abandoned.idle();
-  }
-
-  disconnected(): Promise<void> {
-    return this.#abandoned.disconnected();
+    const { clock, tuning } = this.#options;
+    const late = () => new Error('kafkajs still waits for responses');
+    const idle = Promise.allSettled(this.#working);
+    await within(idle, tuning.disconnectMs, clock, late).catch((error) => this.#noteAbandoned(error));
   }
 
   async #openOnce<Position>(
@@ -291,10 +289,17 @@ export class KafkajsWriter implements ConnectedWriter {
     if (this.#live !== producer) throw new Error('the writer was given up or opened again during this commit');
   }
 
+  /** Never aborts: that can overtake a produce request. Disconnects after the last work: kafkajs would connect again. */
   #leaveBehind(producer: Producer | undefined, work: Promise<void> | undefined): void {
     if (producer === undefined) return;
     if (this.#live === producer) this.#live = undefined;
-    this.#abandoned.add(producer, work);
+    const ended = Promise.allSettled([work]).finally(() => this.#working.delete(ended));
+    this.#working.add(ended);
+    ended.then(() => producer.disconnect()).catch((error) => this.#noteAbandoned(error));
+  }
+
+  #noteAbandoned(error: unknown): void {
+    this.#options.log.debug(this.#fields({ reason: kafkaReason(error) }), 'producer abandoned');
   }
 
   #failed(ageMs: number, cause: unknown): ConnectorError {
@@ -356,54 +361,4 @@ async function sendConsumerOffset(
     clock,
     random,
   });
-}
-
-interface AbandonedOptions {
-  readonly tuning: Pick<KafkaTuning, 'disconnectMs'>;
-  readonly clock: Clock;
-  readonly log: Log;
-}
-
-type Ending = 'to end its work' | 'to disconnect';
-
-class AbandonedProducers {
-  readonly #options: AbandonedOptions;
-  readonly #fields: Readonly<Record<string, unknown>>;
-  readonly #working = new Set<Promise<unknown>>();
-  readonly #connected = new Set<Promise<void>>();
-
-  constructor(options: AbandonedOptions, fields: Readonly<Record<string, unknown>>) {
-    this.#options = options;
-    this.#fields = fields;
-  }
-
-  /** Never aborts: that can overtake a produce request. Disconnects after the last work: kafkajs would connect again. */
-  add(producer: Producer, work: Promise<void> | undefined): void {
-    const ended = Promise.allSettled([work]).finally(() => this.#working.delete(ended));
-    this.#working.add(ended);
-    const gone = ended
-      .then(() => producer.disconnect())
-      .catch((reason) => this.#note(reason, 'to disconnect'))
-      .finally(() => this.#connected.delete(gone));
-    this.#connected.add(gone);
-  }
-
-  async idle(): Promise<void> {
-    await this.#allOf(this.#working, 'to end its work');
-  }
-
-  async disconnected(): Promise<void> {
-    await this.#allOf(this.#connected, 'to disconnect');
-  }
-
-  async #allOf(promises: ReadonlySet<Promise<unknown>>, awaited: Ending): Promise<void> {
-    const { clock, tuning } = this.#options;
-    const late = () => new Error('kafkajs still waits for responses');
-    const over = Promise.allSettled(promises).then(() => {});
-    await within(over, tuning.disconnectMs, clock, late).catch((reason) => this.#note(reason, awaited));
-  }
-
-  #note(reason: unknown, awaited: Ending): void {
-    this.#options.log.debug({ ...this.#fields, awaited, reason: kafkaReason(reason) }, 'producer abandoned');
-  }
 }

@@ -1,31 +1,9 @@
 import { connect, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import type { ISocketFactory } from 'kafkajs';
+import type { Random } from '../../support/back-off.ts';
 import type { Clock } from '../../support/clock.ts';
-import type { LogClient } from '../log-reading.ts';
 import type { TransactionalWriter } from '../transactional-writer.ts';
-
-/** Clients from their opening until they are closed, which takes its time: closing all waits for each. */
-export class OpenClients {
-  readonly #open = new Set<Promise<void>>();
-
-  async using<Result>(client: LogClient, work: () => Promise<Result>): Promise<Result> {
-    const closed = Promise.withResolvers<void>();
-    this.#open.add(closed.promise);
-    try {
-      return await work();
-    } finally {
-      client.close().finally(() => {
-        this.#open.delete(closed.promise);
-        closed.resolve();
-      });
-    }
-  }
-
-  async closed(): Promise<void> {
-    await Promise.all(this.#open);
-  }
-}
 
 const KEEP_ALIVE_DELAY_MS = 60_000;
 
@@ -36,30 +14,57 @@ const openSocket: ISocketFactory = ({ host, port, ssl, onConnect }) => {
   return socket.setKeepAlive(true, KEEP_ALIVE_DELAY_MS);
 };
 
+/** A broker that does not answer is not asked first for so long. */
+const SILENT_MS = 60_000;
+
 /**
  * The connections of all clients. A request that kafkajs repeats while its client disconnects connects again, and nothing
  * would ever close that connection: the process could not end by itself.
  */
-export class OpenSockets {
-  readonly #open = new Set<Socket>();
+export class BrokerConnections {
+  readonly #brokers: readonly string[];
   readonly #clock: Pick<Clock, 'monotonicMs'>;
+  readonly #random: Random;
   readonly #create: ISocketFactory;
+  readonly #open = new Set<Socket>();
+  /** By host:port: since when a broker has answered nothing on a new connection. */
+  readonly #silentSinceMs = new Map<string, number>();
   #isClosed = false;
   #answeredMs: number | null = null;
 
-  constructor(clock: Pick<Clock, 'monotonicMs'>, create: ISocketFactory = openSocket) {
+  constructor(
+    brokers: readonly string[],
+    clock: Pick<Clock, 'monotonicMs'>,
+    random: Random,
+    create: ISocketFactory = openSocket,
+  ) {
+    this.#brokers = brokers;
     this.#clock = clock;
+    this.#random = random;
     this.#create = create;
+  }
+
+  /**
+   * The first broker of a new client; kafkajs takes another one only when the connection fails, so a frozen broker would keep
+   * every new client waiting. Any that answers; any at all when none does.
+   */
+  choose(): string[] {
+    const answering = this.#brokers.filter((broker) => !this.#isSilent(broker));
+    const from = answering.length > 0 ? answering : this.#brokers;
+    return from.slice(Math.floor(this.#random() * from.length)).slice(0, 1);
   }
 
   /** When anything came over one of them, by the monotonic clock; null before the first time. */
   readonly answeredMs = () => this.#answeredMs;
 
   readonly factory: ISocketFactory = (options) => {
+    const broker = `${options.host}:${options.port}`;
+    if (!this.#isSilent(broker)) this.#silentSinceMs.set(broker, this.#clock.monotonicMs());
     const socket = this.#create(options);
     this.#open.add(socket);
     socket.once('close', () => this.#open.delete(socket));
     socket.on('data', () => {
+      this.#silentSinceMs.delete(broker);
       this.#answeredMs = this.#clock.monotonicMs();
     });
     // Its creator listens for the error only once it has it.
@@ -72,6 +77,11 @@ export class OpenSockets {
     this.#isClosed = true;
     for (const socket of this.#open) end(socket);
   }
+
+  #isSilent(broker: string): boolean {
+    const sinceMs = this.#silentSinceMs.get(broker);
+    return sinceMs !== undefined && this.#clock.monotonicMs() - sinceMs <= SILENT_MS;
+  }
 }
 
 /** With an error, which kafkajs passes to every request that waits for a response, unless it has ended the connection itself. */
@@ -80,19 +90,12 @@ function end(socket: Socket): void {
   socket.destroy(socket.writableEnded ? undefined : new Error('The client of Kafka was closed.'));
 }
 
-/** A writer whose connections outlive it for a moment. */
-export interface ConnectedWriter extends TransactionalWriter {
-  /** Resolves when the connections of the closed writer are closed as well, or are left to themselves. Never rejects. */
-  disconnected(): Promise<void>;
-}
-
-/** The writers that a client's end must close: each from its opening until its user closes it, and its connections. */
+/** The writers that a client's end must close: each from its opening until its user closes it. */
 export class OpenWriters {
-  readonly #open = new Set<ConnectedWriter>();
-  readonly #disconnecting = new Set<Promise<void>>();
+  readonly #open = new Set<TransactionalWriter>();
 
   /** The writer as its user gets it. */
-  watched(writer: ConnectedWriter): TransactionalWriter {
+  watched(writer: TransactionalWriter): TransactionalWriter {
     return {
       open: (readPosition, signal) => {
         this.#open.add(writer);
@@ -105,13 +108,10 @@ export class OpenWriters {
 
   async close(): Promise<void> {
     await Promise.all([...this.#open].map((writer) => this.#close(writer)));
-    await Promise.all(this.#disconnecting);
   }
 
-  async #close(writer: ConnectedWriter): Promise<void> {
+  async #close(writer: TransactionalWriter): Promise<void> {
     await writer.close();
     this.#open.delete(writer);
-    const gone = writer.disconnected().finally(() => this.#disconnecting.delete(gone));
-    this.#disconnecting.add(gone);
   }
 }

@@ -1,8 +1,15 @@
 import type { Producer } from 'kafkajs';
 import type { Clock } from '../../support/clock.ts';
 import { retry } from '../../support/retry.ts';
-import type { Broker, Cluster } from './kafkajs-internals.ts';
-import { askBroker, decodeDescribeTransactions, encodeDescribeTransactions } from './requests.ts';
+import {
+  askBroker,
+  type Broker,
+  type Cluster,
+  COORDINATOR_MOVES,
+  type Decoder,
+  kafkajsError,
+  type UsedSocket,
+} from './kafkajs-internals.ts';
 
 /** A producer of kafkajs that knows more about its last transaction. */
 export interface WriterProducer extends Producer {
@@ -19,19 +26,7 @@ export interface WriterProducer extends Producer {
 
 export type Ending = 'commit' | 'abort';
 
-interface OwnCluster extends Pick<Cluster, 'hasLostConnection'> {
-  findGroupCoordinator: (of: { readonly groupId: string; readonly coordinatorType: number }) => Promise<Coordinator>;
-  readonly brokerPool: { readonly brokers: Readonly<Record<string, PooledBroker>>; readonly seedBroker?: PooledBroker };
-}
-
-/** A connection keeps its last socket. */
-interface PooledBroker {
-  readonly connectionPool: { readonly pool: readonly { readonly socket?: UsedSocket }[] };
-}
-
-interface Coordinator extends Broker {
-  readonly versions: Readonly<Record<number, object>> | null;
-}
+type OwnCluster = Pick<Cluster, 'findGroupCoordinator' | 'brokerPool' | 'hasLostConnection'>;
 
 /** What kafkajs creates a producer of. */
 interface ProducerParts {
@@ -42,25 +37,19 @@ interface ProducerParts {
 export type CreateProducer = (of: ProducerParts) => Producer;
 
 const TRANSACTION = 1;
-/** Version 0 (brokers from 3.0), which kafkajs does not have. */
-const DESCRIBE_TRANSACTIONS = 65;
-const REQUEST = { apiKey: DESCRIBE_TRANSACTIONS, apiVersion: 0, apiName: 'DescribeTransactions' };
-/** COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR. */
-const PASSING: readonly number[] = [14, 15, 16];
+/** Brokers from 3.0. */
+const DESCRIBE = { apiKey: 65, apiVersion: 0, apiName: 'DescribeTransactions' };
 const RETRY = { backOff: { initialMs: 50, maximumMs: 2_000 }, attempts: 6 };
 
 class CoordinatorMoves extends Error {}
 
 /** The coordinator that it finds is used for the request behind it too, which saves that one a round trip. */
-export function askingForLast(
-  original: CreateProducer,
-  { clock, errorFromCode }: { readonly clock: Clock; readonly errorFromCode: (code: number) => Error },
-): CreateProducer {
+export function askingForLast(original: CreateProducer, clock: Clock): CreateProducer {
   return (of) => {
     const { cluster, transactionalId } = of;
     if (transactionalId === undefined) return original(of);
     const find = cluster.findGroupCoordinator.bind(cluster);
-    let found: Coordinator | undefined;
+    let found: Broker | undefined;
     // The cluster is this producer's own.
     cluster.findGroupCoordinator = async (asked) => {
       const coordinator = asked.coordinatorType === TRANSACTION ? found : undefined;
@@ -69,25 +58,33 @@ export function askingForLast(
     };
     const ask = async () => {
       const coordinator = await find({ groupId: transactionalId, coordinatorType: TRANSACTION });
-      if (coordinator.versions?.[DESCRIBE_TRANSACTIONS] === undefined) return undefined;
+      if (coordinator.versions?.[DESCRIBE.apiKey] === undefined) return undefined;
       const { errorCode, state } = await askBroker(
         coordinator,
-        REQUEST,
-        encodeDescribeTransactions(transactionalId),
-        decodeDescribeTransactions,
+        DESCRIBE,
+        (request, element) => request.writeUVarIntArray([element().writeUVarIntString(transactionalId)]),
+        readState,
       );
-      if (PASSING.includes(errorCode)) throw new CoordinatorMoves('', { cause: errorFromCode(errorCode) });
-      return { coordinator, state: errorCode === 0 ? state : undefined };
-    };
-    const askFirst = async () => {
-      const answered = await ask();
-      found = answered?.coordinator;
-      return answered?.state;
+      if (COORDINATOR_MOVES.includes(errorCode)) throw new CoordinatorMoves('', { cause: kafkajsError(errorCode) });
+      found = coordinator;
+      return errorCode === 0 ? state : undefined;
     };
     const mayRetry = (error: unknown) => error instanceof CoordinatorMoves;
-    const lastTransaction = () => retry(askFirst, { ...RETRY, mayRetry, clock, random: () => 1 });
+    const lastTransaction = () => retry(ask, { ...RETRY, mayRetry, clock, random: () => 1 });
     return Object.assign(watched(original(of), cluster), { lastTransaction });
   };
+}
+
+/** Of one transactional id: Ongoing, PrepareCommit, CompleteCommit, CompleteAbort and such; empty with an error. */
+function readState(from: Decoder): { readonly errorCode: number; readonly state: string } {
+  let found = { errorCode: 0, state: '' };
+  from.readUVarIntArray(() => {
+    const errorCode = from.readInt16();
+    from.readUVarIntString();
+    found = { errorCode, state: from.readUVarIntString() ?? '' };
+    // Its other fields, behind which nothing is read.
+  });
+  return found;
 }
 
 function watched(producer: Producer, cluster: OwnCluster): WriterProducer {
@@ -113,13 +110,6 @@ function watched(producer: Producer, cluster: OwnCluster): WriterProducer {
     },
     cutOffAfter: () => (connections.isOneLost() ? last : undefined),
   };
-}
-
-/** The parts of a connection's socket that show its use and its end. */
-interface UsedSocket {
-  readonly bytesWritten: number;
-  readonly destroyed: boolean;
-  readonly readableEnded: boolean;
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { Bounds, FetchedPart, LogClient } from '../../../src/kafka/log-reading.ts';
+import type { Bounds, FetchedPart, LogClient } from '../../../src/kafka/kafkajs/kafkajs-log-client.ts';
 import type { CommittedRecord } from '../../../src/kafka/record.ts';
 
 /** What one fake connection does; what is left out succeeds, and a fetch beyond its parts is never answered. */

@@ -1,14 +1,15 @@
 import { backOffMs } from '../../../support/back-off.ts';
 import type { Clock } from '../../../support/clock.ts';
 import { retry } from '../../../support/retry.ts';
-import type {
-  Broker,
-  Cluster,
-  EosManager,
-  PartitionResponse,
-  ProduceResponse,
-  Retrier,
-  SendMessages,
+import {
+  type Broker,
+  type Cluster,
+  type EosManager,
+  inKafkajs,
+  kafkajsError,
+  type PartitionResponse,
+  type Retrier,
+  type SendMessages,
 } from '../kafkajs-internals.ts';
 import { BufferPool, encodeProduceRequest, type PartitionRecords, type TopicRecords } from './produce-request.ts';
 import { type BatchRecord, RecordBatchWriter } from './record-batch.ts';
@@ -48,14 +49,25 @@ interface PartitionBatch extends PartitionRecords {
   readonly topic: string;
 }
 
-export interface SendingParts {
-  readonly clock: Clock;
-  readonly decodeResponse: (data: unknown) => Promise<unknown>;
-  readonly errorFromCode: (code: number) => Error;
+interface ProduceResponse {
+  readonly topics: readonly {
+    readonly topicName: string;
+    readonly partitions: readonly Omit<PartitionResponse, 'topicName'>[];
+  }[];
 }
 
+type SendingCluster = Pick<
+  Cluster,
+  | 'addMultipleTargetTopics'
+  | 'refreshMetadataIfNecessary'
+  | 'refreshMetadata'
+  | 'findLeaderForPartitions'
+  | 'findBroker'
+  | 'hasLostConnection'
+>;
+
 type CreateSendMessages = (of: {
-  readonly cluster: Cluster;
+  readonly cluster: SendingCluster;
   readonly eosManager: EosManager;
   readonly retrier: Retrier;
 }) => SendMessages;
@@ -66,7 +78,7 @@ type CreateSendMessages = (of: {
  * @returns per partition: topicName, partition, errorCode 0. A partition that the cluster does not know is missing there; when
  *   it was to be added only, nothing is added.
  */
-export function sendOnce(parts: SendingParts): CreateSendMessages {
+export function sendOnce(clock: Clock): CreateSendMessages {
   const pool = new BufferPool();
   const writer = new RecordBatchWriter();
   return function createSendMessages({ cluster, eosManager, retrier }) {
@@ -75,7 +87,7 @@ export function sendOnce(parts: SendingParts): CreateSendMessages {
       const batches = batchesOf(topicMessages);
       const added = await retrier(async (bail) => {
         try {
-          return await prepare(batches, cluster, eosManager, parts.clock);
+          return await prepare(batches, cluster, eosManager, clock);
         } catch (error) {
           if ((error as { retriable?: boolean }).retriable !== true) return bail(error) as never;
           await cluster.refreshMetadata();
@@ -88,18 +100,18 @@ export function sendOnce(parts: SendingParts): CreateSendMessages {
           transactionalId: eosManager.getTransactionalId(),
           producerId: BigInt(String(eosManager.getProducerId())),
           producerEpoch: eosManager.getProducerEpoch(),
-          timestampMs: parts.clock.wallMs(),
+          timestampMs: clock.wallMs(),
           timeoutMs,
           codec,
           topics: byTopic(led),
         };
         const encoded = await encodeProduceRequest(request, writer, pool);
-        const answers = await produce(broker, encoded, parts);
+        const answers = await produce(broker, encoded);
         pool.giveBack(encoded.buffer);
         return answers;
       };
       const filled = added.filter((batch) => !isEmpty(batch));
-      const sent = await sendToLeaders(withSequences(filled, eosManager), { cluster, send, parts });
+      const sent = await sendToLeaders(withSequences(filled, eosManager), { cluster, send, clock });
       return [
         ...sent,
         ...added.filter(isEmpty).map(({ topic, partition }) => ({ topicName: topic, partition, errorCode: 0 })),
@@ -136,7 +148,7 @@ function batchesOf(topicMessages: Parameters<SendMessages>[0]['topicMessages']):
  */
 async function prepare(
   batches: readonly PartitionBatch[],
-  cluster: Cluster,
+  cluster: SendingCluster,
   eosManager: EosManager,
   clock: Clock,
 ): Promise<readonly PartitionBatch[]> {
@@ -163,14 +175,14 @@ async function prepare(
 }
 
 interface Sending {
-  readonly cluster: Cluster;
+  readonly cluster: SendingCluster;
   readonly send: (nodeId: string, led: readonly PartitionBatch[]) => Promise<readonly PartitionResponse[]>;
-  readonly parts: SendingParts;
+  readonly clock: Clock;
 }
 
 async function sendToLeaders(
   batches: readonly PartitionBatch[],
-  { cluster, send, parts }: Sending,
+  { cluster, send, clock }: Sending,
 ): Promise<PartitionResponse[]> {
   const taken: PartitionResponse[] = [];
   let waiting = batches;
@@ -183,12 +195,12 @@ async function sendToLeaders(
       else if (NOT_TAKEN.has(errorCode) && tries < LEADER_TRIES) refused.add(`${topicName}/${partition}`);
       else {
         const refusal = { topic: topicName, partition, refusedRecords: recordsFor(waiting, answer) };
-        throw Object.assign(parts.errorFromCode(errorCode), refusal);
+        throw Object.assign(kafkajsError(errorCode), refusal);
       }
     }
     if (refused.size === 0) return taken;
     waiting = waiting.filter(({ topic, partition }) => refused.has(`${topic}/${partition}`));
-    await parts.clock.sleep(backOffMs(tries, LEADER_WAIT, () => 1));
+    await clock.sleep(backOffMs(tries, LEADER_WAIT, () => 1));
     await cluster.refreshMetadata();
   }
 }
@@ -199,7 +211,7 @@ function recordsFor(batches: readonly PartitionBatch[], answer: PartitionRespons
 }
 
 /** By the leader's node id, without partitions that the cluster does not know. */
-function byLeader(batches: readonly PartitionBatch[], cluster: Cluster): Map<string, PartitionBatch[]> {
+function byLeader(batches: readonly PartitionBatch[], cluster: SendingCluster): Map<string, PartitionBatch[]> {
   const leaders = new Map<string, PartitionBatch[]>();
   for (const batch of batches) {
     const [nodeId] = Object.keys(cluster.findLeaderForPartitions(batch.topic, [batch.partition]));
@@ -235,10 +247,13 @@ function withSequences(batches: readonly PartitionBatch[], eosManager: EosManage
   });
 }
 
-async function produce(broker: Broker, encoded: unknown, parts: SendingParts): Promise<readonly PartitionResponse[]> {
+async function produce(broker: Broker, encoded: unknown): Promise<readonly PartitionResponse[]> {
   const request = { ...PRODUCE, encode: async () => encoded };
   // The sender checks the error code of each partition.
-  const response = { decode: parts.decodeResponse, parse: async (decoded: unknown) => decoded };
+  const response = {
+    decode: inKafkajs('protocol/requests/produce/v7/response.js').decode,
+    parse: async (decoded: unknown) => decoded,
+  };
   try {
     const { topics } = (await broker.connectionPool.send({ request, response })) as ProduceResponse;
     return topics.flatMap(({ topicName, partitions }) => partitions.map((of) => ({ ...of, topicName })));

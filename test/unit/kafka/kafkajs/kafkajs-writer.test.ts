@@ -59,27 +59,6 @@ for (const [what, script] of [
   });
 }
 
-test('a failed send is followed by no further send and by no commit', async () => {
-  const { writer, steps } = writerOver([{ send: (call) => (call === 2 ? fail('no')() : Promise.resolve()) }]);
-  await writer.open(async () => {}, signal);
-  await assert.rejects(writer.commit({ records: ['a', 'b', 'c'].map((value) => large(value)) }));
-  await settle();
-  assert.deepEqual(steps.slice(4), ['1 send rows a', '1 send rows b', '1 disconnect']);
-});
-
-test('a request without an answer ends the commit at once, and a late answer does not let it go on', async () => {
-  const late = Promise.withResolvers<void>();
-  const { writer, steps, timeOutRequests } = writerOver([{ send: () => late.promise }]);
-  await writer.open(async () => {}, signal);
-  const committing = writer.commit({ records: [large('a'), large('b')] });
-  await settle();
-  timeOutRequests();
-  await assert.rejects(committing, /no response within 10000 ms/);
-  late.resolve();
-  await settle();
-  assert.deepEqual(steps.slice(4), ['1 send rows a', '1 disconnect']);
-});
-
 test('a commit that hangs is given up at the transaction time-out, and its late answer commits nothing', async () => {
   const late = Promise.withResolvers<void>();
   const { writer, clock, steps } = writerOver([{ send: () => late.promise }]);
@@ -156,18 +135,6 @@ test('of two openings at once the first ends as closed and the second has the wr
   assert.ok(steps.includes('1 disconnect') && steps.includes('2 commit'));
 });
 
-test('closing lets the commit under way end, then disconnects', async () => {
-  const slow = Promise.withResolvers<void>();
-  const { writer, steps } = writerOver([{ send: () => slow.promise }]);
-  await writer.open(async () => {}, signal);
-  const committing = writer.commit({ records: [record('rows', 'a')] });
-  await settle();
-  const closing = writer.close();
-  slow.resolve();
-  await Promise.all([committing, closing]);
-  assert.deepEqual(steps.slice(-2), ['1 commit', '1 disconnect']);
-});
-
 test('closing ends an opening under way and disconnects its producer', async () => {
   const { writer, steps, clock } = writerOver([]);
   const opening = assert.rejects(writer.open(never, signal), { code: 'WRITER_CLOSED' });
@@ -189,26 +156,6 @@ test('the error of a failed transaction says why, and never shows a record', asy
     assert.doesNotMatch(JSON.stringify([error.message, error.fields]), /secret/);
     return true;
   });
-});
-
-test('a writer is closed when its commit has ended, before its producer has disconnected', async () => {
-  const committed = Promise.withResolvers<void>();
-  const gone = Promise.withResolvers<void>();
-  const { writer, steps } = writerOver([{ commit: () => committed.promise, disconnect: () => gone.promise }]);
-  await writer.open(async () => {}, signal);
-  const committing = writer.commit({ records: [record('rows', 'a')] });
-  await settle();
-  const closing = writer.close().then(() => void steps.push('closed'));
-  await settle();
-  assert.equal(steps.includes('closed'), false, 'the transaction has not ended');
-  committed.resolve();
-  await closing;
-  await committing;
-  const disconnected = writer.disconnected().then(() => void steps.push('disconnected'));
-  await settle();
-  assert.deepEqual(steps.slice(-3), ['1 commit', '1 disconnect', 'closed']);
-  gone.resolve();
-  await disconnected;
 });
 
 test('a writer that is closed in the middle of an opening waits for the end of its fence, for a while', async () => {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { test } from 'node:test';
-import { OpenSockets } from '../../../../src/kafka/kafkajs/open-clients.ts';
+import { BrokerConnections } from '../../../../src/kafka/kafkajs/open-clients.ts';
 import { systemClock } from '../../../../src/support/clock.ts';
 
 test('what is open ends with the client, and so does what is opened afterwards; each with an error for those who wait', async (t) => {
@@ -12,7 +12,7 @@ test('what is open ends with the client, and so does what is opened afterwards; 
   await once(server, 'listening');
   t.after(() => server.close());
   t.after(() => accepted.forEach((socket) => void socket.destroy()));
-  const sockets = new OpenSockets(systemClock);
+  const sockets = new BrokerConnections([], systemClock, Math.random);
   const { port } = server.address() as AddressInfo;
   const opened = (onConnect: () => void) =>
     sockets.factory({ host: '127.0.0.1', port, ssl: undefined as never, onConnect });
@@ -27,4 +27,25 @@ test('what is open ends with the client, and so does what is opened afterwards; 
   const late = opened(() => {});
   await assert.rejects(once(late, 'close'), /client of Kafka was closed/);
   assert.equal(late.destroyed, true);
+});
+
+test('of the brokers, one that answers comes first; any at all while none does, and each again after a minute', () => {
+  let nowMs = 0;
+  const socket = new EventEmitter() as Socket;
+  const connections = new BrokerConnections(
+    ['a:1', 'b:1'],
+    { monotonicMs: () => nowMs },
+    () => 0,
+    () => socket,
+  );
+  const connect = (host: string) => connections.factory({ host, port: 1, ssl: undefined as never, onConnect() {} });
+  connect('a');
+  assert.deepEqual(connections.choose(), ['b:1']);
+  connect('b');
+  assert.deepEqual(connections.choose(), ['a:1']);
+  socket.emit('data');
+  assert.deepEqual([connections.choose(), connections.answeredMs()], [['a:1'], 0]);
+  connect('a');
+  nowMs = 60_001;
+  assert.deepEqual(connections.choose(), ['a:1']);
 });

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { test } from 'node:test';
+import { FRAME_ROOM_BYTES, type FramedRequest } from '../../../../src/kafka/kafkajs/produce/produce-request.ts';
 import { BATCH_HEAD_BYTES } from '../../../../src/kafka/kafkajs/produce/record-batch.ts';
 import { sendOnce } from '../../../../src/kafka/kafkajs/produce/send-messages.ts';
-import { FRAME_ROOM_BYTES, type FramedRequest } from '../../../../src/kafka/kafkajs/requests.ts';
 import { systemClock } from '../../../../src/support/clock.ts';
 
 const require = createRequire(import.meta.url);
@@ -49,9 +49,11 @@ async function sender() {
   });
   await eosManager.initProducerId();
   eosManager.beginTransaction();
-  const errorFromCode = (code: number) => new Error(`code ${code}`);
-  const parts = { clock: systemClock, decodeResponse: async () => ({}), errorFromCode };
-  const send = sendOnce(parts)({ cluster, eosManager, retrier: (attempt) => attempt(() => {}) });
+  const send = sendOnce(systemClock)({
+    cluster: cluster as never,
+    eosManager,
+    retrier: (attempt) => attempt(() => {}),
+  });
   return {
     /** As after so many records. */
     startAt: (sequence: number) => eosManager.updateSequence(TOPIC, 0, sequence),

@@ -7,10 +7,11 @@ import fc from 'fast-check';
 import {
   BufferPool,
   encodeProduceRequest,
+  FRAME_ROOM_BYTES,
+  framedInPlace,
   type ProduceRequest,
 } from '../../../../../src/kafka/kafkajs/produce/produce-request.ts';
 import { BATCH_HEAD_BYTES, RecordBatchWriter } from '../../../../../src/kafka/kafkajs/produce/record-batch.ts';
-import { FRAME_ROOM_BYTES, framedInPlace } from '../../../../../src/kafka/kafkajs/requests.ts';
 
 const require = createRequire(import.meta.url);
 const kafkajsProduce = require('kafkajs/src/protocol/requests/produce/v7/request.js');

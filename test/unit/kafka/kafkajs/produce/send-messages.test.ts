@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { FramedRequest } from '../../../../../src/kafka/kafkajs/produce/produce-request.ts';
 import { sendOnce } from '../../../../../src/kafka/kafkajs/produce/send-messages.ts';
-import { FramedRequest } from '../../../../../src/kafka/kafkajs/requests.ts';
 import { skippingClock } from '../../../../support/runner/manual-clock.ts';
 
 /** Whatever fails is tried again as long as it says that it may, as kafkajs does. */
@@ -85,8 +85,7 @@ function sender(script: Script = {}) {
     },
   };
   const clock = skippingClock();
-  const parts = { decodeResponse: async () => ({}), errorFromCode: (code: number) => new Error(`code ${code}`) };
-  const send = sendOnce({ clock, ...parts })({ cluster, eosManager, retrier });
+  const send = sendOnce(clock)({ cluster: cluster as never, eosManager, retrier });
   const messages = (...partitions: number[]) => partitions.map((partition) => ({ key: null, value: null, partition }));
   return {
     steps,
@@ -167,13 +166,13 @@ test('a batch that its broker does not lead is sent again alone, with new metada
 
 test('a leader that is never found ends the sending', async () => {
   const { send, steps } = sender({ codes: { 2: Array(10).fill({ 1: NOT_LEADER }) } });
-  await assert.rejects(send(1), /code 6/);
+  await assert.rejects(send(1), { type: 'NOT_LEADER_FOR_PARTITION' });
   assert.equal(steps.filter((step) => step === 'produce to 2').length, 6);
 });
 
 test('any other refusal of a partition ends the sending, and names the partition', async () => {
   const { send, steps } = sender({ codes: { 2: [{ 1: OUT_OF_ORDER }] } });
-  await assert.rejects(send(0, 1), { message: 'code 45', topic: 't', partition: 1 });
+  await assert.rejects(send(0, 1), { type: 'OUT_OF_ORDER_SEQUENCE_NUMBER', topic: 't', partition: 1 });
   assert.deepEqual(steps, ['add 0,1', 'produce to 1', 'produce to 2']);
 });
 
