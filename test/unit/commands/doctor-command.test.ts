@@ -2,9 +2,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { FaultRule } from '../../../src/dev/simulator/faults/fault.ts';
 import type { SimulatorOptions } from '../../../src/dev/simulator/options.ts';
-import { createSimulator } from '../../../src/dev/simulator/simulator.ts';
-import { settingsFile } from '../../support/connectors/settings-file.ts';
-import { runWith } from './shell/terminal.ts';
+import { providerScene } from './shell/terminal.ts';
 
 interface Found {
   readonly what: string;
@@ -12,27 +10,16 @@ interface Found {
   readonly state: string;
 }
 
-async function examined(t: TestContext, options: SimulatorOptions = {}, secret?: string) {
-  const simulator = await createSimulator({ instruments: 120, seed: 6, port: 0, ...options });
-  t.after(() => simulator.close());
-  const { referenceDataUrl, marketDataUrl, tokenUrl, clientId, clientSecret } = simulator;
-  const auth = `{ type: oauth2, tokenUrl: "${tokenUrl}", clientId: "${clientId}", clientSecret: "${secret ?? clientSecret}" }`;
-  const file = await settingsFile(
-    t,
-    `
-referenceData: { url: "${referenceDataUrl}", requestsPerSecond: 500, auth: ${auth} }
-marketData: { url: "${marketDataUrl}", requestsPerSecond: 500 }
-kafka: { brokers: "\${KAFKA_BROKERS}" }
-schemaRegistry: { url: "\${SCHEMA_REGISTRY_URL}" }`,
-  );
-  const { code, stdout, stderr } = await runWith(['doctor', '--output', 'json', '--config', file]);
+async function examined(t: TestContext, options: SimulatorOptions = {}, more: Record<string, string> = {}) {
+  const { simulator, spconnect } = await providerScene(t, { instruments: 120, seed: 6, ...options }, more);
+  const { code, stdout, stderr } = await spconnect('doctor', '--output', 'json');
   const findings = (stdout === '' ? [] : JSON.parse(stdout)) as Found[];
   const of = (what: string) => findings.find((one) => one.what === what) ?? assert.fail(`${what} was not examined`);
-  return { simulator, file, code, stderr, findings, of };
+  return { simulator, spconnect, code, stderr, findings, of };
 }
 
 test('a provider as we assume it is found to be so, with few requests that change nothing', async (t) => {
-  const { simulator, file, code, findings, of } = await examined(t);
+  const { simulator, spconnect, code, findings, of } = await examined(t);
   assert.deepEqual(
     findings.filter(({ state }) => state === 'differs'),
     [],
@@ -50,7 +37,7 @@ test('a provider as we assume it is found to be so, with few requests that chang
   const asked = simulator.requests.last.length;
   assert.ok(asked < 40, `${asked} requests`);
 
-  const text = await runWith(['doctor', '--config', file]);
+  const text = await spconnect('doctor');
   assert.match(text.stdout, /^ok +minId +inclusive +either: a row that comes on two pages/m);
 });
 
@@ -105,7 +92,7 @@ test('how far the list lags is measured when an event comes meanwhile', async (t
 });
 
 test('refused credentials are reported as what they are, and nothing of them', async (t) => {
-  const { stderr, findings, code } = await examined(t, {}, 'canary-9');
+  const { stderr, findings, code } = await examined(t, {}, { CLIENT_SECRET: 'canary-9' });
   assert.deepEqual([findings, code], [[], 1]);
   assert.match(stderr, /^TOKEN_FAILED: The token endpoint of referenceData \(auth\.tokenUrl http:[^ ]+\) answered 401/);
   assert.doesNotMatch(stderr, /differs|canary/);

@@ -18,20 +18,18 @@ const COMMANDS: readonly (readonly [line: string, code: string])[] = [
 ];
 
 test('commands that do not ask the provider need nothing of it: no address, no login and no secret', async () => {
-  const status = await runWith(['status'], { env: { ...ELSEWHERE, ADMIN_PORT: '1' } });
-  assert.match(status.stderr, /^ADMIN_UNREACHABLE: /);
-  const secretFile = { ...ELSEWHERE, ADMIN_PORT: '1', CLIENT_SECRET_FILE: '/nowhere/secret' };
-  assert.match((await runWith(['status'], { env: secretFile })).stderr, /^ADMIN_UNREACHABLE: /);
-  const signing = {
-    CLIENT_AUTHENTICATION: 'private_key_jwt',
-    CLIENT_KEY_FILE: '/nowhere/key',
-    PROVIDER_CA_FILE: '/no',
-  };
-  const signed = await runWith(['status'], { env: { ...ELSEWHERE, ADMIN_PORT: '1', ...signing } });
-  assert.match(signed.stderr, /^ADMIN_UNREACHABLE: /);
+  const signing = { CLIENT_AUTHENTICATION: 'private_key_jwt', CLIENT_KEY_FILE: '/no/key', PROVIDER_CA_FILE: '/no' };
+  for (const more of [{}, { CLIENT_SECRET_FILE: '/nowhere/secret' }, signing] as Record<string, string>[]) {
+    const { stderr } = await runWith(['status'], { env: { ...ELSEWHERE, ADMIN_PORT: '1', ...more } });
+    assert.match(stderr, /^ADMIN_UNREACHABLE: /);
+  }
   const ran = await Promise.all(COMMANDS.map(([line]) => runWith(line.split(' '), { env: ELSEWHERE })));
   assert.deepEqual(
     ran.map(({ stderr }, at) => [COMMANDS[at]?.[0], stderr.split(':')[0]]),
     COMMANDS,
+  );
+  assert.match(
+    ran[0]?.stderr ?? '',
+    /^\w+: Kafka does not answer at 127\.0\.0\.1:1 \(.*kafka\.brokers \(KAFKA_BROKERS\)/,
   );
 });

@@ -2,30 +2,19 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { createStandingClock } from '../../../src/dev/simulator/clock.ts';
 import type { SimulatorOptions } from '../../../src/dev/simulator/options.ts';
-import { createSimulator } from '../../../src/dev/simulator/simulator.ts';
-import { settingsFile } from '../../support/connectors/settings-file.ts';
-import { runWith } from './shell/terminal.ts';
+import { providerScene, runWith } from './shell/terminal.ts';
 
 /** A Wednesday. */
 const NOW_MS = Date.UTC(2026, 0, 7, 12, 2, 30);
 
 async function scene(t: TestContext, options: SimulatorOptions = {}) {
-  const simulator = await createSimulator({ instruments: 40, port: 0, clock: createStandingClock(NOW_MS), ...options });
-  t.after(() => simulator.close());
-  const { marketDataUrl: url, tokenUrl, clientId, clientSecret } = simulator;
-  const file = await settingsFile(
-    t,
-    `
-referenceData: { url: "\${REFERENCE_DATA_URL}", auth: { type: oauth2, tokenUrl: "${tokenUrl}", clientId: "${clientId}", clientSecret: "${clientSecret}" } }
-marketData: { url: "${url}" }
-kafka: { brokers: "\${KAFKA_BROKERS}" }
-schemaRegistry: { url: "\${SCHEMA_REGISTRY_URL}" }`,
-  );
-  const isins = [...simulator.ledger.instruments()].map(({ text }) => String(JSON.parse(text).identifiers[0].value));
-  const look = (...args: string[]) => runWith(['lookup', 'price', ...args, '--config', file]);
+  const parts = await providerScene(t, { instruments: 40, clock: createStandingClock(NOW_MS), ...options });
+  const { ledger } = parts.simulator;
+  const isins = [...ledger.instruments()].map(({ text }) => String(JSON.parse(text).identifiers[0].value));
+  const look = (...args: string[]) => parts.spconnect('lookup', 'price', ...args);
   /** What the provider served for an isin last. */
-  const served = (isin: string) => simulator.ledger.pricesOf(isin)?.last.at(-1)?.text ?? '';
-  return { simulator, isins, isin: isins[0] ?? '', look, served };
+  const served = (isin: string) => ledger.pricesOf(isin)?.last.at(-1)?.text ?? '';
+  return { ...parts, isins, isin: isins[0] ?? '', look, served };
 }
 
 const numbersIn = (text: string) => [...text.matchAll(/[:\s](-?\d+\.\d+)(?=[,}\s])/g)].map((match) => match[1]);
@@ -141,11 +130,8 @@ test('an answer of another type is not printed as prices', async (t) => {
 });
 
 test('without an address of the market data interface nothing is asked', async (t) => {
-  const file = await settingsFile(
-    t,
-    'referenceData: { url: https://a.example, auth: { type: none } }\nkafka: { brokers: "a:1" }\nschemaRegistry: { url: "http://a" }',
-  );
-  const { code, stderr } = await runWith(['lookup', 'price', 'CH0012032048', '--config', file]);
+  const { spconnect } = await providerScene(t, { instruments: 1 }, { MARKET_DATA_URL: '' });
+  const { code, stderr } = await spconnect('lookup', 'price', 'CH0012032048');
   assert.equal(code, 2);
   assert.match(stderr, /MARKET_DATA_URL/);
 });

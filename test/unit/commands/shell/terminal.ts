@@ -1,5 +1,8 @@
 import { Writable } from 'node:stream';
+import type { TestContext } from 'node:test';
 import { runCommandLine } from '../../../../src/commands/shell/program.ts';
+import type { SimulatorOptions } from '../../../../src/dev/simulator/options.ts';
+import { createSimulator } from '../../../../src/dev/simulator/simulator.ts';
 
 export interface Ran {
   readonly code: number;
@@ -16,6 +19,34 @@ export async function runWith(
   const { env = {}, signal = new AbortController().signal } = options;
   const code = await runCommandLine({ arguments: args, env, stdout: stdout.stream, stderr: stderr.stream, signal });
   return { code, stdout: stdout.text(), stderr: stderr.text() };
+}
+
+/** A simulated provider, and the command line with the usual settings for it; nothing else is there. */
+export async function providerScene(t: TestContext, options: SimulatorOptions = {}, more: Record<string, string> = {}) {
+  const simulator = await createSimulator({ seed: 3, port: 0, ...options });
+  t.after(() => simulator.close());
+  const { referenceDataUrl, marketDataUrl, tokenUrl, clientId, clientSecret } = simulator;
+  const env = {
+    TOPIC_PREFIX: 'p',
+    PRE_TRADE_CHECKS: 'true',
+    REFERENCE_DATA_URL: referenceDataUrl,
+    MARKET_DATA_URL: marketDataUrl,
+    AUTH_TOKEN_URL: tokenUrl,
+    CLIENT_ID: clientId,
+    CLIENT_SECRET: clientSecret,
+    ...more,
+  };
+  return {
+    simulator,
+    spconnect: (...args: readonly string[]) => runWith(args, { env }),
+    /** A user triggers a check of the first instrument; gives its id and the URL that allows trading. */
+    triggerCheck() {
+      const [instrument] = [...simulator.ledger.instruments()];
+      const id = simulator.triggerCheck(instrument?.id ?? '');
+      const text = [...simulator.ledger.checks()].at(-1)?.text ?? '';
+      return { id, instrument: instrument?.id, url: /"simulationUrl":"([^"]+)"/.exec(text)?.[1] ?? '' };
+    },
+  };
 }
 
 function collector(): { stream: Writable; text(): string } {
