@@ -1,5 +1,5 @@
 import type { PriceQuery } from '../config/price-kinds/all.ts';
-import { INTERVALS, PRICE_FIELDS } from '../config/price-kinds/parameters.ts';
+import { PRICE_FIELDS } from '../config/price-kinds/parameters.ts';
 import { ConnectorError } from '../errors.ts';
 import { createMarketData, isResponseType, responseType } from '../provider/market-data.ts';
 import { epochDays, parseInstant } from '../records/avro/instant.ts';
@@ -38,19 +38,11 @@ interface PriceOptions {
   readonly fields?: string;
   readonly from?: string;
   readonly to?: string;
-  readonly count?: number;
-  readonly ascending?: boolean;
   readonly interval?: string;
 }
 
-const SERIES = { fields: true, from: true, to: true } as const;
-
-/** The options of each kind. */
-const OPTIONS_OF: Readonly<Record<PriceQuery['kind'], Readonly<Partial<Record<keyof PriceOptions, true>>>>> = {
-  overview: { fields: true },
-  daily: { ...SERIES, count: true, ascending: true },
-  intraday: { ...SERIES, interval: true },
-};
+/** Options that a kind does not have. */
+const REFUSED = { overview: ['from', 'to', 'interval'], daily: ['interval'], intraday: [] } as const;
 
 /** `lookup price`: prices of one product from the provider, with its own digits. */
 export async function lookupPrice(context: CommandContext, options: PriceOptions, isin: string): Promise<void> {
@@ -80,17 +72,14 @@ export async function lookupPrice(context: CommandContext, options: PriceOptions
 }
 
 function queryOf(options: PriceOptions, refuse: CommandContext['refuse']): PriceQuery {
-  const { kind, fields = null, from: dateFrom = null, to: dateTo = null, interval = null, count = null } = options;
-  const all = Object.keys({ ...OPTIONS_OF.daily, ...OPTIONS_OF.intraday }) as (keyof PriceOptions)[];
-  const refused = all.find((name) => options[name] !== undefined && !OPTIONS_OF[kind][name]);
+  const { kind, fields = null, from: dateFrom = null, to: dateTo = null, interval = null } = options;
+  const refused = REFUSED[kind].find((name) => options[name] !== undefined);
   if (refused !== undefined) refuse(`--${refused} cannot be used with --kind ${kind}.`);
   const asked = kind === 'overview' ? (fields?.split(',') ?? []) : [fields ?? []].flat();
   const known: readonly string[] = PRICE_FIELDS[kind];
   const unknown = asked.find((name) => !known.includes(name));
   const some = kind === 'overview' ? 'some of' : 'one of';
   if (unknown !== undefined) refuse(`--fields ${printable(unknown)}: expected ${some} ${known.join(', ')}.`);
-  if (interval !== null && !INTERVALS.some((one) => one === interval))
-    refuse(`--interval must be one of ${INTERVALS.join(', ')}.`);
   if (kind === 'overview') return { kind, fields: asked };
   for (const when of [dateFrom, dateTo]) {
     if (when === null) continue;
@@ -98,7 +87,7 @@ function queryOf(options: PriceOptions, refuse: CommandContext['refuse']): Price
     if (kind === 'intraday' && !isInstant(when)) refuse('--from and --to must be instants, like 2026-01-31T09:00:00Z.');
   }
   if (kind === 'intraday') return { kind, interval, dateFrom, dateTo, fields };
-  return { kind, dateFrom, dateTo, fields, orderByAscending: options.ascending ?? null, count };
+  return { kind, dateFrom, dateTo, fields, orderByAscending: true, count: null };
 }
 
 function isInstant(text: string): boolean {
@@ -106,31 +95,17 @@ function isInstant(text: string): boolean {
   return instant !== null && instant !== 'noZone';
 }
 
-const OBSERVED = 'ObservedAtTimestamp';
-const OBSERVED_OF_QUOTE = 'observedAtTimestamp';
-
 /** A line for each price of an overview, or for each window of a series; nulls are left out. */
 function pricesAsTable(response: JsonObject): string {
   const prices = response.get('prices');
   return textTable(prices !== undefined && isArray(prices) ? seriesRows(prices) : overviewRows(response));
 }
 
-function overviewRows(response: JsonObject): string[][] {
-  const rows = [['price', 'value', 'observed at']];
-  for (const [name, value] of response) {
-    if (name === '$type' || (name.endsWith(OBSERVED) && response.has(name.slice(0, -OBSERVED.length)))) continue;
-    const observed = cell(response.get(`${name}${OBSERVED}`));
-    if (!(value instanceof Map)) {
-      if (value !== null) rows.push([name, cell(value), observed]);
-      continue;
-    }
-    const quote: JsonObject = value;
-    for (const [member, inner] of quote) {
-      if (member === OBSERVED_OF_QUOTE || inner === null) continue;
-      rows.push([`${name}.${member}`, cell(inner), cell(quote.get(OBSERVED_OF_QUOTE))]);
-    }
-  }
-  return rows;
+function overviewRows(response: JsonObject, parent = ''): string[][] {
+  return [...response].flatMap(([name, value]) => {
+    if (value instanceof Map) return overviewRows(value as JsonObject, `${parent}${name}.`);
+    return value === null || name === '$type' ? [] : [[`${parent}${name}`, cell(value)]];
+  });
 }
 
 function seriesRows(prices: readonly JsonValue[]): string[][] {

@@ -1,51 +1,45 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { SubjectVersion } from '../records/avro/registry.ts';
 import { readSchemaText, SCHEMA_NAMES } from '../records/avro/schema-files.ts';
 import { createRegistry, createSubjects } from '../run/registry-client.ts';
-import { subjectsOf } from '../run/subjects.ts';
+import { type Subject, subjectsOf } from '../run/subjects.ts';
 import { systemClock } from '../support/clock.ts';
 import { silentLog } from '../support/log.ts';
 import { loadWithoutProvider } from './command-settings.ts';
 import { print, textTable } from './shell/output.ts';
 import { type CommandContext, EXIT_CODES } from './shell/terminal.ts';
 
-/** `schemas list`: every subject of the settings, as the registry has it. */
+/** `schemas list`: every subject of the settings, as the registry has it, and whether it has or would accept ours. */
 export async function schemasList(context: CommandContext): Promise<void> {
-  const { registry, subjects } = await registryOf(context);
-  const found = [];
-  for (const { subject, name, schema } of subjects) {
-    const versions = await registry.versions(subject, schema, context.signal);
-    found.push({ subject, schema: name, versions, compatibility: await registry.level(subject, context.signal) });
-  }
-  const rows = found.map(({ subject, schema, versions, compatibility }) => {
-    const shown = versions.map(versionText).join(', ') || 'not registered';
-    return [subject, schema, compatibility ?? 'no compatibility set', shown];
-  });
-  print(context, found, textTable(rows));
-}
-
-function versionText({ version, id, isOurs }: SubjectVersion): string {
-  return `${version} (id ${id}${isOurs ? ', ours' : ''})`;
-}
-
-/** `schemas check`: whether the registry has, or would accept, our schemas. */
-export async function schemasCheck(context: CommandContext): Promise<void> {
   const { signal, stderr, exitWith } = context;
   const { registry, subjects } = await registryOf(context);
   const found = [];
   for (const { subject, name, schema } of subjects) {
-    const versions = await registry.versions(subject, schema, signal);
-    const isThere = versions.some(({ isOurs }) => isOurs);
-    const isCompatible = isThere || versions.length === 0 || (await registry.isCompatible(subject, schema, signal));
-    found.push({ subject, schema: name, state: isThere ? 'registered' : isCompatible ? 'compatible' : 'incompatible' });
+    const listed = await listedSubject(registry, { subject, schema }, signal);
+    found.push({ subject, schema: name, ...listed, compatibility: await registry.level(subject, signal) });
   }
-  print(context, found, textTable(found.map((one) => Object.values(one))));
+  const rows = found.map(({ subject, schema, state, versions, compatibility }) => {
+    const shown = versions.map(({ version, id, isOurs }) => `${version} (id ${id}${isOurs ? ', ours' : ''})`);
+    return [subject, schema, state, compatibility ?? 'no compatibility set', shown.join(', ') || 'no version'];
+  });
+  print(context, found, textTable(rows));
   if (found.every(({ state }) => state !== 'incompatible')) return;
   stderr.write(
     'The registry would refuse the incompatible schemas: register a compatible schema, or use other topics.\n',
   );
   exitWith(EXIT_CODES.failed);
+}
+
+/** The versions of a subject; `accepted`: the registry has not our schema, and would take it. */
+export async function listedSubject(
+  registry: Awaited<ReturnType<typeof createSubjects>>,
+  { subject, schema }: Pick<Subject, 'subject' | 'schema'>,
+  signal: AbortSignal,
+) {
+  const versions = await registry.versions(subject, schema, signal);
+  if (versions.some(({ isOurs }) => isOurs)) return { state: 'registered', versions } as const;
+  const isAccepted = versions.length === 0 || (await registry.isCompatible(subject, schema, signal));
+  return { state: isAccepted ? 'accepted' : 'incompatible', versions } as const;
 }
 
 /** `schemas register`: as the connector does at its start, whatever schemaRegistry.register says. */

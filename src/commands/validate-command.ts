@@ -13,6 +13,7 @@ import { silentLog } from '../support/log.ts';
 import { systemRandom } from '../support/system-random.ts';
 import { loadWithWarnings } from './command-settings.ts';
 import { atMarketData, atProvider } from './provider-session.ts';
+import { listedSubject } from './schemas-command.ts';
 import { jsonText, textTable } from './shell/output.ts';
 import { type CommandContext, EXIT_CODES } from './shell/terminal.ts';
 import { compareTopics } from './topics-command.ts';
@@ -185,14 +186,14 @@ async function checkRegistry({ settings, signal }: CheckOptions): Promise<readon
   let refused: ConnectionCheck | null = null;
   for (const { subject, schema } of subjectsOf(settings)) {
     const { check, code } = await attempt(`subject ${subject}`, signal, async () => {
-      const versions = await subjects.versions(subject, schema, signal);
+      const { state, versions } = await listedSubject(subjects, { subject, schema }, signal);
       const ours = versions.find(({ isOurs }) => isOurs);
       if (ours !== undefined) return `version ${ours.version}, id ${ours.id}`;
       if (!schemaRegistry.register) {
         const text = 'Our schema is not registered, and schemaRegistry.register is false.';
         throw new ConnectorError('SCHEMA_NOT_REGISTERED', text);
       }
-      if (versions.length > 0 && !(await subjects.isCompatible(subject, schema, signal))) {
+      if (state === 'incompatible') {
         const text = `Our schema is not compatible with the ${versions.length} registered versions.`;
         throw new ConnectorError('SCHEMA_INCOMPATIBLE', text);
       }

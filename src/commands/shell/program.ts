@@ -66,7 +66,7 @@ function stateCommand(name: 'pause' | 'resume' | 'stop' | 'restart', description
 const GROUPS: Readonly<Record<string, readonly [description: string, example: string]>> = {
   config: ['Show the settings.', 'config print'],
   topics: ['Create or verify the topics of the settings.', 'topics verify'],
-  schemas: ['List, check, register or export the schemas.', 'schemas list'],
+  schemas: ['List, register or export the schemas.', 'schemas list'],
   offsets: ['List, set, skip or reset the committed offsets of the sources.', 'offsets list'],
   'dead-letters': ['Show or retry inputs that could not become records.', 'dead-letters list --since 1d'],
   lookup: ['Print one price or one pre-trade check from the provider.', 'lookup price CH0012032048'],
@@ -94,7 +94,7 @@ const COMMANDS: Readonly<Record<string, Definition>> = {
   doctor: {
     description:
       'Check how the provider behaves where its documentation says nothing, and compare with what we assume.',
-    help: 'It only reads: fewer than 40 requests, within requestsPerSecond. The exit code is 1 when something differs.',
+    help: 'It only reads: fewer than 30 requests, within requestsPerSecond. The exit code is 1 when something differs.',
     examples: ['doctor'],
     load: async () => (await import('../doctor-command.ts')).doctorCommand,
   },
@@ -116,14 +116,11 @@ const COMMANDS: Readonly<Record<string, Definition>> = {
     load: async () => (await import('../topics-command.ts')).topicsCreate,
   },
   'schemas list': {
-    description: 'List the subjects of the settings: their versions and ids in the registry, and which one is ours.',
+    description:
+      'List the subjects of the settings: their versions and ids, and whether the registry has or would accept ours.',
+    help: 'It registers nothing. The exit code is 1 when the registry would refuse a schema.',
     examples: ['schemas list'],
     load: async () => (await import('../schemas-command.ts')).schemasList,
-  },
-  'schemas check': {
-    description: 'Check whether the registry has, or would accept, our schemas; registers nothing.',
-    examples: ['schemas check'],
-    load: async () => (await import('../schemas-command.ts')).schemasCheck,
   },
   'schemas register': {
     description: 'Register our schemas, with compatibility FULL_TRANSITIVE.',
@@ -343,9 +340,7 @@ pre-trade check the topic has no input: the provider is asked for it by its id.`
       ),
       value('--from <when>', 'the first day, or the first instant with its zone'),
       value('--to <when>', 'the last day or instant'),
-      value('--count <number>', 'days at most', wholeNumberOption),
-      value('--ascending', 'the oldest day first'),
-      value('--interval <length>', `the length of a window: ${INTERVALS.join(' or ')}`),
+      new Option('--interval <length>', 'the length of a window').choices(INTERVALS),
     ],
     help: `Fields:
   overview: some of ${PRICE_FIELDS.overview.join(', ')}

@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readInstruments } from '../../../src/commands/backfill/backfill-operation.ts';
+import {
+  backfillSeries,
+  COMPLETE,
+  progressOf,
+  readInstruments,
+} from '../../../src/commands/backfill/backfill-operation.ts';
 import { BACKFILL_GROUP } from '../../../src/commands/backfill/backfill-plan.ts';
-import { backfillSeries, COMPLETE, type Page, progressOf } from '../../../src/commands/backfill/backfill-series.ts';
 import { loadSettings } from '../../../src/config/load.ts';
 import { keyedRecord } from '../../../src/kafka/record.ts';
 import { topicPlan } from '../../../src/kafka/topic-plan.ts';
@@ -56,11 +60,11 @@ async function run(at: Installation, ids: readonly string[], own: { endsAt?: num
     page: readonly AskedInstrument[],
     _: unknown,
     isNews: (id: string, problem: 'status 404') => boolean,
-  ): Promise<readonly Page[]> => {
+  ): ReturnType<Parameters<typeof backfillSeries>[1]['ask']> => {
     if (asked.length === endsAt) throw new Error('killed');
     asked.push(page.map(({ id }) => id));
     const dead = page.filter(({ id }) => fails.includes(id));
-    const answered: Page = {
+    const answered = {
       records: [
         ...page
           .filter((one) => !dead.includes(one))
@@ -69,7 +73,7 @@ async function run(at: Installation, ids: readonly string[], own: { endsAt?: num
       ],
       windows: page.length - dead.length,
       deadLetters: dead.filter(({ id }) => isNews(id, 'status 404')).length,
-      failed: dead.map(({ isin }) => ({ isin, problem: 'status 404' })),
+      failed: dead.map(({ isin }) => ({ isin, problem: 'status 404' as const })),
     };
     return [answered];
   };

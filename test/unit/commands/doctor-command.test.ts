@@ -25,7 +25,6 @@ test('a provider as we assume it is found to be so, with few requests that chang
     [],
   );
   assert.equal(code, 0);
-  assert.equal(of('credentials').found, 'accepted');
   assert.equal(of('minId').found, 'inclusive');
   assert.match(of('end of the list').found, /^0 rows, links\.next null$/);
   assert.match(of('largest limit').found, /^2000 is accepted; refused 10000: status 400$/);
@@ -33,9 +32,8 @@ test('a provider as we assume it is found to be so, with few requests that chang
   assert.equal(of('a malformed offset gets').found, 'status 400');
   assert.equal(of('$type of an overview').found, 'ProductPriceOverviewResponse');
   assert.match(of('largest bulk request').found, /^1000 is accepted/);
-  assert.equal(of('the list lags the events').state, 'unknown');
   const asked = simulator.requests.last.length;
-  assert.ok(asked < 40, `${asked} requests`);
+  assert.ok(asked < 30, `${asked} requests`);
 
   const text = await spconnect('doctor');
   assert.match(text.stdout, /^ok +minId +inclusive +either: a row that comes on two pages/m);
@@ -84,11 +82,6 @@ test('an answer without a time, and one from a cache, are found', async (t) => {
     faults: [{ match: 'instruments', count: 0, fault: { kind: 'compress', codings: ['gzip'] } }],
   });
   assert.equal(packed.of('compression').found, 'gzip');
-});
-
-test('how far the list lags is measured when an event comes meanwhile', async (t) => {
-  const { of } = await examined(t, { mutationsPerSecond: 100, listLagMs: 300 });
-  assert.match(of('the list lags the events').found, /^by \d+ ms at most|had changed again/);
 });
 
 test('refused credentials are reported as what they are, and nothing of them', async (t) => {
