@@ -42,7 +42,8 @@ interface PriceOptions {
 }
 
 /** Options that a kind does not have. */
-const REFUSED = { overview: ['from', 'to', 'interval'], daily: ['interval'], intraday: [] } as const;
+const SPAN = { from: true, to: true, interval: true };
+const REFUSED = { overview: SPAN, daily: { interval: true }, intraday: {} };
 
 /** `lookup price`: prices of one product from the provider, with its own digits. */
 export async function lookupPrice(context: CommandContext, options: PriceOptions, isin: string): Promise<void> {
@@ -73,7 +74,7 @@ export async function lookupPrice(context: CommandContext, options: PriceOptions
 
 function queryOf(options: PriceOptions, refuse: CommandContext['refuse']): PriceQuery {
   const { kind, fields = null, from: dateFrom = null, to: dateTo = null, interval = null } = options;
-  const refused = REFUSED[kind].find((name) => options[name] !== undefined);
+  const refused = Object.keys(REFUSED[kind]).find((name) => name in options);
   if (refused !== undefined) refuse(`--${refused} cannot be used with --kind ${kind}.`);
   const asked = kind === 'overview' ? (fields?.split(',') ?? []) : [fields ?? []].flat();
   const known: readonly string[] = PRICE_FIELDS[kind];
