@@ -1,6 +1,6 @@
 // The plain way from JSON to Avro, by objects. At run time `src/records/decoding` does it; this is the oracle of its tests.
 
-import { RecordEncoder } from '../../src/records/avro/record-encoder.ts';
+import { createRecordEncoder } from '../../src/records/avro/record-encoder.ts';
 import { parseSchema } from '../../src/records/avro/schema.ts';
 import type { CheckDecoder, CheckDecoderOptions, DecodedCheck } from '../../src/records/decoding/check-decoder.ts';
 import type { DecodedFailure } from '../../src/records/decoding/decoded-list.ts';
@@ -14,7 +14,7 @@ const KEY_FIELD = 'preTradeCheckId';
 
 export function createCheckDecoder(options: CheckDecoderOptions): CheckDecoder {
   const { clock, maxValueBytes = Number.POSITIVE_INFINITY } = options;
-  const encoder = new RecordEncoder(options.schema, options.schemaId);
+  const encode = createRecordEncoder(options.schema, options.schemaId);
   const mapping = new Mapping(parseSchema(options.schema), options.onMismatch);
 
   function decodeCheck(check: JsonValue): DecodedCheck {
@@ -24,7 +24,7 @@ export function createCheckDecoder(options: CheckDecoderOptions): CheckDecoder {
     if (mapped.kind === 'failure') return failure(key, mapped.pointer, mapped.reason);
     if (key === null) return failure(null, `/${KEY_FIELD}`, `an id that is empty or too long to be a key`);
     const { record, driftFields, roundedNumbers } = mapped;
-    const value = encoder.encode(record);
+    const value = encode(record);
     if (value.length > maxValueBytes) {
       return failure(key, '', `a value of ${value.length} bytes; the topic takes at most ${maxValueBytes}`, true);
     }

@@ -2,7 +2,7 @@
 
 import { recordDigest } from '../../src/records/avro/record-digest.ts';
 import type { AvroRecord, AvroValue } from '../../src/records/avro/record-encoder.ts';
-import { RecordEncoder } from '../../src/records/avro/record-encoder.ts';
+import { createRecordEncoder } from '../../src/records/avro/record-encoder.ts';
 import { canonicalSchema, parseSchema } from '../../src/records/avro/schema.ts';
 import { WIRE_HEADER_BYTES } from '../../src/records/avro/wire-format.ts';
 import type { DecodedFailure } from '../../src/records/decoding/decoded-list.ts';
@@ -18,8 +18,8 @@ const INSTRUMENT_FOLLOWS = Uint8Array.of(2);
 export function createEventDecoder(options: EventDecoderOptions): EventDecoder {
   const { clock, maxValueBytes = Number.POSITIVE_INFINITY } = options;
   const mapping = new Mapping(parseSchema(options.eventSchema), options.onMismatch);
-  const instruments = new RecordEncoder(options.instrumentSchema, options.instrumentSchemaId);
-  const heads = new RecordEncoder(headSchema(options.eventSchema, options.instrumentSchema), options.eventSchemaId);
+  const instruments = createRecordEncoder(options.instrumentSchema, options.instrumentSchemaId);
+  const heads = createRecordEncoder(headSchema(options.eventSchema, options.instrumentSchema), options.eventSchemaId);
 
   function decodeEvent(event: JsonValue, raw: Buffer): DecodedEvent {
     const failure = (id: AvroValue, pointer: string, reason: string, tooLarge = false): DecodedFailure => {
@@ -39,9 +39,9 @@ export function createEventDecoder(options: EventDecoderOptions): EventDecoder {
     const { record, driftFields, roundedNumbers } = mapped;
     const instrument = record.instrument as AvroRecord;
     const id = record.id as bigint;
-    const instrumentValue = instruments.encode(instrument);
+    const instrumentValue = instruments(instrument);
     const body = instrumentValue.subarray(WIRE_HEADER_BYTES);
-    const eventValue = Buffer.concat([heads.encode(record), INSTRUMENT_FOLLOWS, body]);
+    const eventValue = Buffer.concat([heads(record), INSTRUMENT_FOLLOWS, body]);
     if (eventValue.length > maxValueBytes) {
       return failure(id, '', `a value of ${eventValue.length} bytes; the topic takes at most ${maxValueBytes}`, true);
     }

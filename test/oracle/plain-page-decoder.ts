@@ -1,6 +1,6 @@
 // The plain way from JSON to Avro, by objects. At run time `src/records/decoding` does it; this is the oracle of its tests.
 
-import { RecordEncoder } from '../../src/records/avro/record-encoder.ts';
+import { createRecordEncoder } from '../../src/records/avro/record-encoder.ts';
 import { parseSchema } from '../../src/records/avro/schema.ts';
 import type { DecodedRow, PageDecoder, PageDecoderOptions } from '../../src/records/decoding/page-decoder.ts';
 import type { JsonValue } from '../../src/records/json/json-value.ts';
@@ -11,7 +11,7 @@ import { Mapping } from './mapping.ts';
 export function createPageDecoder(options: PageDecoderOptions): PageDecoder {
   const { listKey, clock, maxValueBytes = Number.POSITIVE_INFINITY } = options;
   const schema = parseSchema(options.schema);
-  const encoder = new RecordEncoder(options.schema, options.schemaId);
+  const encode = createRecordEncoder(options.schema, options.schemaId);
   const mapping = new Mapping(schema, options.onMismatch);
 
   function decodeRow(row: JsonValue, raw: Buffer): DecodedRow {
@@ -27,7 +27,7 @@ export function createPageDecoder(options: PageDecoderOptions): PageDecoder {
     const { id, isin } = record;
     if (typeof id !== 'bigint') throw new Error(`The schema ${schema.fullName} has no long field id.`);
     const key = String(id);
-    const value = encoder.encode(record);
+    const value = encode(record);
     if (value.length > maxValueBytes) {
       return failure(key, '', `a value of ${value.length} bytes; the topic takes at most ${maxValueBytes}`, true);
     }

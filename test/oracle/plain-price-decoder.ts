@@ -4,7 +4,7 @@ import type { AskedPrices } from '../../src/config/price-kinds/all.ts';
 import { createAssumedZone, dateText, instantText } from '../../src/records/avro/instant.ts';
 import { recordDigest } from '../../src/records/avro/record-digest.ts';
 import type { AvroRecord, AvroValue } from '../../src/records/avro/record-encoder.ts';
-import { RecordEncoder } from '../../src/records/avro/record-encoder.ts';
+import { createRecordEncoder } from '../../src/records/avro/record-encoder.ts';
 import { parseSchema } from '../../src/records/avro/schema.ts';
 import { readSchemaText } from '../../src/records/avro/schema-files.ts';
 import { WIRE_HEADER_BYTES } from '../../src/records/avro/wire-format.ts';
@@ -59,8 +59,8 @@ export function createPriceDecoders(options: PriceDecoderOptions): {
   const { contents, moments } = schemaParts(schema);
   const zone = assumedZone === null ? null : createAssumedZone(assumedZone);
   const mapping = new Mapping(parseSchema(schema), onMismatch, zone);
-  const encoder = new RecordEncoder(contents, schemaId);
-  const momentsEncoder = new RecordEncoder(moments, schemaId);
+  const encode = createRecordEncoder(contents, schemaId);
+  const encodeMoments = createRecordEncoder(moments, schemaId);
   const { kind: _, ...parameters } = asked;
 
   interface Part {
@@ -80,7 +80,7 @@ export function createPriceDecoders(options: PriceDecoderOptions): {
     const given = { instrumentId: BigInt(of.instrumentId), isin: of.isin.toWellFormed(), ...terms, ...parameters };
     const record: Record<string, AvroValue> = Object.assign(mapped.record, given);
     if (beside.length > 0) record.extras = withExtras(record.extras as AvroRecord | null, beside);
-    const content = encoder.encode(record);
+    const content = encode(record);
     const length = content.length + tail.length;
     if (length > maxValueBytes)
       return failure(pointer, `a value of ${length} bytes; the topic takes at most ${maxValueBytes}`);
@@ -117,7 +117,7 @@ export function createPriceDecoders(options: PriceDecoderOptions): {
 
   return {
     at(requestedAtMs, receivedAtMs) {
-      const whole = momentsEncoder.encode({
+      const whole = encodeMoments({
         requestedAt: Math.round(requestedAtMs),
         receivedAt: Math.round(receivedAtMs),
       });

@@ -1,6 +1,6 @@
 // The plain way from JSON to Avro, by objects. At run time `src/records/decoding` does it; this is the oracle of its tests.
 
-import { DecimalEncoder } from '../../src/records/avro/decimal.ts';
+import { encodeDecimal } from '../../src/records/avro/decimal.ts';
 import type { AssumedZone } from '../../src/records/avro/instant.ts';
 import { epochDays, localEpochMs, parseInstant } from '../../src/records/avro/instant.ts';
 import type { ScalarValue } from '../../src/records/avro/record-encoder.ts';
@@ -66,11 +66,10 @@ function integerMapper(expected: string, largest: bigint, convert: (integer: big
 }
 
 function decimalMapper(form: { readonly precision: number; readonly scale: number }): ScalarMapper {
-  const encoder = new DecimalEncoder(form);
   const expected = `a decimal of ${form.precision} digits, ${form.scale} of them fraction digits`;
   return (value) => {
     if (!(value instanceof JsonNumber)) return mismatch(describeJson(value), expected);
-    const encoded = encoder.encode(value.text);
+    const encoded = encodeDecimal(value.text, form);
     if (encoded === null)
       return mismatch(`a number with more than ${form.precision - form.scale} integer digits`, expected);
     return { kind: 'value', value: encoded.bytes, exact: encoded.rounded ? 'rounded' : 'exact' };

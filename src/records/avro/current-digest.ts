@@ -7,21 +7,77 @@ import { readWireValue, WIRE_HEADER_BYTES } from './wire-format.ts';
 
 const MOST_SCHEMAS = 1_000;
 
+/** A value whose schema must be loaded first. */
+export interface UnknownSchema {
+  readonly unknownSchemaId: number;
+}
+
+/** Reads records that any schema of the registry may have written, as records of one type. */
+export class WrittenRecords {
+  readonly #type: avsc.Type;
+  // Null: a schema that cannot be read as ours. There is an id for each version, and for each of other writers to the topic.
+  readonly #resolvers = new Map<number, avsc.Resolver | null>();
+
+  constructor(type: avsc.Type) {
+    this.#type = type;
+  }
+
+  /**
+   * `lazy`: bytes behind the fields that are read are not looked at.
+   * @throws ConnectorError RECORD_UNREADABLE for a value that is not a record of this kind; with `fields.missingSchemaId`
+   * when the registry had no such schema at the last request.
+   */
+  read(value: Buffer, lazy = false): { readonly record: unknown } | UnknownSchema {
+    const { schemaId, body } = readWireValue(value);
+    const resolver = this.#resolvers.get(schemaId);
+    if (resolver === undefined) return { unknownSchemaId: schemaId };
+    if (resolver === null) {
+      throw unreadable(`it names schema id ${schemaId}, and the registry has no schema of such records under it`, {
+        fields: { missingSchemaId: schemaId },
+      });
+    }
+    try {
+      return { record: this.#type.fromBuffer(body, resolver, lazy) };
+    } catch (cause) {
+      throw unreadable(`its ${body.length} bytes are not a record of schema id ${schemaId}`, { cause });
+    }
+  }
+
+  /**
+   * Asks again for a schema that was missing before: the registry may have been replaced, or restored, meanwhile.
+   * @returns true for a schema of such records.
+   * @throws ConnectorError of the registry when it did not answer; "no such schema" is a response.
+   */
+  async load(schemaId: number, text: () => Promise<string>): Promise<boolean> {
+    const resolver = await this.#resolverOf(text);
+    this.#resolvers.set(schemaId, resolver);
+    return resolver !== null;
+  }
+
+  async #resolverOf(text: () => Promise<string>): Promise<avsc.Resolver | null> {
+    try {
+      return this.#type.createResolver(avscType(await text())) as avsc.Resolver;
+    } catch (error) {
+      if (!(error instanceof ConnectorError) || isSchemaNotFound(error)) return null;
+      throw error;
+    }
+  }
+}
+
+function unreadable(why: string, options: ConstructorParameters<typeof ConnectorError>[2]): ConnectorError {
+  return new ConnectorError('RECORD_UNREADABLE', `A record cannot be read: ${why}.`, options);
+}
+
 interface CurrentDigest {
   /** The `recordDigest` that the record would have in the current schema. */
   readonly digest: bigint;
   readonly isCurrentSchema: boolean;
 }
 
-/** Digests of records that may have been written by earlier versions of a schema. */
+/** Digests of records that may have been written by earlier versions of a schema; errors as of `WrittenRecords`. */
 export interface CurrentDigests {
-  /**
-   * @returns the digest, or the id of a schema that must be loaded first.
-   * @throws ConnectorError RECORD_UNREADABLE for a value that is not a record of this kind.
-   */
-  of(value: Buffer): CurrentDigest | { readonly unknownSchemaId: number };
-  /** @throws ConnectorError of the registry when it did not answer; "no such schema" is a response. */
-  load(schemaId: number): Promise<void>;
+  of(value: Buffer): CurrentDigest | UnknownSchema;
+  load(schemaId: number): Promise<unknown>;
 }
 
 /**
@@ -35,45 +91,18 @@ export function createCurrentDigests(options: {
 }): CurrentDigests {
   const { schemaId, schemaText } = options;
   const current = avscType(options.schema);
-  // Null: a schema that cannot be read as ours. There is an id for each version, and for each of other writers to the topic.
-  const resolvers = new Map<number, avsc.Resolver | null>();
-
-  async function resolverOf(id: number): Promise<avsc.Resolver | null> {
-    try {
-      return current.createResolver(avscType(await schemaText(id))) as avsc.Resolver;
-    } catch (error) {
-      if (!(error instanceof ConnectorError) || isSchemaNotFound(error)) return null;
-      throw error;
-    }
-  }
-
-  function reEncoded(id: number, body: Buffer, resolver: avsc.Resolver): CurrentDigest {
-    try {
-      const record: unknown = current.fromBuffer(body, resolver);
-      const header = Buffer.alloc(WIRE_HEADER_BYTES);
-      return { digest: recordDigest(Buffer.concat([header, current.toBuffer(record)])), isCurrentSchema: false };
-    } catch (cause) {
-      throw unreadable(`its ${body.length} bytes are not a record of schema id ${id}`, cause);
-    }
-  }
-
+  const written = new WrittenRecords(current);
   return {
     of(value) {
-      const { schemaId: id, body } = readWireValue(value);
-      if (id === schemaId) return { digest: recordDigest(value), isCurrentSchema: true };
-      const resolver = resolvers.get(id);
-      if (resolver === undefined) return { unknownSchemaId: id };
-      if (resolver === null) throw unreadable(`it names schema id ${id}, which belongs to other records`);
-      return reEncoded(id, body, resolver);
+      if (readWireValue(value).schemaId === schemaId) return { digest: recordDigest(value), isCurrentSchema: true };
+      const read = written.read(value);
+      if ('unknownSchemaId' in read) return read;
+      const header = Buffer.alloc(WIRE_HEADER_BYTES);
+      const again = Buffer.concat([header, current.toBuffer(read.record)]);
+      return { digest: recordDigest(again), isCurrentSchema: false };
     },
-    async load(id) {
-      resolvers.set(id, await resolverOf(id));
-    },
+    load: (id) => written.load(id, () => schemaText(id)),
   };
-}
-
-function unreadable(why: string, cause?: unknown): ConnectorError {
-  return new ConnectorError('RECORD_UNREADABLE', `A record cannot be compared: ${why}.`, { cause });
 }
 
 /** Ends a reading at the first record whose schema is not loaded: loading takes a response, and records come without pause. */

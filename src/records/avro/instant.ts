@@ -1,5 +1,152 @@
-const DATE_LENGTH = 10;
-const DATE_TIME_LENGTH = 19;
+// Dates and times: from the bytes of a JSON string in the usual form, and from any text of ISO 8601.
+
+const PLUS = 0x2b;
+const MINUS = 0x2d;
+const COLON = 0x3a;
+const SPACE = 0x20;
+const POINT = 0x2e;
+const ZERO = 0x30;
+const CAPITAL_T = 0x54;
+const CAPITAL_Z = 0x5a;
+const DAY_MS = 86_400_000;
+const SECONDS_END = 19;
+const FRACTION_DIGITS = 6;
+const OFFSET_LENGTH = 6;
+/** A longer text is not an instant. */
+const LONGEST_INSTANT = 64;
+export const DATE_LENGTH = 10;
+export const LOCAL_TIME_LENGTH = 19;
+// The calendar repeats after 400 years; `Date.UTC` takes years below 100 for others.
+const CYCLE_YEARS = 400;
+const CYCLE_DAYS = 146_097;
+
+/** The days since 1970-01-01 of `YYYY-MM-DD` at a position; NaN for anything else. */
+export function readDays(bytes: Uint8Array, at: number): number {
+  const century = twoDigits(bytes, at);
+  const ofCentury = twoDigits(bytes, at + 2);
+  const month = twoDigits(bytes, at + 5);
+  const day = twoDigits(bytes, at + 8);
+  const year = century * 100 + ofCentury;
+  if (century > 99 || ofCentury > 99 || year < 1 || bytes[at + 4] !== MINUS || bytes[at + 7] !== MINUS)
+    return Number.NaN;
+  if (month < 1 || month > 12 || day < 1) return Number.NaN;
+  const ms = Date.UTC(year + CYCLE_YEARS, month - 1, day);
+  if (day > 28 && ms >= Date.UTC(year + CYCLE_YEARS, month, 1)) return Number.NaN;
+  return ms / DAY_MS - CYCLE_DAYS;
+}
+
+/** The milliseconds since 1970-01-01 00:00:00 of `YYYY-MM-DD HH:MM:SS` at a position; NaN for anything else. */
+export function readLocalMs(bytes: Uint8Array, at: number): number {
+  return bytes[at + DATE_LENGTH] === SPACE ? readDays(bytes, at) * DAY_MS + readTimeMs(bytes, at) : Number.NaN;
+}
+
+export class InstantReader {
+  // Most instants of a response are of few days: that of the instant before is remembered by the words of its text.
+  #firstWord = 0;
+  #secondWord = 0;
+  #lastWord = 0;
+  #days = Number.NaN;
+  /** The last instant had digits finer than a microsecond, not all zero. */
+  rounded = false;
+
+  /**
+   * The microseconds since 1970 of `YYYY-MM-DDTHH:MM:SS[.f…]` and `Z` or `±HH:MM`, from `at` to `end`, half-even; NaN
+   * for anything else. What stands at `end` is no digit.
+   */
+  micros({ bytes, view }: { readonly bytes: Uint8Array; readonly view: DataView }, at: number, end: number): number {
+    this.rounded = false;
+    let zoneAt = at + SECONDS_END;
+    if (zoneAt >= end || end - at > LONGEST_INSTANT || bytes[at + DATE_LENGTH] !== CAPITAL_T) return Number.NaN;
+    let fraction = 0;
+    if (bytes[zoneAt] === POINT) {
+      const first = zoneAt + 1;
+      const finer = first + FRACTION_DIGITS;
+      let i = first;
+      for (; i < finer; i++) {
+        const digit = (bytes[i] as number) - ZERO;
+        if (digit < 0 || digit > 9) break;
+        fraction = fraction * 10 + digit;
+      }
+      if (i === first) return Number.NaN;
+      for (let k = i; k < finer; k++) fraction *= 10;
+      zoneAt = i < finer ? i : this.#behindFiner(bytes, finer);
+      if (this.rounded && this.#isUp(bytes, finer, zoneAt, fraction)) fraction += 1;
+    }
+    const ms = this.#readDays(bytes, view, at) * DAY_MS + readTimeMs(bytes, at) - readOffsetMs(bytes, zoneAt, end);
+    return ms * 1_000 + fraction;
+  }
+
+  #readDays(bytes: Uint8Array, view: DataView, at: number): number {
+    const first = view.getInt32(at);
+    const second = view.getInt32(at + 4);
+    const last = view.getInt16(at + 8);
+    if (first !== this.#firstWord || second !== this.#secondWord || last !== this.#lastWord) {
+      this.#firstWord = first;
+      this.#secondWord = second;
+      this.#lastWord = last;
+      this.#days = readDays(bytes, at);
+    }
+    return this.#days;
+  }
+
+  #behindFiner(bytes: Uint8Array, start: number): number {
+    let i = start;
+    for (; ; i++) {
+      const digit = (bytes[i] as number) - ZERO;
+      if (!(digit >= 0 && digit <= 9)) return i;
+      if (digit > 0) this.rounded = true;
+    }
+  }
+
+  #isUp(bytes: Uint8Array, start: number, end: number, fraction: number): boolean {
+    const first = (bytes[start] as number) - ZERO;
+    if (first !== 5) return first > 5;
+    for (let i = start + 1; i < end; i++) if (bytes[i] !== ZERO) return true;
+    return fraction % 2 === 1;
+  }
+}
+
+function readOffsetMs(bytes: Uint8Array, at: number, end: number): number {
+  const sign = bytes[at];
+  if (sign === CAPITAL_Z) return at + 1 === end ? 0 : Number.NaN;
+  if ((sign !== PLUS && sign !== MINUS) || end - at !== OFFSET_LENGTH || bytes[at + 3] !== COLON) return Number.NaN;
+  const hours = twoDigits(bytes, at + 1);
+  const minutes = twoDigits(bytes, at + 4);
+  if (hours > 23 || minutes > 59) return Number.NaN;
+  return (sign === MINUS ? -60_000 : 60_000) * (hours * 60 + minutes);
+}
+
+function readTimeMs(bytes: Uint8Array, at: number): number {
+  const hours = twoDigits(bytes, at + 11);
+  const minutes = twoDigits(bytes, at + 14);
+  const seconds = twoDigits(bytes, at + 17);
+  if (bytes[at + 13] !== COLON || bytes[at + 16] !== COLON) return Number.NaN;
+  if (hours > 23 || minutes > 59 || seconds > 59) return Number.NaN;
+  return ((hours * 60 + minutes) * 60 + seconds) * 1_000;
+}
+
+// Above 99 when one of them is not a digit.
+function twoDigits(bytes: Uint8Array, at: number): number {
+  const tens = (bytes[at] as number) - ZERO;
+  const ones = (bytes[at + 1] as number) - ZERO;
+  return tens >= 0 && tens <= 9 && ones >= 0 && ones <= 9 ? tens * 10 + ones : 10_000;
+}
+
+/** Days since 1970-01-01 of a date `YYYY-MM-DD`; null for any other form and for dates that do not exist. */
+export function epochDays(text: string): number | null {
+  return numberOf(text, DATE_LENGTH, readDays);
+}
+
+/** Milliseconds since 1970-01-01 00:00:00, without a zone, of `YYYY-MM-DD HH:MM:SS`; null for anything else. */
+export function localEpochMs(text: string): number | null {
+  return numberOf(text, LOCAL_TIME_LENGTH, readLocalMs);
+}
+
+function numberOf(text: string, length: number, read: (bytes: Uint8Array, at: number) => number): number | null {
+  const bytes = Buffer.from(text);
+  const number = bytes.length === length ? read(bytes, 0) : Number.NaN;
+  return Number.isNaN(number) ? null : number;
+}
 
 /** An instant in microseconds since 1970-01-01T00:00:00Z. */
 interface Instant {
@@ -9,88 +156,66 @@ interface Instant {
   readonly rounded: boolean;
 }
 
-const DAY_MS = 86_400_000;
-const SECONDS_END = 19;
-// Room for a fraction of any useful length; a longer text is not an instant.
-const LONGEST_INSTANT = 64;
-const LARGEST_SAFE_SECONDS = 9_000_000_000;
 // The years 1 to 9999 in UTC: four digits in ISO 8601, and the range that most readers take.
-const FIRST_SECOND = -62_135_596_800;
-const LAST_SECOND = 253_402_300_799;
+const FIRST_MICROS = -62_135_596_800_000_000n;
+const LAST_MICROS = 253_402_300_799_999_999n;
+
+// By the day of the month, of the year or of the week; a fraction belongs to the last part that is given.
+const DAY =
+  /(?<year>\d{4})(?:(?<dash>-?)(?<month>\d\d)\k<dash>(?<day>\d\d)|-?(?<ofYear>\d{3})|-?W(?<week>\d\d)-?(?<weekday>[1-7]))/;
+const TIME = /(?<hour>\d\d)(?::?(?<minute>\d\d)(?::?(?<second>\d\d))?)?(?:[.,](?<fraction>\d+))?/;
+const ZONE = /(?<zone>[Zz]|(?<sign>[+-])(?<hours>\d\d)(?::?(?<minutes>\d\d))?)?/;
+const ISO_8601 = new RegExp(`^${DAY.source}[Tt]${TIME.source}${ZONE.source}$`);
 
 /**
- * Reads a date and time of ISO 8601, with `Z` or an offset from UTC: `YYYY-MM-DDTHH:MM:SS` with a fraction of any
- * length, and every other form (`OTHER_FORMS`). A second 60 is the first one of the next minute, as in Unix time;
- * 24:00:00 is the midnight that ends the day. `null`: not a date and time; `noZone`: neither `Z` nor an offset, and no
- * zone is assumed.
+ * Reads any date and time of ISO 8601, with `Z` or an offset from UTC. A second 60 is the first one of the next minute,
+ * as in Unix time; 24:00:00 is the midnight that ends the day. `null`: not a date and time; `noZone`: neither `Z` nor an
+ * offset, and no zone is assumed.
  */
 export function parseInstant(text: string, assumedZone: AssumedZone | null): Instant | 'noZone' | null {
-  if (text.length > LONGEST_INSTANT) return null;
-  const instant = parseUsual(text, assumedZone);
-  if (instant !== null) return instant;
-  const usual = usualForm(text);
-  return usual === null ? null : parseUsual(usual, assumedZone);
-}
-
-function parseUsual(text: string, assumedZone: AssumedZone | null): Instant | 'noZone' | null {
-  if ((text[10] !== 'T' && text[10] !== 't') || text[13] !== ':' || text[16] !== ':') return null;
-  const localMs = localMsAt(text);
-  if (localMs === null) return null;
-  const hasFraction = text[SECONDS_END] === '.' || text[SECONDS_END] === ',';
-  let zoneAt = SECONDS_END;
-  if (hasFraction) {
-    zoneAt += 1;
-    while (isDigit(text.charCodeAt(zoneAt))) zoneAt += 1;
-    if (zoneAt === SECONDS_END + 1) return null;
-  }
-  const offsetMs = zoneOffsetMs(text, zoneAt, localMs, assumedZone);
-  if (offsetMs === null || offsetMs === 'noZone') return offsetMs;
-  const seconds = (localMs - offsetMs) / 1_000;
-  const { micros, rounded } = hasFraction ? fractionMicros(text, zoneAt) : { micros: 0, rounded: false };
-  if (seconds < FIRST_SECOND || seconds > LAST_SECOND || (seconds === LAST_SECOND && micros === 1_000_000)) return null;
-  const isSafe = Math.abs(seconds) < LARGEST_SAFE_SECONDS;
-  return { micros: isSafe ? seconds * 1_000_000 + micros : BigInt(seconds) * 1_000_000n + BigInt(micros), rounded };
-}
-
-// Without seconds or minutes, and then perhaps with a fraction of the last one; basic, without - and :; by the day of
-// the year or of the week; at :60 and 24:00.
-const OTHER_FORMS =
-  /^(\d{4})(?:-(\d\d)-(\d\d)|(\d\d)(\d\d)|-?(\d{3})|-?W(\d\d)-?([1-7]))[Tt](\d\d)(?::?(\d\d)(?::?(\d\d))?)?(?:[.,](\d+))?([Zz]|[+-]\d\d(?::?\d\d)?)?$/;
-
-function usualForm(text: string): string | null {
-  const parts = OTHER_FORMS.exec(text);
-  if (parts === null) return null;
-  const [, year = '', month = parts[4], day = parts[5], , , ordinal, week, weekday, hours, minutes, seconds] = parts;
-  const [fraction = '', zone = ''] = parts.slice(12);
-  const days = ordinal
-    ? dayOfYear(year, Number(ordinal))
-    : week
-      ? dayOfWeek(year, Number(week), Number(weekday))
-      : epochDays(`${year}-${month}-${day}`);
-  const [hour, minute, second] = [hours, minutes, seconds].map((part) => Number(part ?? 0)) as [number, number, number];
-  if (days === null || hour > 24 || minute > 59 || second > 60) return null;
-  // A fraction belongs to the last part that is given.
-  const unit = seconds !== undefined ? 1n : minutes !== undefined ? 60n : 3_600n;
+  const parts = text.length > LONGEST_INSTANT ? undefined : ISO_8601.exec(text)?.groups;
+  const days = parts === undefined ? null : dayOf(parts);
+  if (parts === undefined || days === null) return null;
+  const { fraction = '', zone } = parts;
+  const [hour, minute, second] = [parts.hour, parts.minute, parts.second].map((part) => Number(part ?? 0)) as Three;
+  if (hour > 24 || minute > 59 || second > 60) return null;
   const digits = 10n ** BigInt(fraction.length);
-  const parted = BigInt(`0${fraction}`) * unit;
+  const parted = BigInt(`0${fraction}`) * (parts.second ? 1n : parts.minute ? 60n : 3_600n);
   if (hour === 24 && (minute > 0 || second > 0 || parted > 0n)) return null;
-  const ms = days * DAY_MS + ((hour * 60 + minute) * 60 + second + Number(parted / digits)) * 1_000;
-  const rest = fraction === '' ? '' : `.${String(parted % digits).padStart(fraction.length, '0')}`;
-  return `${new Date(ms).toISOString().slice(0, SECONDS_END)}${rest}${zone}`;
+  const localMs = days * DAY_MS + ((hour * 60 + minute) * 60 + second + Number(parted / digits)) * 1_000;
+  if (zone === undefined && assumedZone === null) return 'noZone';
+  const offsetMs = zone === undefined ? assumedZone?.offsetMs(localMs) : offsetOf(parts);
+  if (offsetMs === undefined) return null;
+  const scaled = (parted % digits) * 1_000_000n;
+  const finer = 2n * (scaled % digits);
+  const isUp = finer > digits || (finer === digits && (scaled / digits) % 2n === 1n);
+  const micros = BigInt(localMs - offsetMs) * 1_000n + scaled / digits + (isUp ? 1n : 0n);
+  if (micros < FIRST_MICROS || micros > LAST_MICROS) return null;
+  const number = Number(micros);
+  return { micros: Number.isSafeInteger(number) ? number : micros, rounded: finer > 0n };
 }
 
-function dayOfYear(year: string, day: number): number | null {
-  const [first, last] = [epochDays(`${year}-01-01`), epochDays(`${year}-12-31`)];
-  return first === null || last === null || day < 1 || first + day - 1 > last ? null : first + day - 1;
-}
+type Three = [number, number, number];
+type Parts = Readonly<Record<string, string | undefined>>;
 
-/** The first week of a year has its 4th of January, the last one its 28th of December. */
-function dayOfWeek(year: string, week: number, weekday: number): number | null {
-  const [early, late] = [epochDays(`${year}-01-04`), epochDays(`${year}-12-28`)];
-  if (early === null || late === null || week < 1) return null;
+function dayOf({ year, month, day, ofYear, week, weekday }: Parts): number | null {
+  if (month !== undefined) return epochDays(`${year}-${month}-${day}`);
+  // The first week of a year has its 4th of January, the last one its 28th of December.
+  const [from, to] = ofYear === undefined ? ['01-04', '12-28'] : ['01-01', '12-31'];
+  const [first, last] = [epochDays(`${year}-${from}`), epochDays(`${year}-${to}`)];
+  if (first === null || last === null) return null;
+  if (ofYear !== undefined) {
+    const found = first + Number(ofYear) - 1;
+    return found < first || found > last ? null : found;
+  }
   // 1970-01-01 was a Thursday.
-  const monday = Math.floor((early + 3) / 7) * 7 - 3 + (week - 1) * 7;
-  return monday > late ? null : monday + weekday - 1;
+  const monday = Math.floor((first + 3) / 7) * 7 - 3 + (Number(week) - 1) * 7;
+  return Number(week) < 1 || monday > last ? null : monday + Number(weekday) - 1;
+}
+
+function offsetOf({ sign, hours = '0', minutes = '0' }: Parts): number | undefined {
+  if (Number(hours) > 23 || Number(minutes) > 59) return undefined;
+  return (sign === '-' ? -60_000 : 60_000) * (Number(hours) * 60 + Number(minutes));
 }
 
 export function instantText(micros: number | bigint): string {
@@ -101,59 +226,6 @@ export function instantText(micros: number | bigint): string {
   return `${seconds}${fraction === '' ? '' : `.${fraction}`}Z`;
 }
 
-function zoneOffsetMs(text: string, at: number, localMs: number, assumed: AssumedZone | null) {
-  if (at === text.length) return assumed === null ? 'noZone' : assumed.offsetMs(localMs);
-  const sign = text[at];
-  if (sign === 'Z' || sign === 'z') return text.length === at + 1 ? 0 : null;
-  if (sign !== '+' && sign !== '-') return null;
-  const hours = digitsAt(text, at + 1, 2);
-  const hasColon = text[at + 3] === ':';
-  const minutesAt = at + (hasColon ? 4 : 3);
-  const isWhole = !hasColon && text.length === at + 3;
-  const minutes = isWhole ? 0 : digitsAt(text, minutesAt, 2);
-  if (hours < 0 || hours > 23 || minutes < 0 || minutes > 59) return null;
-  if (!isWhole && text.length !== minutesAt + 2) return null;
-  return (sign === '-' ? -1 : 1) * (hours * 60 + minutes) * 60_000;
-}
-
-function fractionMicros(text: string, end: number): { readonly micros: number; readonly rounded: boolean } {
-  let micros = 0;
-  for (let at = SECONDS_END + 1; at < SECONDS_END + 7; at++) {
-    micros = micros * 10 + (at < end ? text.charCodeAt(at) - 0x30 : 0);
-  }
-  const finer = text.slice(SECONDS_END + 7, end).replace(/0+$/, '');
-  if (finer === '') return { micros, rounded: false };
-  const isTie = finer === '5';
-  const up = isTie ? micros % 2 === 1 : finer >= '5';
-  return { micros: up ? micros + 1 : micros, rounded: true };
-}
-
-function isDigit(code: number): boolean {
-  return code >= 0x30 && code <= 0x39;
-}
-
-/** Days since 1970-01-01 of a date `YYYY-MM-DD`; null for any other form and for dates that do not exist. */
-export function epochDays(text: string): number | null {
-  return text.length === DATE_LENGTH ? daysAt(text) : null;
-}
-
-/** Milliseconds since 1970-01-01 00:00:00, without a zone, of `YYYY-MM-DD HH:MM:SS`; null for anything else. */
-export function localEpochMs(text: string): number | null {
-  if (text.length !== DATE_TIME_LENGTH || text[10] !== ' ' || text[13] !== ':' || text[16] !== ':') return null;
-  return localMsAt(text);
-}
-
-/** Milliseconds of the date and the time of day in the first 19 characters, with any separator between them. */
-function localMsAt(text: string): number | null {
-  const days = daysAt(text);
-  const hours = digitsAt(text, 11, 2);
-  const minutes = digitsAt(text, 14, 2);
-  const seconds = digitsAt(text, 17, 2);
-  if (days === null || hours < 0 || hours > 23 || minutes < 0 || minutes > 59 || seconds < 0 || seconds > 59)
-    return null;
-  return days * DAY_MS + ((hours * 60 + minutes) * 60 + seconds) * 1000;
-}
-
 export function dateText(days: number): string {
   return new Date(days * DAY_MS).toISOString().slice(0, DATE_LENGTH);
 }
@@ -161,27 +233,7 @@ export function dateText(days: number): string {
 /** The text `YYYY-MM-DD HH:MM:SS`, with `.mmm` where there are milliseconds, of a zone-less moment. */
 export function localDateTimeText(epochMs: number): string {
   const text = new Date(epochMs).toISOString().replace('T', ' ').slice(0, -1);
-  return text.endsWith('.000') ? text.slice(0, DATE_TIME_LENGTH) : text;
-}
-
-function daysAt(text: string): number | null {
-  if (text[4] !== '-' || text[7] !== '-') return null;
-  const [year, month, day] = [digitsAt(text, 0, 4), digitsAt(text, 5, 2), digitsAt(text, 8, 2)];
-  const date = new Date(0);
-  date.setUTCFullYear(year, month - 1, day);
-  // A day that does not exist becomes another one.
-  return year >= 1 && date.getUTCMonth() === month - 1 && date.getUTCDate() === day ? date.getTime() / DAY_MS : null;
-}
-
-/** The number that the digits make, or -1 when one of them is not a digit. */
-function digitsAt(text: string, start: number, count: number): number {
-  let number = 0;
-  for (let at = start; at < start + count; at++) {
-    const digit = text.charCodeAt(at) - 0x30;
-    if (!(digit >= 0 && digit <= 9)) return -1;
-    number = number * 10 + digit;
-  }
-  return number;
+  return text.endsWith('.000') ? text.slice(0, LOCAL_TIME_LENGTH) : text;
 }
 
 /** The zone of instants that are sent without one, because the settings name it. */
@@ -200,27 +252,13 @@ const MOST_SLOTS = 4_096;
  * @throws RangeError for an unknown name; the settings have been checked
  */
 export function createAssumedZone(name: string): AssumedZone {
-  const format = new Intl.DateTimeFormat('en-US', {
-    timeZone: name,
-    hourCycle: 'h23',
-    year: 'numeric',
-    month: 'numeric',
-    day: 'numeric',
-    hour: 'numeric',
-    minute: 'numeric',
-    second: 'numeric',
-    era: 'short',
-  });
+  const format = new Intl.DateTimeFormat('en-US', { timeZone: name, timeZoneName: 'longOffset' });
   const known = new Map<number, number>();
 
   function offsetAt(utcMs: number): number {
-    const parts = new Map(format.formatToParts(utcMs).map(({ type, value }) => [type, value]));
-    const part = (type: Intl.DateTimeFormatPartTypes) => Number(parts.get(type));
-    const year = parts.get('era') === 'BC' ? 1 - part('year') : part('year');
-    const shown = new Date(0);
-    shown.setUTCFullYear(year, part('month') - 1, part('day'));
-    shown.setUTCHours(part('hour'), part('minute'), part('second'));
-    return shown.getTime() - Math.floor(utcMs / 1_000) * 1_000;
+    const [, sign, ...parts] = /(?:([+-])(\d\d):(\d\d)(?::(\d\d))?)?$/.exec(format.format(utcMs)) ?? [];
+    const [hours, minutes, seconds] = parts.map((part) => Number(part ?? 0)) as Three;
+    return (sign === '-' ? -1_000 : 1_000) * ((hours * 60 + minutes) * 60 + seconds);
   }
 
   function find(localMs: number): number {

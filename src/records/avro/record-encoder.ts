@@ -1,40 +1,14 @@
-import type avsc from 'avsc';
 import { avscType } from './avsc-type.ts';
 import type { Notification } from './generated/notification.ts';
 import { parseSchema } from './schema.ts';
 import { WIRE_HEADER_BYTES, writeWireHeader } from './wire-format.ts';
 
-const FIRST_BUFFER_BYTES = 64 * 1024;
-
-/**
- * Encodes records in Confluent's wire format. One buffer is used for all, since avsc's own `toBuffer` encodes twice
- * every record longer than its 1 KiB; each value that is returned is a copy. Exported for tests.
- */
-export class RecordEncoder {
-  readonly #type: avsc.Type;
-  readonly #schemaId: number;
-  #buffer: Buffer;
-
-  constructor(schemaText: string, schemaId: number) {
-    this.#type = avscType(schemaText);
-    this.#schemaId = schemaId;
-    this.#buffer = this.#newBuffer(FIRST_BUFFER_BYTES);
-  }
-
-  encode(record: AvroRecord): Buffer {
-    for (;;) {
-      const end = this.#type.encode(record, this.#buffer, WIRE_HEADER_BYTES);
-      if (end >= 0) return Buffer.from(this.#buffer.subarray(0, end));
-      // Below zero: the buffer is that many bytes too short.
-      this.#buffer = this.#newBuffer(2 * (this.#buffer.length - end));
-    }
-  }
-
-  #newBuffer(bytes: number): Buffer {
-    const buffer = Buffer.allocUnsafeSlow(bytes);
-    writeWireHeader(buffer, this.#schemaId);
-    return buffer;
-  }
+/** Encodes records in Confluent's wire format. */
+export function createRecordEncoder(schemaText: string, schemaId: number): (record: AvroRecord) => Buffer {
+  const type = avscType(schemaText);
+  const header = Buffer.alloc(WIRE_HEADER_BYTES);
+  writeWireHeader(header, schemaId);
+  return (record) => Buffer.concat([header, type.toBuffer(record)]);
 }
 
 /** The values of leaves: decimals are unscaled bytes, dates days, date-times milliseconds or microseconds, longs bigints. */
@@ -64,12 +38,12 @@ export function createNotificationEncoder(options: {
   readonly schema: string;
   readonly schemaId: number;
 }): NotificationEncoder {
-  const encoder = new RecordEncoder(options.schema, options.schemaId);
+  const encode = createRecordEncoder(options.schema, options.schemaId);
   const names = parseSchema(options.schema).fields.map(({ name }) => name) as readonly (keyof Notification)[];
   return {
     encode(notification) {
       const entries = names.map((name) => [name, wellFormed(notification[name] ?? null)] as const);
-      return encoder.encode(Object.fromEntries(entries));
+      return encode(Object.fromEntries(entries));
     },
   };
 }

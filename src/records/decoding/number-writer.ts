@@ -1,9 +1,9 @@
 // Converts JSON numbers to Avro's bytes, nearly always without strings or big integers. A decimal is its unscaled
 // value, number × 10^18, as big-endian two's complement. It is built in limbs of 24 bits, the lowest first: sums of
 // products of limbs stay below 2^53. The rest (an exponent beside rounding, 38 digits rounded up) goes through the slow
-// `DecimalEncoder`.
+// `encodeDecimal`.
 
-import { DecimalEncoder } from '../avro/decimal.ts';
+import { encodeDecimal } from '../avro/decimal.ts';
 import { PRECISION, SCALE } from './plan.ts';
 
 const OF_UNION = 2;
@@ -26,6 +26,7 @@ const GROUP_POWERS = Float64Array.from({ length: GROUP + 1 }, (_, exponent) => 1
 const LONGEST_EXPONENT = 4;
 
 const SHORT_LONG_BITS = 52;
+const FORM = { precision: PRECISION, scale: SCALE };
 
 const POWERS = Array.from({ length: SCALE + 1 }, (_, exponent) => {
   const power = 10n ** BigInt(exponent);
@@ -94,7 +95,6 @@ export class DecimalWriter {
   rounded = false;
   readonly #limbs = new Float64Array(LIMBS);
   #used = 0;
-  readonly #encoder = new DecimalEncoder({ precision: PRECISION, scale: SCALE });
 
   /** The number from `start` to `end`, rounded half-even: its length and bytes. -1 when its integer digits do not fit. */
   write(bytes: Buffer, start: number, end: number, out: Uint8Array, at: number): number {
@@ -220,7 +220,7 @@ export class DecimalWriter {
   }
 
   #writeOdd(bytes: Buffer, start: number, end: number, out: Uint8Array, at: number): number {
-    const encoded = this.#encoder.encode(bytes.toString('latin1', start, end));
+    const encoded = encodeDecimal(bytes.toString('latin1', start, end), FORM);
     if (encoded === null) return -1;
     this.rounded = encoded.rounded;
     out[at] = 2 * encoded.bytes.length;

@@ -6,13 +6,22 @@
 // may be null give way (`keepInExtras`), or the whole record. Functions say so by -1 in place of a position. The same
 // says that the record is to be written once more, with #again.
 
-import { type AssumedZone, epochDays, localEpochMs, parseInstant } from '../avro/instant.ts';
+import {
+  type AssumedZone,
+  DATE_LENGTH,
+  epochDays,
+  InstantReader,
+  LOCAL_TIME_LENGTH,
+  localEpochMs,
+  parseInstant,
+  readDays,
+  readLocalMs,
+} from '../avro/instant.ts';
 import { WIRE_HEADER_BYTES, writeWireHeader } from '../avro/wire-format.ts';
 import { BYTES, writeUnescaped } from '../json/json-bytes.ts';
 import type { JsonScanner } from '../json/json-scanner.ts';
 import { isMinified, minified } from '../json/minified-json.ts';
 import { type Extra, Extras, Mismatches } from './extras.ts';
-import { DATE_LENGTH, InstantReader, LOCAL_TIME_LENGTH, readDays, readLocalMs } from './moment-reader.ts';
 import {
   copyBytes,
   DecimalWriter,

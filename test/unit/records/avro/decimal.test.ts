@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { DecimalEncoder, decimalText } from '../../../../src/records/avro/decimal.ts';
+import { decimalText, encodeDecimal } from '../../../../src/records/avro/decimal.ts';
 
-const encoder = new DecimalEncoder({ precision: 38, scale: 18 });
+const encode = (text: string, scale = 18) => encodeDecimal(text, { precision: 38, scale });
 const UNIT = 10n ** 18n;
 const LIMIT = 10n ** 38n;
 
@@ -43,7 +43,7 @@ test('every number gives the nearest decimal, ties to even, in as few bytes as i
   const seen = { exact: 0, rounded: 0, refused: 0 };
   fc.assert(
     fc.property(numberText, ({ text, numerator, denominator }) => {
-      const encoded = encoder.encode(text);
+      const encoded = encode(text);
       const { unscaled, exact } = roundedHalfEven(numerator, denominator);
       if (unscaled >= LIMIT || unscaled <= -LIMIT) {
         assert.equal(encoded, null, text);
@@ -62,12 +62,11 @@ test('every number gives the nearest decimal, ties to even, in as few bytes as i
 });
 
 test('numbers around every power of two keep their sign and all their bits', () => {
-  const whole = new DecimalEncoder({ precision: 38, scale: 0 });
   for (let power = 0n; power < 126n; power += 1n) {
     for (const offset of [-1n, 0n, 1n]) {
       for (const sign of [1n, -1n]) {
         const number = sign * (2n ** power + offset);
-        const bytes = whole.encode(String(number))?.bytes;
+        const bytes = encode(String(number), 0)?.bytes;
         assert.ok(bytes, String(number));
         assert.equal(unscaledOf(bytes), number);
         assert.ok(isMinimal(bytes), `${number} gives ${bytes.toString('hex')}`);
@@ -88,13 +87,13 @@ for (const texts of ALIKE) {
     const [first] = texts;
     assert.ok(first);
     for (const text of texts) {
-      assert.deepEqual(encoder.encode(text), { bytes: encoder.encode(first)?.bytes, rounded: false }, text);
+      assert.deepEqual(encode(text), { bytes: encode(first)?.bytes, rounded: false }, text);
     }
   });
 }
 
 test('ties go to the even neighbour', () => {
-  const text = (number: string) => decimalText(encoder.encode(number)?.bytes ?? Buffer.alloc(0), 18);
+  const text = (number: string) => decimalText(encode(number)?.bytes ?? Buffer.alloc(0), 18);
   assert.equal(text('0.0000000000000000005'), '0');
   assert.equal(text('0.00000000000000000050000001'), '0.000000000000000001');
   assert.equal(text('0.0000000000000000015'), '0.000000000000000002');
@@ -104,21 +103,21 @@ test('ties go to the even neighbour', () => {
 });
 
 test('numbers of more than 20 integer digits are refused, also when rounding makes them so', () => {
-  assert.equal(encoder.encode('100000000000000000000'), null);
-  assert.equal(encoder.encode('1e20'), null);
-  assert.equal(encoder.encode('99999999999999999999.9999999999999999995'), null);
-  assert.ok(encoder.encode('99999999999999999999.9999999999999999994'));
+  assert.equal(encode('100000000000000000000'), null);
+  assert.equal(encode('1e20'), null);
+  assert.equal(encode('99999999999999999999.9999999999999999995'), null);
+  assert.ok(encode('99999999999999999999.9999999999999999994'));
 });
 
 test('a short text cannot ask for much work, nor a long one for more than its length', () => {
   const before = process.cpuUsage();
-  assert.equal(encoder.encode('1e999999999'), null);
-  assert.equal(encoder.encode(`1e${'9'.repeat(1_000_000)}`), null);
-  assert.equal(encoder.encode('9'.repeat(1_000_000)), null);
-  assert.equal(encoder.encode(`1e-${'9'.repeat(1_000_000)}`)?.rounded, true);
-  assert.equal(encoder.encode(`1.${'0'.repeat(1_000_000)}`)?.rounded, false);
-  assert.equal(encoder.encode(`1.${'0'.repeat(1_000_000)}1`)?.rounded, true);
-  assert.equal(encoder.encode(`0.${'01'.repeat(500_000)}`)?.rounded, true);
+  assert.equal(encode('1e999999999'), null);
+  assert.equal(encode(`1e${'9'.repeat(1_000_000)}`), null);
+  assert.equal(encode('9'.repeat(1_000_000)), null);
+  assert.equal(encode(`1e-${'9'.repeat(1_000_000)}`)?.rounded, true);
+  assert.equal(encode(`1.${'0'.repeat(1_000_000)}`)?.rounded, false);
+  assert.equal(encode(`1.${'0'.repeat(1_000_000)}1`)?.rounded, true);
+  assert.equal(encode(`0.${'01'.repeat(500_000)}`)?.rounded, true);
   assert.ok(process.cpuUsage(before).user < 20_000_000);
 });
 
@@ -126,11 +125,11 @@ test('the text of a decimal is the number itself', () => {
   fc.assert(
     fc.property(fc.bigInt({ min: -LIMIT + 1n, max: LIMIT - 1n }), fc.nat(18), (unscaled, shift) => {
       const number = unscaled / 10n ** BigInt(shift);
-      const bytes = encoder.encode(`${number}e-18`)?.bytes;
+      const bytes = encode(`${number}e-18`)?.bytes;
       assert.ok(bytes);
       const text = decimalText(bytes, 18);
       assert.match(text, /^-?(0|[1-9]\d*)(\.\d*[1-9])?$/);
-      assert.deepEqual(encoder.encode(text)?.bytes, bytes);
+      assert.deepEqual(encode(text)?.bytes, bytes);
     }),
     { numRuns: 1_000 },
   );

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { parseInstant } from '../../../../src/records/avro/instant.ts';
-import { InstantReader } from '../../../../src/records/decoding/moment-reader.ts';
+import { InstantReader, parseInstant } from '../../../../src/records/avro/instant.ts';
 
 const fractions = fc.oneof(
   fc.constant(''),
