@@ -1,22 +1,20 @@
 // Makes one record from a pre-trade check. A row that fails keeps no bytes: a check carries a URL that lets its holder
 // trade.
 
-import type { Clock } from '../../support/clock.ts';
 import { parseSchema } from '../avro/schema.ts';
 import { malformed, readJson } from '../json/json-scanner.ts';
-import type { JsonValue } from '../json/json-value.ts';
-import { isArray, toJsonText } from '../json/json-value.ts';
+import { isArray, type JsonValue, toJsonText } from '../json/json-value.ts';
 import { CHECK_KEY, usableKey } from '../json/row-key.ts';
 import {
   type DecodedFailure,
   type DecodedList,
-  type DecodingSizes,
-  type OnMismatch,
+  failureOf,
+  type RecordOptions,
   type RowDecoder,
-  USUAL_SIZES,
+  tooLong,
 } from './decoded-list.ts';
 import { ListDecoder } from './list-decoder.ts';
-import { compilePlan, type ValuePlan } from './plan.ts';
+import { compilePlan } from './plan.ts';
 import { RecordWriter } from './record-writer.ts';
 import { fieldText, type RowReader } from './row-reader.ts';
 
@@ -47,37 +45,45 @@ export interface CheckDecoder {
   decodeSingle(body: AsyncIterable<Uint8Array>): Promise<DecodedCheck>;
 }
 
-export interface CheckDecoderOptions {
+export interface CheckDecoderOptions extends RecordOptions {
   readonly schema: string;
   readonly schemaId: number;
-  readonly onMismatch: OnMismatch;
-  /** The longest value, header included, that the topic takes; a longer one is a failure. No limit when absent. */
-  readonly maxValueBytes?: number;
-  readonly clock: Pick<Clock, 'monotonicMs'>;
 }
 
 const LIST_KEY = 'preTradeChecks';
 const KEY_FIELD = 'preTradeCheckId';
+const NO_BYTES = Buffer.alloc(0);
+const NO_KEY = { pointer: `/${KEY_FIELD}`, reason: 'an id that is empty or too long to be a key', tooLarge: false };
 
-export function createCheckDecoder(options: CheckDecoderOptions & { readonly sizes?: DecodingSizes }): CheckDecoder {
-  const { clock, sizes = USUAL_SIZES } = options;
+export function createCheckDecoder(options: CheckDecoderOptions): CheckDecoder {
   const plan = compilePlan(parseSchema(options.schema));
-  const rowDecoder = (reader: RowReader) => new Checks(plan, reader, options, sizes);
+  const rowDecoder = (reader: RowReader): RowDecoder<DecodedCheck, null> => {
+    const writer = new RecordWriter(reader, options.schemaId, options);
+    return (start, end) => {
+      const value = writer.write(plan, 0, end - start);
+      const id = fieldText(reader, plan, 0, KEY_FIELD);
+      const key = id === null ? null : usableKey(id);
+      if (value === null) return failureOf(key, writer.mismatches, NO_BYTES);
+      if (key === null) return failureOf(null, NO_KEY, NO_BYTES);
+      const flaw = tooLong(value, options);
+      if (flaw !== null) return failureOf(key, flaw, NO_BYTES);
+      const { driftFields, roundedNumbers } = writer.extras;
+      const isin = fieldText(reader, plan, 0, 'isin');
+      return { kind: 'record', key, isin, value, driftFields, roundedNumbers };
+    };
+  };
   const list = new ListDecoder<DecodedCheck, null>({
+    ...options,
     listKey: LIST_KEY,
     plan,
     rowDecoder,
     key: CHECK_KEY,
-    clock,
-    sizes,
   });
 
   async function decode(body: AsyncIterable<Uint8Array>) {
     const decoded = await list.decode(body, null);
     // A row that is not read, such as one that is too long, comes with its bytes: they are dropped.
-    const rows = decoded.rows.map((row) =>
-      row.kind === 'failure' ? failure(row.key, row.pointer, row.reason, row.tooLarge) : row,
-    );
+    const rows = decoded.rows.map((row) => (row.kind === 'failure' ? failureOf(row.key, row, NO_BYTES) : row));
     return { ...decoded, rows };
   }
 
@@ -91,47 +97,6 @@ export function createCheckDecoder(options: CheckDecoderOptions & { readonly siz
       return decoded;
     },
   };
-}
-
-class Checks implements RowDecoder<DecodedCheck, null> {
-  readonly #plan: ValuePlan;
-  readonly #reader: RowReader;
-  readonly #writer: RecordWriter;
-  readonly #maxValueBytes: number;
-
-  constructor(plan: ValuePlan, reader: RowReader, options: CheckDecoderOptions, sizes: DecodingSizes) {
-    const { schemaId, onMismatch, maxValueBytes = Number.POSITIVE_INFINITY } = options;
-    const keepMismatches = onMismatch === 'keepInExtras';
-    this.#plan = plan;
-    this.#reader = reader;
-    this.#writer = new RecordWriter({ reader, schemaId, keepMismatches, slabBytes: sizes.slab });
-    this.#maxValueBytes = maxValueBytes;
-  }
-
-  decode(start: number, end: number): DecodedCheck {
-    const writer = this.#writer;
-    const value = writer.write(this.#plan, 0, end - start);
-    const id = fieldText(this.#reader, this.#plan, 0, KEY_FIELD);
-    const key = id === null ? null : usableKey(id);
-    if (value === null) return failure(key, writer.mismatches.pointer, writer.mismatches.reason);
-    if (key === null) return failure(null, `/${KEY_FIELD}`, 'an id that is empty or too long to be a key');
-    if (value.length > this.#maxValueBytes) {
-      return failure(key, '', `a value of ${value.length} bytes; the topic takes at most ${this.#maxValueBytes}`, true);
-    }
-    const { driftFields, roundedNumbers } = writer.extras;
-    return {
-      kind: 'record',
-      key,
-      isin: fieldText(this.#reader, this.#plan, 0, 'isin'),
-      value,
-      driftFields,
-      roundedNumbers,
-    };
-  }
-}
-
-function failure(key: string | null, pointer: string, reason: string, tooLarge = false): DecodedFailure {
-  return { kind: 'failure', key, pointer, reason, tooLarge, raw: Buffer.alloc(0) };
 }
 
 // An object with any member of a check is the check, complete or not; else it is looked for one step below.

@@ -1,6 +1,5 @@
+import type { Clock } from '../../support/clock.ts';
 import type { JsonValue } from '../json/json-value.ts';
-import type { ValuePlan } from './plan.ts';
-import type { RowReader } from './row-reader.ts';
 
 export interface DecodedFailure {
   readonly kind: 'failure';
@@ -38,25 +37,31 @@ export interface DecodingSizes {
 
 export const USUAL_SIZES: DecodingSizes = { piece: 32 * 1024, buffer: 128 * 1024, slab: 256 * 1024 };
 
-// The contract between `list-decoder.ts`, which finds the rows, and the decoders, which know what a row becomes.
-
-export interface RowDecoder<Row, Context> {
-  /** The row whose text lies from `start` to `end` of the reader's bytes, and whose note is at 0 of its tape. */
-  decode(start: number, end: number, position: number, context: Context): Row | DecodedFailure;
-}
-
-export interface BodyDecoderOptions<Row, Context> {
-  readonly listKey: string;
-  readonly plan: ValuePlan;
-  readonly rowDecoder: (reader: RowReader) => RowDecoder<Row, Context>;
-  /** The longest row that is read; 512 KiB when absent. */
-  readonly longestRowBytes?: number;
+/** Settings of all four decoders. */
+export interface RecordOptions {
+  readonly onMismatch: OnMismatch;
+  /** The longest value, header included, that the topic takes; a longer one is a failure. No limit when absent. */
+  readonly maxValueBytes?: number;
+  readonly clock: Pick<Clock, 'monotonicMs'>;
   readonly sizes?: DecodingSizes;
 }
+
+/** Makes a row of the text from `start` to `end` of the reader's bytes, whose note is at 0 of its tape. */
+export type RowDecoder<Row, Context> = (start: number, end: number, position: number, context: Context) => Row;
 
 /** A row that was not read: its key must still be found. */
 export type SkimmedRow = { -readonly [Name in keyof DecodedFailure]: DecodedFailure[Name] };
 
-export function skimmedRow(reason: string, raw: Buffer): SkimmedRow {
-  return { kind: 'failure', key: null, pointer: '', reason, tooLarge: false, raw };
+/** Why a row is a failure; the pointer is empty for the row as a whole. */
+export type Flaw = Pick<DecodedFailure, 'pointer' | 'reason' | 'tooLarge'>;
+
+export function failureOf(key: string | null, { pointer, reason, tooLarge }: Flaw, raw: Buffer): SkimmedRow {
+  return { kind: 'failure', key, pointer, reason, tooLarge, raw };
+}
+
+/** Null for a value that the topic takes. */
+export function tooLong(value: Buffer, { maxValueBytes = Number.POSITIVE_INFINITY }: RecordOptions): Flaw | null {
+  if (value.length <= maxValueBytes) return null;
+  const reason = `a value of ${value.length} bytes; the topic takes at most ${maxValueBytes}`;
+  return { pointer: '', reason, tooLarge: true };
 }

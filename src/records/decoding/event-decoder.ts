@@ -1,7 +1,6 @@
 // Makes two records from an event: the event, and the instrument that it carries. The instrument is converted once,
 // into the bytes that `page-decoder.ts` gives.
 
-import type { Clock } from '../../support/clock.ts';
 import { recordDigest } from '../avro/record-digest.ts';
 import { canonicalSchema, parseSchema } from '../avro/schema.ts';
 import { WIRE_HEADER_BYTES } from '../avro/wire-format.ts';
@@ -9,13 +8,13 @@ import { EVENT_KEY } from '../json/row-key.ts';
 import {
   type DecodedFailure,
   type DecodedList,
-  type DecodingSizes,
-  type OnMismatch,
+  failureOf,
+  type RecordOptions,
   type RowDecoder,
-  USUAL_SIZES,
+  tooLong,
 } from './decoded-list.ts';
 import { ListDecoder } from './list-decoder.ts';
-import { compilePlan, memberPlan, slotOf, type ValuePlan, withoutLastFields } from './plan.ts';
+import { compilePlan, memberPlan, slotOf, withoutLastFields } from './plan.ts';
 import { RecordWriter } from './record-writer.ts';
 import { fieldText, type RowReader } from './row-reader.ts';
 
@@ -43,99 +42,65 @@ export interface EventDecoder {
   decode(body: AsyncIterable<Uint8Array>): Promise<DecodedList<DecodedEvent>>;
 }
 
-export interface EventDecoderOptions {
+/** `maxValueBytes` is what both topics take; the event's value is the longer one. */
+export interface EventDecoderOptions extends RecordOptions {
   readonly eventSchema: string;
   readonly eventSchemaId: number;
   /** The text of the schema Instrument, which the one of the event has written out in it. */
   readonly instrumentSchema: string;
   readonly instrumentSchemaId: number;
-  readonly onMismatch: OnMismatch;
-  /** The longest value that both topics take; the event's value is the longer one, and a failure when it is longer. */
-  readonly maxValueBytes?: number;
-  readonly clock: Pick<Clock, 'monotonicMs'>;
-}
-
-type Options = EventDecoderOptions & { readonly sizes?: DecodingSizes };
-
-export function createEventDecoder(options: Options): EventDecoder {
-  const { clock, sizes = USUAL_SIZES } = options;
-  const plan = compilePlan(parseSchema(options.eventSchema));
-  assertInstrumentIsLast(options);
-  const rowDecoder = (reader: RowReader) => new Events(plan, reader, options, sizes);
-  const list = new ListDecoder<DecodedEvent, null>({
-    listKey: 'events',
-    plan,
-    rowDecoder,
-    key: EVENT_KEY,
-    clock,
-    sizes,
-  });
-  return { decode: (body) => list.decode(body, null) };
 }
 
 // A record is the bytes of its fields one after the other. So the bytes of the instrument's own record are copied
 // behind the fields before it, and the instrument is converted once.
-class Events implements RowDecoder<DecodedEvent, null> {
-  readonly #plan: ValuePlan;
-  readonly #head: ValuePlan;
-  readonly #instrument: ValuePlan;
-  readonly #reader: RowReader;
-  readonly #instruments: RecordWriter;
-  readonly #heads: RecordWriter;
-  readonly #maxValueBytes: number;
-
-  constructor(plan: ValuePlan, reader: RowReader, options: EventDecoderOptions, sizes: DecodingSizes) {
-    const { onMismatch, maxValueBytes = Number.POSITIVE_INFINITY } = options;
-    const common = { reader, keepMismatches: onMismatch === 'keepInExtras', slabBytes: sizes.slab };
-    this.#plan = plan;
-    this.#head = withoutLastFields(plan, 1);
-    this.#instrument = memberPlan(plan, 'instrument');
-    this.#reader = reader;
-    this.#instruments = new RecordWriter({ ...common, schemaId: options.instrumentSchemaId });
-    this.#heads = new RecordWriter({ ...common, schemaId: options.eventSchemaId });
-    this.#maxValueBytes = maxValueBytes;
-  }
-
-  decode(start: number, end: number): DecodedEvent {
-    const [reader, instruments, heads] = [this.#reader, this.#instruments, this.#heads];
-    const note = reader.noteOf(0, slotOf(this.#plan, 'instrument'));
-    const id = note === 0 ? null : reader.longOf(this.#instrument, note, 'id');
-    const key = id === null ? null : String(id);
-    const failure = (pointer: string, reason: string, tooLarge = false): DecodedEvent => {
+export function createEventDecoder(options: EventDecoderOptions): EventDecoder {
+  assertInstrumentIsLast(options);
+  const plan = compilePlan(parseSchema(options.eventSchema));
+  const head = withoutLastFields(plan, 1);
+  const instrument = memberPlan(plan, 'instrument');
+  const slot = slotOf(plan, 'instrument');
+  const rowDecoder = (reader: RowReader): RowDecoder<DecodedEvent, null> => {
+    const instruments = new RecordWriter(reader, options.instrumentSchemaId, options);
+    const heads = new RecordWriter(reader, options.eventSchemaId, options);
+    return (start, end) => {
+      const note = reader.noteOf(0, slot);
+      const id = note === 0 ? null : reader.longOf(instrument, note, 'id');
+      const key = id === null ? null : String(id);
+      const instrumentValue = note === 0 ? null : instruments.write(instrument, note, end - start);
+      if (note > 0 && instrumentValue === null) {
+        const { pointer, reason, tooLarge } = instruments.mismatches;
+        return failureOf(key, { pointer: `/instrument${pointer}`, reason, tooLarge }, reader.copy(start, end));
+      }
+      const tail = instrumentValue === null ? EMPTY : behindHead(instrumentValue);
+      const eventValue = heads.write(head, 0, end - start, tail);
+      const flaw = eventValue === null ? heads.mismatches : tooLong(eventValue, options);
+      if (eventValue === null || instrumentValue === null || flaw !== null) {
+        return failureOf(key, flaw ?? heads.mismatches, reader.copy(start, end));
+      }
+      if (id === null || key === null) throw new Error('The schema of instruments has no long field id.');
       return {
-        kind: 'failure',
+        kind: 'event',
         key,
-        pointer,
-        reason,
-        tooLarge,
-        raw: Buffer.from(reader.json.bytes.subarray(start, end)),
+        id,
+        isin: fieldText(reader, instrument, note, 'isin'),
+        type: fieldText(reader, plan, 0, 'type'),
+        name: fieldText(reader, instrument, note, 'name'),
+        eventValue,
+        instrumentValue,
+        digest: recordDigest(instrumentValue),
+        driftFields: instruments.extras.driftFields + heads.extras.driftFields,
+        roundedNumbers: instruments.extras.roundedNumbers + heads.extras.roundedNumbers,
       };
     };
-    const instrumentValue = note === 0 ? null : instruments.write(this.#instrument, note, end - start);
-    if (note > 0 && instrumentValue === null)
-      return failure(`/instrument${instruments.mismatches.pointer}`, instruments.mismatches.reason);
-    const tail = instrumentValue === null ? EMPTY : behindHead(instrumentValue);
-    const eventValue = heads.write(this.#head, 0, end - start, tail);
-    if (eventValue === null || instrumentValue === null)
-      return failure(heads.mismatches.pointer, heads.mismatches.reason);
-    if (id === null || key === null) throw new Error('The schema of instruments has no long field id.');
-    if (eventValue.length > this.#maxValueBytes) {
-      return failure('', `a value of ${eventValue.length} bytes; the topic takes at most ${this.#maxValueBytes}`, true);
-    }
-    return {
-      kind: 'event',
-      key,
-      id,
-      isin: fieldText(reader, this.#instrument, note, 'isin'),
-      type: fieldText(reader, this.#plan, 0, 'type'),
-      name: fieldText(reader, this.#instrument, note, 'name'),
-      eventValue,
-      instrumentValue,
-      digest: recordDigest(instrumentValue),
-      driftFields: instruments.extras.driftFields + heads.extras.driftFields,
-      roundedNumbers: instruments.extras.roundedNumbers + heads.extras.roundedNumbers,
-    };
-  }
+  };
+  const list = new ListDecoder<DecodedEvent, null>({
+    ...options,
+    listKey: 'events',
+    plan,
+    rowDecoder,
+    key: EVENT_KEY,
+  });
+  return { decode: (body) => list.decode(body, null) };
 }
 
 const EMPTY = Buffer.alloc(0);

@@ -6,6 +6,7 @@ import { type AssumedZone, parseInstant } from '../avro/instant.ts';
 import { BYTES } from '../json/json-bytes.ts';
 import { pointerStep } from '../json/json-value.ts';
 import { isMinified, minified } from '../json/minified-json.ts';
+import type { Flaw } from './decoded-list.ts';
 import { capitalise, KIND, NOTES, PRECISION, type RecordPlan, SCALE, type ValuePlan } from './plan.ts';
 import { type RowReader, UNKNOWN_NOTE } from './row-reader.ts';
 
@@ -206,9 +207,10 @@ const PLAIN_NAME = /^[\w$]*$/;
 // Values of the wrong type. Either the nearest field that may be null becomes null, with the value's text in `extras`,
 // or the whole record fails. The reason reveals nothing of the value.
 
-export class Mismatches {
+export class Mismatches implements Flaw {
   pointer = '';
   reason = '';
+  readonly tooLarge = false;
   /** The record must be written once more: a member gave way that an earlier field was taken from. */
   again = false;
   readonly #reader: RowReader;
@@ -216,16 +218,11 @@ export class Mismatches {
   readonly #keepMismatches: boolean;
   readonly #zone: AssumedZone | null;
 
-  constructor(options: {
-    readonly reader: RowReader;
-    readonly extras: Extras;
-    readonly keepMismatches: boolean;
-    readonly zone: AssumedZone | null;
-  }) {
-    this.#reader = options.reader;
-    this.#extras = options.extras;
-    this.#keepMismatches = options.keepMismatches;
-    this.#zone = options.zone;
+  constructor(reader: RowReader, extras: Extras, keepMismatches: boolean, zone: AssumedZone | null) {
+    this.#reader = reader;
+    this.#extras = extras;
+    this.#keepMismatches = keepMismatches;
+    this.#zone = zone;
   }
 
   /** True when the objects around fields of a record are objects or null, or gave way. */

@@ -3,21 +3,20 @@
 
 import { isUtf8 } from 'node:buffer';
 import { setImmediate as afterOtherWork } from 'node:timers/promises';
-import type { Clock } from '../../support/clock.ts';
 import { BYTES, firstInvalidUtf8 } from '../json/json-bytes.ts';
 import { CUT, DEEPEST_NESTING, type JsonScanner, malformed, malformedAt, TOO_DEEP } from '../json/json-scanner.ts';
 import { describeJson, type JsonValue } from '../json/json-value.ts';
 import { type RowKey, skimKey, ValueSkimmer } from '../json/row-key.ts';
 import {
-  type BodyDecoderOptions,
   type DecodedFailure,
   type DecodedList,
-  type DecodingSizes,
+  failureOf,
+  type RecordOptions,
   type RowDecoder,
   type SkimmedRow,
-  skimmedRow,
   USUAL_SIZES,
 } from './decoded-list.ts';
+import type { ValuePlan } from './plan.ts';
 import { RowReader } from './row-reader.ts';
 
 // An instrument has some 9 KB. Reading a much longer value would hold up all other work.
@@ -38,14 +37,23 @@ const BEHIND_ROW = 5;
 const BEHIND_MEMBER = 6;
 const END = 7;
 
+interface ListDecoderOptions<Row, Context> extends Pick<RecordOptions, 'clock' | 'sizes'> {
+  readonly listKey: string;
+  readonly plan: ValuePlan;
+  readonly rowDecoder: (reader: RowReader) => RowDecoder<Row | DecodedFailure, Context>;
+  /** Where a row has its key, for rows that are not read; null where rows have none. */
+  readonly key: RowKey | null;
+  readonly longestRowBytes?: number;
+}
+
 // Reads a body in *units*: the opening brace, a member beside the list, one row. A unit that the end of the input cuts
 // is read again when the waiting input has doubled. A row that is too long or too deep is only *skimmed* for its end;
 // it costs its row alone, as does a byte that is not UTF-8.
 class BodyDecoder<Row, Context> {
-  readonly #options: BodyDecoderOptions<Row, Context>;
-  readonly #sizes: DecodingSizes;
+  readonly #options: ListDecoderOptions<Row, Context>;
+  readonly #bufferBytes: number;
   readonly #reader: RowReader;
-  readonly #rowDecoder: RowDecoder<Row, Context>;
+  readonly #rowDecoder: RowDecoder<Row | DecodedFailure, Context>;
   readonly #longestRowBytes: number;
   readonly #skimmer = new ValueSkimmer();
   #context: Context | null = null;
@@ -63,17 +71,17 @@ class BodyDecoder<Row, Context> {
   #rowEnd = 0;
   #tooDeep = false;
 
-  constructor(options: BodyDecoderOptions<Row, Context>) {
+  constructor(options: ListDecoderOptions<Row, Context>) {
     const { sizes = USUAL_SIZES, longestRowBytes = LONGEST_VALUE_BYTES } = options;
     this.#options = options;
-    this.#sizes = sizes;
+    this.#bufferBytes = sizes.buffer;
     this.#longestRowBytes = longestRowBytes;
     this.#reader = new RowReader(sizes.buffer);
     this.#rowDecoder = options.rowDecoder(this.#reader);
   }
 
   begin(context: Context): void {
-    this.#reader.reset(this.#sizes.buffer);
+    this.#reader.reset(this.#bufferBytes);
     this.#context = context;
     this.#rows = [];
     this.#skimmed = [];
@@ -260,13 +268,10 @@ class BodyDecoder<Row, Context> {
   #completeRow(start: number, end: number): Row | DecodedFailure {
     const { json } = this.#reader;
     if (start < json.asciiFrom && !isUtf8(json.bytes.subarray(start, end))) {
-      const raw = Buffer.from(json.bytes.subarray(start, end));
-      const skimmed: SkimmedRow = skimmedRow('a byte that is not UTF-8', raw);
-      this.#skimmed.push(skimmed);
-      return skimmed;
+      return this.#skimmedRow('a byte that is not UTF-8', this.#reader.copy(start, end));
     }
     this.#duplicateKeys += json.duplicateKeys;
-    return this.#rowDecoder.decode(start, end, this.#rows.length, this.#context as Context);
+    return this.#rowDecoder(start, end, this.#rows.length, this.#context as Context);
   }
 
   #beginLongRow(start: number, tooDeep: boolean): number {
@@ -285,26 +290,24 @@ class BodyDecoder<Row, Context> {
       if (!json.ended) throw CUT;
       end = json.end;
     }
-    const raw = Buffer.from(json.bytes.subarray(start, end));
+    const raw = this.#reader.copy(start, end);
     const long = `a row of ${raw.length} bytes; at most ${this.#longestRowBytes} are read`;
     const deep = `nesting deeper than ${DEEPEST_NESTING}`;
-    const skimmed: SkimmedRow = { ...skimmedRow(this.#tooDeep ? deep : long, raw), tooLarge: !this.#tooDeep };
-    this.#skimmed.push(skimmed);
-    this.#rows.push(skimmed);
+    this.#rows.push(this.#skimmedRow(this.#tooDeep ? deep : long, raw, !this.#tooDeep));
     this.#state = BEHIND_ROW;
     return end;
+  }
+
+  #skimmedRow(reason: string, raw: Buffer, tooLarge = false): SkimmedRow {
+    const skimmed = failureOf(null, { pointer: '', reason, tooLarge }, raw);
+    this.#skimmed.push(skimmed);
+    return skimmed;
   }
 }
 
 function assertUtf8({ bytes, offset }: JsonScanner, start: number, end: number): void {
   const text = bytes.subarray(start, end);
   if (!isUtf8(text)) throw malformedAt(start + offset + firstInvalidUtf8(text), 'a byte that is not UTF-8', 'text');
-}
-
-export interface ListDecoderOptions<Row, Context> extends BodyDecoderOptions<Row, Context> {
-  /** Where a row has its key, for rows that are not read; null where rows have none. */
-  readonly key: RowKey | null;
-  readonly clock: Pick<Clock, 'monotonicMs'>;
 }
 
 const LONGEST_TURN_MS = 2;

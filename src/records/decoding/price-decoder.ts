@@ -2,7 +2,6 @@
 // each item before anything is written. Our two moments come last and are the same for the whole response.
 
 import type { AskedPrices } from '../../config/price-kinds/all.ts';
-import type { Clock } from '../../support/clock.ts';
 import {
   type AssumedZone,
   createAssumedZone,
@@ -13,14 +12,7 @@ import {
 } from '../avro/instant.ts';
 import { recordDigest } from '../avro/record-digest.ts';
 import { parseSchema } from '../avro/schema.ts';
-import {
-  type DecodedFailure,
-  type DecodedList,
-  type DecodingSizes,
-  type OnMismatch,
-  type RowDecoder,
-  USUAL_SIZES,
-} from './decoded-list.ts';
+import { type DecodedFailure, type DecodedList, type RecordOptions, tooLong } from './decoded-list.ts';
 import { ListDecoder } from './list-decoder.ts';
 import { GivenField, momentsBytes } from './number-writer.ts';
 import {
@@ -54,16 +46,11 @@ export interface PriceBodyDecoder {
   ): Promise<DecodedList<PriceItem | DecodedFailure>>;
 }
 
-export interface PriceBodyDecoderOptions {
+export interface PriceBodyDecoderOptions extends RecordOptions {
   readonly asked: AskedPrices;
   readonly schemaId: number;
-  readonly onMismatch: OnMismatch;
   /** The zone of instants that are sent without one, by its name; null: they are of the wrong type. */
   readonly assumedZone: string | null;
-  /** The longest value, header included, that the topic takes; a longer one is a failure. No limit when absent. */
-  readonly maxValueBytes?: number;
-  readonly clock: Pick<Clock, 'monotonicMs'>;
-  readonly sizes?: DecodingSizes;
 }
 
 const MOST_WINDOWS = 10_000;
@@ -76,7 +63,7 @@ const OPEN_BRACE = 0x7b;
 const OPEN_BRACKET = 0x5b;
 
 export function createPriceDecoder(options: PriceBodyDecoderOptions): PriceBodyDecoder {
-  const { asked, clock, sizes = USUAL_SIZES } = options;
+  const { asked } = options;
   const schema = parseSchema(priceSchema(asked.kind));
   const contents = withoutLastFields(compilePlan(schema), MOMENT_FIELDS.length);
   const response = asked.kind === 'overview' ? named(contents, 'response') : seriesPlan('response', 'prices', contents);
@@ -84,13 +71,15 @@ export function createPriceDecoder(options: PriceBodyDecoderOptions): PriceBodyD
   const plan = objectPlan('', [identifier, response, anyPlan('errorResponse')]);
   const zone = options.assumedZone === null ? null : createAssumedZone(options.assumedZone);
   const list = new ListDecoder<PriceItem, PriceAnswerContext>({
+    ...options,
     listKey: 'items',
     plan,
-    rowDecoder: (reader) => new PriceItems({ plan, contents, reader, options, zone, sizes }),
+    rowDecoder: (reader) => {
+      const items = new PriceItems(plan, contents, reader, options, zone);
+      return (start, end, position, answer) => items.decode(start, end, position, answer);
+    },
     key: null,
     longestRowBytes: LONGEST_ITEM_BYTES,
-    clock,
-    sizes,
   });
   return { decode: (body, context) => list.decode(body, context) };
 }
@@ -118,7 +107,7 @@ function slotsOf(plan: ValuePlan, kind: AskedPrices['kind']) {
   };
 }
 
-class PriceItems implements RowDecoder<PriceItem, PriceAnswerContext> {
+class PriceItems {
   readonly #response: ValuePlan;
   readonly #contents: ValuePlan;
   readonly #slots: ReturnType<typeof slotsOf>;
@@ -126,7 +115,7 @@ class PriceItems implements RowDecoder<PriceItem, PriceAnswerContext> {
   readonly #writer: RecordWriter;
   readonly #asked: AskedPrices;
   readonly #zone: AssumedZone | null;
-  readonly #maxValueBytes: number;
+  readonly #options: PriceBodyDecoderOptions;
   readonly #given = {
     instrumentId: new GivenField(),
     isin: new GivenField(),
@@ -141,25 +130,22 @@ class PriceItems implements RowDecoder<PriceItem, PriceAnswerContext> {
   #flaw: Flaw = { pointer: '', reason: '' };
   #tail: Uint8Array = new Uint8Array(0);
 
-  constructor(parts: {
-    readonly plan: ValuePlan;
-    readonly contents: ValuePlan;
-    readonly reader: RowReader;
-    readonly options: PriceBodyDecoderOptions;
-    readonly zone: AssumedZone | null;
-    readonly sizes: DecodingSizes;
-  }) {
-    const { plan, reader, options, zone, sizes } = parts;
-    const { asked, schemaId, onMismatch, maxValueBytes = Number.POSITIVE_INFINITY } = options;
+  constructor(
+    plan: ValuePlan,
+    contents: ValuePlan,
+    reader: RowReader,
+    options: PriceBodyDecoderOptions,
+    zone: AssumedZone | null,
+  ) {
+    const { asked } = options;
     this.#response = memberPlan(plan, 'response');
-    this.#contents = parts.contents;
+    this.#contents = contents;
     this.#slots = slotsOf(plan, asked.kind);
     this.#reader = reader;
     this.#asked = asked;
     this.#zone = zone;
-    this.#maxValueBytes = maxValueBytes;
-    const keepMismatches = onMismatch === 'keepInExtras';
-    this.#writer = new RecordWriter({ reader, schemaId, keepMismatches, zone, slabBytes: sizes.slab });
+    this.#options = options;
+    this.#writer = new RecordWriter(reader, options.schemaId, options, zone);
     for (const [name, field] of Object.entries(this.#given)) this.#writer.given.set(name, field);
     if (asked.kind !== 'overview') this.#given.fields.setText(asked.fields);
     if (asked.kind === 'intraday') this.#given.interval.setText(asked.interval);
@@ -185,7 +171,7 @@ class PriceItems implements RowDecoder<PriceItem, PriceAnswerContext> {
     const of = answer.instrumentOf(position, { isin, isPriced, type });
     const unknown = reader.countUnknown(0);
     if (!isPriced) {
-      const item = Buffer.from(json.bytes.subarray(start, end));
+      const item = reader.copy(start, end);
       const isAbsent = this.#isNull(error);
       const problem = isAbsent ? null : json.value(reader.startAt(error), reader.endOf(null, error));
       return { kind: 'problem', problem, item, driftFields: unknown };
@@ -194,7 +180,7 @@ class PriceItems implements RowDecoder<PriceItem, PriceAnswerContext> {
     const decoded = this.#asked.kind === 'overview' ? this.#snapshot(response, of) : this.#series(response, of);
     if ('reason' in decoded) {
       const { pointer, reason } = decoded;
-      const item = Buffer.from(json.bytes.subarray(start, end));
+      const item = reader.copy(start, end);
       return { kind: 'unusable', pointer: `/response${pointer}`, reason, item, driftFields: unknown };
     }
     decoded.driftFields += unknown;
@@ -267,15 +253,10 @@ class PriceItems implements RowDecoder<PriceItem, PriceAnswerContext> {
     const [reader, writer] = [this.#reader, this.#writer];
     const bytes = reader.endOf(this.#contents, note) - reader.startAt(note);
     const value = writer.write(this.#contents, note, bytes, this.#tail);
-    if (value === null) {
-      const { mismatches } = writer;
-      this.#flaw = { pointer: pointer + mismatches.pointer, reason: mismatches.reason };
-    } else if (value.length > this.#maxValueBytes) {
-      const reason = `a value of ${value.length} bytes; the topic takes at most ${this.#maxValueBytes}`;
-      this.#flaw = { pointer, reason };
-      return null;
-    }
-    return value;
+    const flaw = value === null ? writer.mismatches : tooLong(value, this.#options);
+    if (flaw === null) return value;
+    this.#flaw = { pointer: pointer + flaw.pointer, reason: flaw.reason };
+    return null;
   }
 
   #windowKey(note: number, instrumentId: string): string {

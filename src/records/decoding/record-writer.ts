@@ -21,6 +21,7 @@ import { WIRE_HEADER_BYTES, writeWireHeader } from '../avro/wire-format.ts';
 import { BYTES, writeUnescaped } from '../json/json-bytes.ts';
 import type { JsonScanner } from '../json/json-scanner.ts';
 import { isMinified, minified } from '../json/minified-json.ts';
+import { type RecordOptions, USUAL_SIZES } from './decoded-list.ts';
 import { type Extra, Extras, Mismatches } from './extras.ts';
 import {
   copyBytes,
@@ -219,16 +220,6 @@ const IS_NULL = 0;
 const IS_OTHER = 2;
 const NOTHING = new Uint8Array(0);
 
-export interface RecordWriterOptions {
-  readonly reader: RowReader;
-  readonly schemaId: number;
-  /** A field of the wrong type becomes null, and is kept in extras. */
-  readonly keepMismatches: boolean;
-  /** The zone of instants without one; null: they are of the wrong type. */
-  readonly zone?: AssumedZone | null;
-  readonly slabBytes: number;
-}
-
 export class RecordWriter {
   /** Content of the last record that has no field, and counts of it. */
   readonly extras: Extras;
@@ -245,13 +236,19 @@ export class RecordWriter {
   #most = 0;
   #reserve = 0;
 
-  constructor({ reader, schemaId, keepMismatches, zone = null, slabBytes }: RecordWriterOptions) {
+  /** @param zone of instants without one; null: they are of the wrong type */
+  constructor(
+    reader: RowReader,
+    schemaId: number,
+    { onMismatch, sizes = USUAL_SIZES }: RecordOptions,
+    zone: AssumedZone | null = null,
+  ) {
     this.#reader = reader;
     this.#schemaId = schemaId;
-    this.#slab = new Slab(slabBytes);
+    this.#slab = new Slab(sizes.slab);
     this.#leaves = new LeafWriter(reader.json, this.#slab, zone);
     this.extras = new Extras(reader);
-    this.mismatches = new Mismatches({ reader, extras: this.extras, keepMismatches, zone });
+    this.mismatches = new Mismatches(reader, this.extras, onMismatch === 'keepInExtras', zone);
   }
 
   /**

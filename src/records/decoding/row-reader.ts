@@ -78,6 +78,10 @@ export class RowReader {
     return likely !== null && this.json.isText(start, end, likely) ? likely : this.json.text(start, end);
   }
 
+  copy(start: number, end: number): Buffer {
+    return Buffer.from(this.json.bytes.subarray(start, end));
+  }
+
   elementNotes(frame: number): number[] {
     const notes: number[] = [];
     let element = this.tape[frame + 2] as number;

@@ -22,12 +22,10 @@ test('a long row is read in one turn of the event loop, its record made in anoth
     key: null,
     // No time passes: where a turn ends depends on the bytes alone.
     clock: { monotonicMs: () => 0 },
-    rowDecoder: () => ({
-      decode(start, end) {
-        madeIn.push({ bytes: end - start, turn, askedIn: askedIn.at(-1) ?? -1 });
-        return 'row';
-      },
-    }),
+    rowDecoder: () => (start, end) => {
+      madeIn.push({ bytes: end - start, turn, askedIn: askedIn.at(-1) ?? -1 });
+      return 'row';
+    },
   });
   async function* pieces() {
     for (let at = 0; at < body.length; at += PIECE_BYTES) {
