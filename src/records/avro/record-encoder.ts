@@ -3,7 +3,7 @@ import type { Notification } from './generated/notification.ts';
 import { parseSchema } from './schema.ts';
 import { WIRE_HEADER_BYTES, writeWireHeader } from './wire-format.ts';
 
-/** Encodes records in Confluent's wire format. */
+/** Encodes records in Confluent's wire format. Exported for tests. */
 export function createRecordEncoder(schemaText: string, schemaId: number): (record: AvroRecord) => Buffer {
   const type = avscType(schemaText);
   const header = Buffer.alloc(WIRE_HEADER_BYTES);
