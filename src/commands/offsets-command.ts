@@ -16,7 +16,8 @@ import {
 import { createRegistry } from '../run/registry-client.ts';
 import { assertForm } from '../run/usable-offset.ts';
 import { kindOf } from '../sources/kinds/all.ts';
-import { isBefore, RETENTION_MS } from '../sources/stream/retention-gap.ts';
+import { RETENTION_MS } from '../sources/stream/retention-gap.ts';
+import { isBefore } from '../sources/stream/stream-response.ts';
 import { committedWalkIntervalMs } from '../sources/walk/instruments-offset.ts';
 import { type Clock, systemClock } from '../support/clock.ts';
 import { silentLog } from '../support/log.ts';

@@ -194,9 +194,9 @@ export const CORE_MUTANTS: readonly CoreMutant[] = [
   {
     mistake: 'a fresh offset replaces the committed one after gapProof',
     file: 'follower-steps.ts',
-    right: 'return { nowMs, pollIntervalMs, gapProofMs, offsetHoldMs, behindLimitMs,',
+    right: '{ ...at.settings, nowMs: at.nowMs }',
     wrong:
-      'return { nowMs, pollIntervalMs, gapProofMs, offsetHoldMs: Math.min(gapProofMs, offsetHoldMs), behindLimitMs,',
+      '{ ...at.settings, nowMs: at.nowMs, offsetHoldMs: Math.min(at.settings.gapProofMs, at.settings.offsetHoldMs) }',
   },
   {
     mistake: 'a drain ends at the first empty answer',

@@ -5,27 +5,22 @@ import { type HeldOffset, isProviderBehind } from './retention-gap.ts';
 
 /** The stream's part of the committed offset of every source. */
 export interface CommittedStream {
-  /** The filter that the offset belongs to; another one makes it meaningless. */
   readonly filter: string;
-  /** When the provider last answered a stream request. */
   readonly serverDate: ResponseTime;
-  /** For how long our offset had not moved by then: at most, and at least, where the two clocks differ. */
   readonly standingMs: number;
   readonly standingLeastMs: number;
-  /** When the stream had last answered before the gap that is suspected now; null when none is. */
+  /** When the stream had last answered before the suspected gap; null for none. */
   readonly gapSuspectedFromMs: number | null;
-  /** A fresh offset that is held beside ours, which does not move or lies beyond the stream; null when none is held. */
+  /** Null when none is held. */
   readonly held: HeldOffset | null;
-  /** Events that come again since a lower offset was adopted; null for none. */
+  /** Null unless a lower offset was adopted. */
   readonly again: AgainUpTo | null;
-  /** When gaps were healed within the last day. */
   readonly gapsHealedAtMs: readonly number[];
 }
 
 /** Events up to here are on the topic already. */
 export interface AgainUpTo {
   readonly since: string;
-  /** When the lower offset was adopted, by our clock. */
   readonly fromMs: number;
 }
 
@@ -40,7 +35,7 @@ export function readUpTo(stream: (CommittedStream & { readonly since: string | n
   return { since: again?.since ?? since, end: isBehind && held !== null ? held.since : since };
 }
 
-/** The stream's part of an offset as flat primitives, the form of Kafka Connect's offsets topic. */
+/** Flat primitives, the form of Kafka Connect's offsets topic. */
 export function writeCommittedStream(
   stream: CommittedStream & { readonly since: string | null },
   version: number,
@@ -65,34 +60,26 @@ export function writeCommittedStream(
   };
 }
 
-/** The fields of a committed offset; what cannot be read is refused by name. */
-export interface OffsetFields {
-  read<T>(key: string, is: (value: unknown) => value is T): T;
-  /** The value of the field, or `otherwise` where it is absent or null. */
-  readOr<T, E>(key: string, is: (value: unknown) => value is T, otherwise: E): T | E;
-  /** `dateKey`: the field that says when the stream last answered. */
-  stream(dateKey?: string): CommittedStream;
-}
-
 /**
- * @throws ConnectorError, as all of its methods do: OFFSET_UNREADABLE for a map that no version wrote, FILTER_CHANGED for
- *   one that belongs to another filter, since going on from it would mix two universes in one topic.
+ * The fields of a committed offset.
+ *
+ * @throws ConnectorError OFFSET_UNREADABLE for a map that no version wrote; FILTER_CHANGED for one of another filter.
  */
 export function offsetFields(
   raw: SourceOffset,
   expected: { readonly source: string; readonly filter: string; readonly versions: readonly number[] },
-): OffsetFields {
+) {
   const { source, filter, versions } = expected;
   const unreadable = (what: string) =>
     new ConnectorError('OFFSET_UNREADABLE', `The committed offset of source ${source} has ${what}.`, {
       fields: { source },
     });
-  const read: OffsetFields['read'] = (key, is) => {
+  const read = <T>(key: string, is: (value: unknown) => value is T): T => {
     const value = raw[key];
     if (!is(value)) throw unreadable(`no usable ${key}`);
     return value;
   };
-  const readOr: OffsetFields['readOr'] = (key, is, otherwise) =>
+  const readOr = <T, E>(key: string, is: (value: unknown) => value is T, otherwise: E): T | E =>
     raw[key] === undefined || raw[key] === null ? otherwise : read(key, is);
 
   if (!versions.some((version) => version === raw.version)) {
@@ -109,7 +96,7 @@ export function offsetFields(
   return {
     read,
     readOr,
-    stream(dateKey = 'serverDate') {
+    stream(dateKey = 'serverDate'): CommittedStream {
       const date = read(dateKey, isDate);
       const suspectedFrom = readOr('gapSuspectedFrom', isDate, null);
       const heldSince = readOr('heldSince', isText, null);
@@ -120,11 +107,9 @@ export function offsetFields(
         serverDate: {
           dateMs: Date.parse(date),
           from: readOr('serverDateFrom', isClock, 'connector'),
-          // Older offsets lack our own date. They are read as if both clocks had agreed.
           ownMs: Date.parse(dateKey === 'serverDate' ? readOr('ownDate', isDate, date) : date),
         },
         standingMs: readOr('standingMs', isCount, 0),
-        // Older offsets lack this field. With 0 such an offset is given up later, never too early.
         standingLeastMs: readOr('standingLeastMs', isCount, 0),
         gapSuspectedFromMs: suspectedFrom === null ? null : Date.parse(suspectedFrom),
         held: heldSince === null ? null : { since: heldSince, heldMs: readOr('heldMs', isCount, 0) },
@@ -164,23 +149,18 @@ function isClock(value: unknown): value is 'provider' | 'connector' {
 export interface ResetOffset {
   readonly filter: string | null;
   readonly since: string | null;
-  /** When the stream had last answered. */
   readonly dateMs: number | null;
 }
 
 /** Reads the offset before a reset, of any version: it is reported as lost, and nothing continues from it. */
 export function readResetOffset({ filter, since, serverDate }: SourceOffset): ResetOffset {
   const dateMs = typeof serverDate === 'string' ? Date.parse(serverDate) : Number.NaN;
+  const textOrNull = (value: unknown) => (isText(value) ? value : null);
   return { filter: textOrNull(filter), since: textOrNull(since), dateMs: Number.isNaN(dateMs) ? null : dateMs };
-}
-
-function textOrNull(value: SourceOffset[string] | undefined): string | null {
-  return typeof value === 'string' && value !== '' ? value : null;
 }
 
 /** The committed offset of a source that follows one stream and does nothing else. */
 export interface FollowerOffset extends CommittedStream {
-  /** Our offset in the stream; null where it is asked for without one, as pre-trade checks are at first. */
   readonly since: string | null;
 }
 
@@ -205,18 +185,15 @@ export function offsetAtStart<Since extends string | null>(
   };
 }
 
-/** The offset as a flat map of primitives, the form of Kafka Connect's offsets topic. */
 export function writeFollowerOffset(offset: FollowerOffset): SourceOffset {
   return writeCommittedStream(offset, VERSION);
 }
 
-/** Throws as `offsetFields` does. */
 export function readFollowerOffset(
   raw: SourceOffset,
   expected: {
     readonly source: string;
     readonly filter: string;
-    /** The first request may have no offset. */
     readonly mayLackSince: boolean;
   },
 ): FollowerOffset {

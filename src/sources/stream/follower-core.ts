@@ -18,18 +18,16 @@ import type { ResponseTime } from './response-time.ts';
 import { secondsToRetentionCliff, streamAtStart } from './stream.ts';
 
 /**
- * The decisions of a source that follows one stream: what to ask next, and what a response means. It asks nothing
- * itself, looks at no clock, and moves on only when a decision is committed. `nowMs` is a monotonic clock throughout.
- *
- * One core serves one start of a task: after a commit that failed, or whose outcome is unknown, it is discarded, and
- * a new one starts from the committed offset.
+ * The decisions of a source that follows one stream. It does no I/O, reads no clock, and moves on only when a decision
+ * is committed. `nowMs` is monotonic. One core serves one start of a task: after a failed commit a new one starts from
+ * the committed offset.
  */
 export class FollowerCore {
   readonly #settings: FollowerSettings;
   readonly #reset: ResetOffset | null;
   #state: FollowerState | null;
 
-  /** `committed`: the offset to go on from; null when there is none. `reset`: the offset from before a reset. */
+  /** `committed`: null for none. `reset`: the offset from before a reset. */
   constructor(
     settings: FollowerSettings,
     committed: FollowerOffset | null,
@@ -41,7 +39,6 @@ export class FollowerCore {
     this.#state = committed && { offset: committed, stream: streamAtStart(nowMs), committedMs: nowMs };
   }
 
-  /** The offset as the next commit will have it; null before the first response of a source without one. */
   get offset(): FollowerOffset | null {
     return this.#state?.offset ?? null;
   }
@@ -51,7 +48,6 @@ export class FollowerCore {
     return this.#state?.stream.caughtUp ?? false;
   }
 
-  /** Our own clock counts only until the provider has answered this task. Null before the first offset. */
   secondsToRetentionCliff(nowMs: number, wallMs: number): number | null {
     if (this.#state === null) return null;
     return secondsToRetentionCliff(this.#state.stream, this.#state.offset, { nowMs, wallMs });
@@ -62,10 +58,7 @@ export class FollowerCore {
     return this.#settings.begins === 'atGivenStart';
   }
 
-  /**
-   * The next request. Asking changes nothing: after a failed request the same comes again, or a more urgent one.
-   * `listFreeMs`: when the list may be asked again, which is being asked or has refused; in the past where it may be now.
-   */
+  /** Asking changes nothing. `listFreeMs`: when the list may be asked again, which is being asked or has refused. */
   next(nowMs: number, listFreeMs = nowMs): FollowerRequest {
     const mayAskStart = !this.startsFromList || nowMs >= listFreeMs;
     if (this.#state === null) {
@@ -85,8 +78,7 @@ export class FollowerCore {
   }
 
   /**
-   * Decides about the response to the newest request. Nothing changes until the decision is committed: a response that
-   * could not be used after all may be dropped, and is asked for again.
+   * Decides about the response to the newest request. A decision that is not committed is dropped, and asked for again.
    *
    * @throws ConnectorError RETENTION_GAPS_REPEAT: the source stops.
    */

@@ -1,17 +1,10 @@
 import { type FollowerOffset, offsetAtStart } from './committed-stream.ts';
 import { markAt } from './end-mark.ts';
-import type {
-  FollowerAnswer,
-  FollowerDecision,
-  FollowerNotification,
-  FollowerRequest,
-  StreamStart,
-} from './follower-messages.ts';
+import type { FollowerDecision, FollowerNotification, FollowerRequest, StreamStart } from './follower-messages.ts';
 import type { ResponseTime } from './response-time.ts';
 import {
   type AdoptedOffset,
   healedOnceMore,
-  isBefore,
   isOffsetInDoubt,
   isProviderBehind,
   refusesOffset,
@@ -27,57 +20,48 @@ import {
   streamAtStart,
   takeFreshStart,
 } from './stream.ts';
+import { isBefore } from './stream-response.ts';
 
-/** The settings of a source that follows a stream, as far as its decisions need them. Times in milliseconds. */
+/** Times in milliseconds. */
 export interface FollowerSettings {
-  /** The filter as one text, committed beside the offset. */
+  /** Committed beside the offset. */
   readonly filter: string;
   /**
-   * `atGivenStart`: another request gives the first offset, and offsets can be compared (events). `withoutOffset`: the
-   * first request has none, and offsets can only be compared for equality (pre-trade checks, part 4.2 of
-   * src/provider/README.md).
+   * `atGivenStart`: another request gives the first offset, and offsets have an order (events). `withoutOffset`: the
+   * first request has none, and offsets are compared for equality only (part 4.2 of src/provider/README.md).
    */
   readonly begins: 'atGivenStart' | 'withoutOffset';
   readonly pollIntervalMs: number;
   readonly emptyCommitIntervalMs: number;
   readonly gapProofMs: number;
-  /** How long a fresh offset is held beside one that does not move before it takes its place. */
   readonly offsetHoldMs: number;
-  /** How long a provider may be behind our offset before a lower one takes its place. */
   readonly behindLimitMs: number;
 }
 
-/** All that moves on with a commit. */
 export interface FollowerState {
-  /** As it will be committed next; may be ahead of what is committed, by answers without items. */
+  /** As the next commit will have it. */
   readonly offset: FollowerOffset;
   readonly stream: Stream;
-  /** When an offset was last committed by this task, by the monotonic clock. */
+  /** Monotonic; of the last commit. */
   readonly committedMs: number;
 }
 
-/** All that a decision may look at; it changes none of it. */
 export interface FollowerContext {
   readonly settings: FollowerSettings;
   readonly nowMs: number;
 }
 
-/** A decision, and what its commit changes. */
 export interface FollowerOutcome extends Partial<Omit<FollowerDecision, 'committed' | 'offset'>> {
   readonly state: FollowerState;
   readonly commits: boolean;
 }
 
 export interface FollowedOutcome extends FollowerOutcome {
-  /** Null where it was not taken. */
   readonly reading: StreamStep['reading'];
-  /** A suspicion, or a certain loss, does not change our offset. `passed`: nothing comes again. */
+  /** `suspected`: our offset is kept. `passed`: nothing comes again. */
   readonly gap: 'suspected' | 'proven' | 'passed' | null;
 }
 
-type Streamed = Extract<FollowerAnswer, { kind: 'stream' | 'refused' }>;
-
-/** No committed offset: the stream begins here, with no gap behind it. */
 export function beginAt(since: string | null, time: ResponseTime, { settings, nowMs }: FollowerContext): FollowerState {
   return {
     offset: offsetAtStart(settings.filter, since, time),
@@ -86,8 +70,8 @@ export function beginAt(since: string | null, time: ResponseTime, { settings, no
   };
 }
 
-/** One response to our offset: its items are taken or discarded, and a retention gap is suspected, proven or neither. */
-export function followOffset(state: FollowerState, answer: Streamed, at: FollowerContext): FollowedOutcome {
+/** One response to our offset: it is taken or discarded, and a gap is suspected, proven or neither. */
+export function followOffset(state: FollowerState, answer: OffsetResponse, at: FollowerContext): FollowedOutcome {
   const { offset } = state;
   if (answer.kind === 'refused' && (offset.since === null || !refusesOffset(answer.status))) {
     throw new Error(`Status ${answer.status} says nothing about an offset, and was handed over as its refusal.`);
@@ -99,7 +83,7 @@ export function followOffset(state: FollowerState, answer: Streamed, at: Followe
     since: shown(offset.since, at),
     held: held && { ...held, since: shown(held.since, at) },
   };
-  const step = followStream(state.stream, position, asOffsetResponse(answer, at), { ...gapContext(at), events: items });
+  const step = followStream(state.stream, position, shownResponse(answer, at), { ...at.settings, nowMs: at.nowMs });
   const taken = answer.kind === 'stream' && step.reading !== null ? answer : null;
   const followed = { ...offset, ...step.position, ...unshownPosition(step.position, at.settings) };
   const notifications: FollowerNotification[] = [];
@@ -117,7 +101,6 @@ export function followOffset(state: FollowerState, answer: Streamed, at: Followe
   const proven = step.adopted !== null && (isReset || !isSilent) ? step.adopted : null;
   if (proven !== null) notifications.push(gapNotification(offset, proven, answer.time, at));
   const writes = taken !== null && items > 0;
-  // The first offset of a stream that had none is worth a commit of its own.
   const isEmptyCommit = taken !== null && (offset.since === null || isEmptyCommitDue(state, taken.time, at));
   const isHoldCommit = isProviderBehind(followed) && at.nowMs - state.committedMs >= at.settings.emptyCommitIntervalMs;
   const after =
@@ -139,39 +122,38 @@ export function followOffset(state: FollowerState, answer: Streamed, at: Followe
   };
 }
 
-/** A fresh start of the stream. One that equals our offset: nothing lies behind it, so there is no gap. */
+/** A fresh start of the stream. One that equals our offset shows that there is no gap. */
 export function takeStart(state: FollowerState, fresh: StreamStart, at: FollowerContext): FollowerOutcome {
   const { offset, stream } = state;
   const { since, newest = null, askedMs = at.nowMs } = fresh;
   const isWithoutOffset = at.settings.begins === 'withoutOffset';
-  // Without an offset the provider may begin with its oldest check: ours can be the newest offset all the same.
+  // Without an offset the provider may begin with its oldest check.
   const isOurs = since === offset.since || (isWithoutOffset && newest !== null && newest === offset.since);
   const ours = shown(offset.since, at);
-  // Where nothing is wrong with ours, only the newest can take its place: what lies before it is on the topic already.
+  // Where nothing is wrong with ours, only the newest can take its place.
   const isRenewal = stream.doubt.sign === 'unmoved';
   const given = isWithoutOffset && isRenewal ? newest : since;
   const shownStart = given === null ? null : shown(given, at);
   const start = { since: isOurs ? ours : shownStart, askedMs };
   const mark = isWithoutOffset ? stream.mark : markAt(stream.mark, { since, ours, askedMs });
   const taken = takeFreshStart({ ...stream, mark }, offset, { ours, start }, at.nowMs);
-  // Where a doubt is over, our own offset is asked at once: what waits for the end of the stream goes on.
+  // Once a doubt is over, our offset is asked at once: a drain may wait for it.
   const isOver = isOffsetInDoubt(stream.doubt) && !isOffsetInDoubt(taken.stream.doubt);
   const asked = { ...taken, stream: { ...taken.stream, dueMs: isOver ? at.nowMs : stream.dueMs } };
   const after = { ...state, ...(isOurs ? confirmOffset({ ...state, ...asked }, fresh.time, askedMs) : asked) };
-  // The request without an offset does both at once: it gives a fresh start, and it shows that this start gets 200.
+  // The request without an offset also shows that this start gets 200.
   return isWithoutOffset && !isRenewal
     ? takeVerifiedStart(after, { taken: true, items: 0, next: null }, at)
     : { state: after, commits: false };
 }
 
-/** A fresh start that is our offset: it is served, and nothing has happened behind it. */
 function confirmOffset(
   { stream, offset, committedMs }: FollowerState,
   time: ResponseTime,
   askedMs: number,
 ): FollowerState {
   return {
-    // Where the newest response was not taken, a restart would suspect a gap again.
+    // Committed soon: a restart would suspect the gap again.
     committedMs: stream.discarded > 0 ? Number.NEGATIVE_INFINITY : committedMs,
     stream: { ...stream, takenMs: askedMs, servedMs: askedMs, servedLatestMs: askedMs, heldFromMs: null },
     offset: { ...offset, serverDate: time, standingMs: 0, standingLeastMs: 0, gapSuspectedFromMs: null, held: null },
@@ -179,8 +161,8 @@ function confirmOffset(
 }
 
 /**
- * Takes the response to the fresh start. Our own offset is asked again at once, so that the round is complete. Where offsets
- * can only be compared for equality, a start with items behind it is not the newest, and may lie before our offset.
+ * Our own offset is asked again at once, which completes the round. Where offsets have no order, a start with items
+ * behind it is not the newest, and may lie before ours.
  */
 export function takeVerifiedStart(state: FollowerState, verified: VerifiedStart, at: FollowerContext): FollowerOutcome {
   const { stream, offset } = state;
@@ -194,15 +176,13 @@ export function takeVerifiedStart(state: FollowerState, verified: VerifiedStart,
   return { state: { ...state, stream: { ...stream, doubt, dueMs } }, commits: false };
 }
 
-/** The longest wait for a list that is being asked; the wait ends as soon as it has answered. */
+/** The wait ends as soon as the list has answered. */
 const LONGEST_WAIT_MS = 60_000;
 
-/** Without an offset there is nothing to do before the list has given one. */
 export function waitForList(nowMs: number, listFreeMs: number): Extract<FollowerRequest, { kind: 'wait' }> {
   return { kind: 'wait', ms: Math.ceil(Math.min(listFreeMs - nowMs, LONGEST_WAIT_MS)) };
 }
 
-/** A round requests a fresh start, then the stream from there. */
 export function requestForProof(
   { doubt: { round } }: Stream,
   settings: Pick<FollowerSettings, 'begins'>,
@@ -211,7 +191,6 @@ export function requestForProof(
   return round?.wants === 'verify' ? { kind: 'verifyStart', since: unshown(round.at, settings) ?? '' } : null;
 }
 
-/** Without a response for a whole interval, the stream comes before all else. */
 export function isOverdue(
   { answeredMs }: Stream,
   { pollIntervalMs }: Pick<FollowerSettings, 'pollIntervalMs'>,
@@ -220,7 +199,7 @@ export function isOverdue(
   return answeredMs === null || nowMs - answeredMs >= pollIntervalMs;
 }
 
-/** Operators are notified once a provider has been behind for as long as a proof takes. */
+/** Operators are notified once a provider has been behind for `gapProof`. */
 function behindNotice(
   before: FollowerOffset,
   after: FollowerOffset,
@@ -246,7 +225,7 @@ function gapNotification(
 }
 
 /**
- * Our offset was given up for another one. Where that lies before it, what comes again is known by the furthest offset.
+ * Our offset gives way. `again` keeps the furthest offset, up to which events repeat.
  *
  * @throws ConnectorError RETENTION_GAPS_REPEAT when that happens too often within a day.
  */
@@ -268,8 +247,8 @@ function healGap(
 }
 
 /**
- * Once our offset has passed what was read before, everything is new. It is new as well where the stream was read to its
- * end after a day: a log that lags by more is not waited for, so another one has begun, with lower offsets.
+ * Everything is new once our offset has passed the furthest one, or once a stream of lower offsets was read to its end
+ * for a day: then the log has begun again.
  */
 function passAgain(
   offset: FollowerOffset,
@@ -283,36 +262,27 @@ function passAgain(
   return isOver || !isBefore(since, again.since) ? { ...offset, again: null } : offset;
 }
 
-/** A stream that begins without an offset goes on without one: then all is read again that it still serves. */
+/** Checks go on without an offset: all that is still served is read again. */
 function freshStart(start: string, { settings }: FollowerContext): string | null {
   return settings.begins === 'withoutOffset' ? null : start;
 }
 
-/** Without it a quiet stream would be resumed after 7 days from an offset that has expired. */
+/** Else a quiet stream would resume from an expired offset after 7 days. */
 function isEmptyCommitDue(before: FollowerState, time: ResponseTime, { settings, nowMs }: FollowerContext): boolean {
   const { committedMs, stream, offset } = before;
   if (nowMs - committedMs >= settings.emptyCommitIntervalMs) return true;
-  // Many short task lives in a row must not mean that the offset is never committed.
+  // Many short lives of a task in a row must commit too.
   const silentMs = Math.abs(time.dateMs - offset.serverDate.dateMs);
   return stream.takenMs === null && silentMs >= settings.emptyCommitIntervalMs;
 }
 
-function gapContext({ settings, nowMs }: FollowerContext) {
-  const { pollIntervalMs, gapProofMs, offsetHoldMs, behindLimitMs, begins } = settings;
-  return { nowMs, pollIntervalMs, gapProofMs, offsetHoldMs, behindLimitMs, rereadsAll: begins === 'withoutOffset' };
-}
-
-function asOffsetResponse(answer: Streamed, at: FollowerContext): OffsetResponse {
-  const { time } = answer;
-  if (answer.kind === 'refused') return { kind: 'refused', time };
+function shownResponse(answer: OffsetResponse, at: FollowerContext): OffsetResponse {
+  if (answer.kind === 'refused') return answer;
   const { next, nextId } = answer;
-  return { kind: 'events', time, next: shown(next, at), nextId: nextId === null ? null : shown(nextId, at) };
+  return { ...answer, next: shown(next, at), nextId: nextId === null ? null : shown(nextId, at) };
 }
 
-/**
- * An offset as the shared stream code sees it. A leading "=" hides the form in which offsets can be ordered, so that the
- * shared code compares such offsets for equality alone.
- */
+/** A leading "=" hides the form in which offsets have an order, so such offsets are compared for equality alone. */
 function shown(since: string | null, { settings }: FollowerContext): string {
   if (since === null) return '';
   return settings.begins === 'withoutOffset' ? `=${since}` : since;
@@ -325,7 +295,6 @@ function unshownPosition({ since, held }: StreamPosition, settings: Pick<Followe
   };
 }
 
-/** An offset as the provider knows it, of one that was shown. */
 function unshown(since: string, { begins }: Pick<FollowerSettings, 'begins'>): string | null {
   if (since === '') return null;
   return begins === 'withoutOffset' ? since.slice(1) : since;

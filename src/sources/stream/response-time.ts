@@ -1,18 +1,16 @@
-/** When a response was given. Milliseconds since the epoch. */
 export interface ResponseTime {
-  /** By the provider's clock where it sent a date, else by ours; `from` says which. */
+  /** Epoch milliseconds: the provider's clock where it sent a date, else ours. */
   readonly dateMs: number;
   readonly from: 'provider' | 'connector';
-  /** Always by our own clock. With two clocks, one wrong clock cannot hide how much time has passed. */
+  /** Our own clock. */
   readonly ownMs: number;
 }
 
-/** `date`: the provider's; null where it sent none. `ownMs`: our own clock. */
 export function responseTime(date: number | null, ownMs: number): ResponseTime {
   return date === null ? { dateMs: ownMs, from: 'connector', ownMs } : { dateMs: date, from: 'provider', ownMs };
 }
 
-/** The least and the most time between two responses. Dates of one clock are never compared with the other clock. */
+/** The least and the most time between two responses. Dates of different clocks are never compared. */
 export function timeBetween(a: ResponseTime, b: ResponseTime): { readonly leastMs: number; readonly mostMs: number } {
   const byUs = b.ownMs - a.ownMs;
   const byProvider = a.from === 'provider' && b.from === 'provider' ? b.dateMs - a.dateMs : byUs;
@@ -20,9 +18,9 @@ export function timeBetween(a: ResponseTime, b: ResponseTime): { readonly leastM
 }
 
 /**
- * How long ago the provider was last known to serve our offset: at most (`ageMs`) and at least (`leastAgeMs`). After a
- * restart, the two clocks give the two bounds. Within one task, the monotonic clock counts; it stops while the machine
- * sleeps, so a longer time wins where both other clocks show it. Whole milliseconds, since dates are computed from it.
+ * How long ago the provider was last known to serve our offset: at most (`ageMs`) and at least (`leastAgeMs`). Across a
+ * restart, the two clocks give the bounds. Within a task, the monotonic clock counts; it stops while the machine
+ * sleeps, so a longer time wins where both other clocks show it.
  */
 export function offsetAges(
   known: { readonly servedMs: number | null; readonly servedLatestMs: number | null },

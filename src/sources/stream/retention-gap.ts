@@ -1,38 +1,38 @@
 import { ConnectorError } from '../../errors.ts';
-import { compareStreamOffsets, isNewestLower, type StreamReading, type StreamResponse } from './stream-response.ts';
+import {
+  compareStreamOffsets,
+  isBefore,
+  isNewestLower,
+  type StreamReading,
+  type StreamResponse,
+} from './stream-response.ts';
 
 /*
- * When our offset gives way to another one. The provider may have dropped the events behind it, which are kept for
- * seven days (a retention gap). Its log may have begun again. Or a replica answers that is behind.
+ * When our offset gives way to another one: events behind it may have expired (a retention gap), the log may have begun
+ * again, or a replica that is behind may answer.
  *
- * One rule covers all of them. A response to our offset may be a bad sign. Then a *round* asks for a fresh start E of
- * the stream, asks the stream from E, which must get 200, and asks for our offset again: the same sign completes the
- * round. E is then *held* beside our offset, which is still the one that is read. Rounds repeat. E takes the place of
- * our offset when it was held for long enough, and everything that our offset brings ends the holding. The time depends
- * on what would be wrong if E came too early:
+ * A response to our offset may be a bad sign. Then a *round* asks for a fresh start E of the stream, asks the stream from
+ * E, which must get 200, and asks for our offset again: the same sign completes the round. E is then *held*, and our
+ * offset is still read; whatever it brings ends the holding. Rounds repeat until E was held for long enough:
  *
- * - E lies before our offset: the provider is behind. `behindLimit`, an hour: a fail-over heals in minutes, and a lower
- *   offset brings events again. E counts only where the stream from E on ends before our offset too; where it does not,
- *   the list lags, which gave E.
- * - Our offset answers nothing, as a quiet stream does: `offsetHold`, a day. The event log may lag the list by hours,
- *   and what it does not show yet lies between the two.
- * - Our offset is refused, repeats itself, has stood still for seven days by all clocks, or is empty while E has events:
- *   `gapProof`, minutes.
+ * - E lies before our offset: `behindLimit`, an hour. A fail-over heals in minutes, and a lower offset repeats events. E
+ *   counts only where the stream from E on ends before our offset too; elsewhere the list lags, which gave E.
+ * - Our offset answers nothing: `offsetHold`, a day. The event log may lag the list by hours.
+ * - Our offset is refused, repeats itself, expired by all clocks, or is empty while E has events: `gapProof`, minutes.
  *
- * The first E is held, so that nothing is lost of what happens meanwhile. A clock alone gives no offset up: after six
- * and a half days by the clock that shows more time, a gap is *suspected*, which costs a walk.
+ * The first E is held, so that later events are not lost. Six and a half days by the slower clock only *suspect* a gap,
+ * which costs a walk.
  */
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** How long the provider keeps events (part 8 of src/provider/README.md). */
+/** The provider keeps events for so long (part 8 of src/provider/README.md). */
 export const RETENTION_MS = 7 * DAY_MS;
 const MARGIN_MS = 12 * HOUR_MS;
-/** An offset that has brought no events for so long may expire unseen. */
 const UNMOVED_MS = 6 * HOUR_MS;
 const HEALED_GAPS_PER_DAY = 2;
-// The answers that say nothing about our offset: credentials, permission, patience.
+// Credentials, permission, patience: these say nothing about our offset.
 const NEUTRAL_STATUS: ReadonlySet<number> = new Set([401, 403, 408, 425, 429]);
 
 export function isGapSuspected(ageMs: number): boolean {
@@ -49,23 +49,21 @@ export type GapSign =
   | 'stuck'
   /** Names an offset before ours. */
   | 'lower'
-  /** No events and the same cursor, after it has not moved for longer than events are kept. */
+  /** No events and the same cursor, for longer than events are kept. */
   | 'quiet'
-  /** No events and the same cursor for long: nothing is wrong with it, but a fresh one is better. */
+  /** No events and the same cursor for hours: a fresh offset is better. */
   | 'unmoved';
 
-/** Of our offset, when a response to it has come. */
 export interface OffsetKnown {
   readonly isSuspected: boolean;
-  /** By all clocks: then an empty response speaks against it. */
+  /** Expired by all clocks: an empty response speaks against it. */
   readonly isOver: boolean;
-  /** How long ago it was known to be one that is served, at most. */
+  /** Time since the provider was known to serve it, at most. */
   readonly ageMs: number;
-  /** A fresh start lately did not lie before it: a lower offset in responses is no sign. */
+  /** A fresh start lately did not lie before it, so a lower offset is no sign. */
   readonly isNoReset: boolean;
 }
 
-/** A fresh offset of the stream that is held beside ours. */
 export interface HeldOffset {
   readonly since: string;
   readonly heldMs: number;
@@ -76,7 +74,6 @@ interface Position {
   readonly held: HeldOffset | null;
 }
 
-/** Null for no sign. `response`: null of a refusal. */
 export function signAgainst(
   reading: StreamReading | 'refused',
   position: Position,
@@ -84,7 +81,7 @@ export function signAgainst(
   { isSuspected, isOver, ageMs, isNoReset }: OffsetKnown,
 ): GapSign | null {
   if (reading === 'moved') return null;
-  // A provider may answer what it no longer knows with an offset that is its lowest, or with none at all.
+  // A provider may answer an expired offset with its lowest one, or with none.
   const isEmpty = reading === 'quiet' || (reading === 'lower' && isNoReset && isOver);
   if (!isEmpty) return reading;
   if (!isNoReset && namesLower(reading, position.since, response)) return 'lower';
@@ -93,7 +90,6 @@ export function signAgainst(
   return isHeld || isSuspected || ageMs >= UNMOVED_MS ? 'unmoved' : null;
 }
 
-/** The response names an offset before ours, as its cursor or as the newest one. */
 export function namesLower(
   reading: StreamReading | 'refused',
   since: string,
@@ -103,37 +99,33 @@ export function namesLower(
   return reading === 'lower' || isNewestLower(since, response);
 }
 
-/** The stream ends before our offset: nothing of it is new to us. */
+/** The stream ends before our offset. */
 export function isProviderBehind({ since, held }: { readonly since: string | null; readonly held: HeldOffset | null }) {
   return since !== null && held !== null && isBefore(held.since, since);
 }
 
-/** The proof that our offset is not served any more, as far as it is. Times are monotonic. */
+/** The proof that our offset is not served. Times are monotonic. */
 export interface Doubt {
   readonly sign: GapSign | null;
   readonly round: GapRound | null;
-  /** When the first round ended that speaks against our offset; null for none since the last one that does not. */
+  /** End of the first round that speaks against our offset. */
   readonly firstMs: number | null;
-  /** When a round last ended. */
   readonly lastMs: number;
 }
 
 type GapRound =
   | { readonly wants: 'start'; readonly fromMs: number }
-  /** `sign`: all but the sign has come. */
   | {
       readonly wants: 'verify' | 'sign';
       readonly start: string;
       readonly cameMs: number;
-      /** How far the stream was read from the start on. */
       readonly at: string;
-      /** It has events, and lies beyond our offset, which has none. */
+      /** It lies beyond our offset, and has events; ours has none. */
       readonly overtakes: boolean;
     };
 
 export const NO_DOUBT: Doubt = { sign: null, round: null, firstMs: null, lastMs: Number.NEGATIVE_INFINITY };
 
-/** The settings of a proof, and the moment. */
 export interface GapContext {
   readonly nowMs: number;
   readonly gapProofMs: number;
@@ -141,7 +133,6 @@ export interface GapContext {
   readonly behindLimitMs: number;
 }
 
-/** Another offset that replaces the committed one. */
 export interface AdoptedOffset extends HeldOffset {
   readonly why: GapSign | 'overtaken';
 }
@@ -153,7 +144,6 @@ export interface Weighed {
   readonly isRound: boolean;
 }
 
-/** `held`: with its time up to now. */
 export function weighSign(
   before: Doubt,
   sign: GapSign | null,
@@ -168,7 +158,7 @@ export function weighSign(
   const isRound = round?.wants === 'sign';
   if (isRound) {
     const { start, cameMs, overtakes } = round;
-    // One that has grown as old as ours may have expired as well.
+    // A held offset as old as ours may have expired too.
     const isKept =
       held !== null && isBefore(held.since, ours) === isBefore(start, ours) && !isGapSuspected(held.heldMs);
     if (!isKept) held = { since: start, heldMs: Math.round(nowMs - cameMs) };
@@ -195,7 +185,7 @@ function isHeldEnough(
   return sign === 'unmoved' && held.heldMs >= offsetHoldMs;
 }
 
-/** Rounds follow each other by half a proof; where nothing speaks against our offset, there is no hurry. */
+/** Rounds follow each other by half a proof, or slowly where nothing speaks against our offset. */
 function beginRound(
   doubt: Doubt,
   held: HeldOffset | null,
@@ -224,23 +214,19 @@ export function isForRound({ round }: Doubt, askedMs: number): boolean {
   return round?.wants === 'start' && askedMs >= round.fromMs;
 }
 
-/** The round after a fresh start came that it has asked for; null: the start cannot take the place of our offset. */
+/** Null: the start cannot take the place of our offset. */
 export function weighStart(doubt: Doubt, start: string | null, ours: string, nowMs: number): Doubt {
   const isUsable = start !== null && start !== ours && (doubt.sign !== 'lower' || isBefore(start, ours));
   if (!isUsable) return endRound(doubt, nowMs);
   return { ...doubt, round: { wants: 'verify', start, at: start, cameMs: nowMs, overtakes: false } };
 }
 
-/** The stream's response to the fresh start, or to the last cursor behind it. */
 export interface VerifiedStart {
-  /** It got 200. */
   readonly taken: boolean;
   readonly items: number;
-  /** Where to go on; null where that is not known. */
   readonly next: string | null;
 }
 
-/** The round after the stream was asked from the fresh start on. */
 export function weighVerified(doubt: Doubt, { taken, items, next }: VerifiedStart, ours: string, nowMs: number): Doubt {
   const { sign, round } = doubt;
   if (round?.wants !== 'verify') return doubt;
@@ -251,13 +237,13 @@ export function weighVerified(doubt: Doubt, { taken, items, next }: VerifiedStar
     return { ...doubt, round: { ...round, wants: 'sign', overtakes } };
   }
   if (next !== null && !isBefore(next, ours)) {
-    // The stream goes on beyond our offset: it is not behind. What it refuses it refuses all the same.
+    // The stream goes on beyond our offset, so it is not behind; a refusal still counts.
     if (sign !== 'refused' && sign !== 'stuck') return endRound(doubt, nowMs);
   } else if (next !== null && isBefore(at, next)) return { ...doubt, round: { ...round, at: next } };
   return { ...doubt, round: { ...round, wants: 'sign' } };
 }
 
-/** With anything against our offset, an empty response does not mean that there were no events. */
+/** While our offset is in doubt, an empty response does not mean that there were no events. */
 export function isOffsetInDoubt({ sign, round, firstMs }: Doubt): boolean {
   if (sign === null) return false;
   if (firstMs !== null) return true;
@@ -265,19 +251,9 @@ export function isOffsetInDoubt({ sign, round, firstMs }: Doubt): boolean {
   return round !== null;
 }
 
-/** False where the two have no order. */
-export function isBefore(a: string | undefined, b: string): boolean {
-  return a !== undefined && (compareStreamOffsets(a, b) ?? 0) < 0;
-}
-
-/**
- * The times of healed gaps with one more; those older than a day are dropped.
- *
- * @throws ConnectorError RETENTION_GAPS_REPEAT when two were healed within the day already: then something else is
- *   wrong, and going on would lose events day by day unnoticed.
- */
+/** @throws ConnectorError RETENTION_GAPS_REPEAT after two gaps within a day: going on would lose events unnoticed. */
 export function healedOnceMore(healedAtMs: readonly number[], nowDateMs: number): readonly number[] {
-  // A clock that was set back must not wipe out the memory, so the distance counts in both directions.
+  // Both directions count: a clock may be set back.
   const recent = healedAtMs.filter((healed) => Math.abs(nowDateMs - healed) < DAY_MS);
   if (recent.length < HEALED_GAPS_PER_DAY) return [...recent, nowDateMs];
   throw new ConnectorError(

@@ -13,8 +13,9 @@ import {
   waitForList,
 } from '../stream/follower-steps.ts';
 import { type ResponseTime, timeBetween } from '../stream/response-time.ts';
-import { isBefore, isOffsetInDoubt, isProviderBehind } from '../stream/retention-gap.ts';
+import { isOffsetInDoubt, isProviderBehind } from '../stream/retention-gap.ts';
 import { isReadingOn, secondsToRetentionCliff, streamAtStart } from '../stream/stream.ts';
+import { isBefore } from '../stream/stream-response.ts';
 import type { Census } from './census.ts';
 import type {
   CoreAnswer,

@@ -90,21 +90,6 @@ test('an operator who lets it start again frees it at once', async () => {
   assert.deepEqual([held.isHeld('a'), isFree(), clock.sleeping], [false, true, 0]);
 });
 
-test('an operator who lets it start again does not wait for the verification under way either', async () => {
-  const verifications: AbortSignal[] = [];
-  const { clock, asking, held, waits, isFree } = holding((_source, ending) => {
-    verifications.push(ending);
-    return untilAborted(new Promise<never>(() => {}), ending);
-  });
-  held.failed('a', { isCertain: true });
-  waits();
-  await clock.advance(1_000);
-  assert.deepEqual([verifications.length, isFree()], [1, false]);
-  asking.restarts('a');
-  await clock.advance(0);
-  assert.deepEqual([held.isHeld('a'), isFree(), verifications[0]?.aborted], [false, true, true]);
-});
-
 test('another wish of the operator ends the verification too, and it begins again at once', async () => {
   const verifications: AbortSignal[] = [];
   const { clock, asking, held, waits } = holding((_source, ending) => {

@@ -86,18 +86,6 @@ test('a source that is stopped lets go of its task, and starts from what is comm
   await assert.rejects(ended, { message: 'enough' });
 });
 
-test('a source that is stopped from the beginning never starts, and the others do', async () => {
-  const memory = broker();
-  const asking = operator(['a', 'b']);
-  asking.wants('a', { state: 'stopped' });
-  const { seen, stop, ended } = run(memory, [countingSource('a'), countingSource('b')], undefined, asking);
-  await eventually(() => seen.some(({ name }) => name === 'sourceFailed'));
-  await quiet();
-  assert.deepEqual(written(memory, 'a'), []);
-  stop.abort(new Error('enough'));
-  await assert.rejects(ended, { message: 'enough' });
-});
-
 for (const onlyFailed of [false, true]) {
   const title = onlyFailed ? 'goes on where only failed ones restart' : 'is restarted from its committed offset, once';
   test(`a source that runs ${title}`, async () => {

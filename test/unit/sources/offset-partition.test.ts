@@ -10,14 +10,6 @@ import { eventually } from '../../support/runner/eventually.ts';
 import { skippingClock } from '../../support/runner/manual-clock.ts';
 import { ANSWERS, broker, counted, countingSource, OFFSETS, run, written } from './counting-sources.ts';
 
-test('two sources on one partition take turns on one writer, and each is written once and in order', async () => {
-  const memory = broker();
-  const { ended } = run(memory, [countingSource('a'), countingSource('b')]);
-  assert.deepEqual(await ended, ['a', 'b']);
-  assert.deepEqual(written(memory, 'a'), counted);
-  assert.deepEqual(written(memory, 'b'), counted);
-});
-
 for (const failing of ['sending', 'sent', 'committing', 'committed'] as const) {
   test(`when the writer fails at "${failing}", every source goes on from what is truly committed`, async () => {
     const memory = broker();
@@ -32,19 +24,6 @@ for (const failing of ['sending', 'sent', 'committing', 'committed'] as const) {
     assert.ok(seen.filter(({ name }) => name === 'writerLost').length > 0);
   });
 }
-
-test('what was fetched before the writer failed is dropped and asked for again', async () => {
-  const memory = broker();
-  const polled: string[] = [];
-  let failed = false;
-  const { ended } = run(memory, [countingSource('a', polled)], (step) => {
-    if (step !== 'committing' || failed) return;
-    failed = true;
-    throw new Error('the connection is gone');
-  });
-  await ended;
-  assert.deepEqual(polled.slice(0, 2), ['a 1', 'a 1']);
-});
 
 test('a source that fails leaves the others running', async () => {
   const memory = broker();
@@ -135,32 +114,6 @@ test('a refusal of its records stops the source alone, and the others go on with
   const failures = seen.flatMap(({ name, fields }) => (name === 'sourceFailed' ? [[fields.source, fields.err]] : []));
   assert.deepEqual(failures[0], ['a', refused]);
   assert.equal(failures.length, 2);
-});
-
-test('a writer that cannot be opened for the topics of one source is opened for the others', async () => {
-  const memory = broker();
-  const opened: string[] = [];
-  const refused = new ConnectorError('TOPIC_REFUSED', 'no such topic', { fields: { topics: ['topic of a'] } });
-  const { ended, seen } = run(
-    memory,
-    [countingSource('a'), countingSource('b')],
-    undefined,
-    null,
-    (writer, running) => ({
-      ...writer,
-      async open(read, signal) {
-        const names = running().map(({ name }) => name);
-        opened.push(names.join());
-        if (names.includes('a')) throw refused;
-        return writer.open(read, signal);
-      },
-    }),
-  );
-  assert.deepEqual(await ended, ['a', 'b']);
-  assert.deepEqual(opened, ['a,b', 'b']);
-  assert.deepEqual([written(memory, 'a'), written(memory, 'b')], [[], counted]);
-  const codes = seen.flatMap(({ name, fields }) => (name === 'sourceFailed' ? [[fields.source, fields.err.code]] : []));
-  assert.deepEqual(codes[0], ['a', 'TOPIC_REFUSED']);
 });
 
 test('a source that is held back fails with what its verification says, and all that are left end the partition', async () => {

@@ -26,27 +26,6 @@ function refusing(error: ConnectorError) {
 const failures = (seen: readonly RecordedEvent[]) =>
   seen.flatMap(({ name, fields }) => (name === 'sourceFailed' ? [[fields.source, fields.err.code]] : []));
 
-test('a source whose topics are refused has failed, once; the others run', async () => {
-  const memory = broker();
-  const { is, topics } = refusing(new ConnectorError('TOPIC_MISMATCH', 'another policy'));
-  const { ended, seen } = run(
-    memory,
-    [countingSource('bad'), countingSource('good')],
-    undefined,
-    null,
-    undefined,
-    undefined,
-    {
-      topics,
-    },
-  );
-  assert.deepEqual(await ended, ['bad', 'good']);
-  assert.deepEqual([written(memory, 'bad'), written(memory, 'good')], [[], counted]);
-  assert.deepEqual(new Map(failures(seen) as [string, string][]).get('bad'), 'TOPIC_MISMATCH');
-  assert.equal(failures(seen).length, 2);
-  assert.ok(is.asked <= 2);
-});
-
 test('an operator who has mended the topic lets the source start again, and it is verified first', async (t) => {
   const memory = broker();
   const { is, topics } = refusing(new ConnectorError('TOPIC_MISSING', 'it is not there'));

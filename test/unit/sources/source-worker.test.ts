@@ -85,6 +85,27 @@ test('a wait ends early when it is woken, and then the task is polled at once', 
   assert.match(String(reason), /the script has ended/);
 });
 
+test('a poll that failed is tried again with a growing wait, and starts small after a success', async () => {
+  const busy = new ConnectorError('PROVIDER_BUSY', 'later');
+  const { sleepsMs } = await run([busy, busy, busy, {}, busy, {}]);
+  assert.deepEqual(sleepsMs, [500, 1_000, 2_000, 500]);
+});
+
+for (const error of [new ConnectorError('WALK_CURSOR_REPEATED', 'loop'), new TypeError('a bug')]) {
+  test(`what no repetition mends leaves the loop: ${error.message}`, async () => {
+    const { happened, reason } = await run([error, {}]);
+    assert.deepEqual(happened, ['poll']);
+    assert.equal(reason, error);
+  });
+}
+
+test('a failed commit is never repeated: it leaves the loop, since only the committed offset reports what became of it', async () => {
+  const failure = new ConnectorError('TRANSACTION_FAILED', 'cut');
+  const { happened, reason } = await run([{}, {}], { commit: () => Promise.reject(failure) });
+  assert.deepEqual(happened, ['poll', 'commit']);
+  assert.equal(reason, failure);
+});
+
 test('a stop during a wait that could be woken ends the loop with its reason', async () => {
   const { task, signal } = scripted([
     { records: [], offset: null, waitMs: 30_000, wake: new AbortController().signal },
@@ -105,35 +126,7 @@ test('a stop during a wait that could be woken ends the loop with its reason', a
   await assert.rejects(ended, reason);
 });
 
-test('a poll that failed is tried again with a growing wait, and starts small after a success', async () => {
-  const busy = new ConnectorError('PROVIDER_BUSY', 'later');
-  const { sleepsMs } = await run([busy, busy, busy, {}, busy, {}]);
-  assert.deepEqual(sleepsMs, [500, 1_000, 2_000, 500]);
-});
-
-test('the wait that the provider asks for is kept', async () => {
-  const { sleepsMs, seen } = await run([new ConnectorError('PROVIDER_BUSY', 'later', { retryAfterMs: 17_000 }), {}]);
-  assert.deepEqual(sleepsMs, [17_000]);
-  assert.equal(seen[0]?.name, 'attemptFailed');
-  assert.equal(seen[0]?.fields.waitMs, 17_000);
-});
-
 test('refused credentials are tried again seldom', async () => {
   const { sleepsMs } = await run([new ConnectorError('PROVIDER_UNAUTHORIZED', 'no'), {}]);
   assert.deepEqual(sleepsMs, [10_000]);
-});
-
-for (const error of [new ConnectorError('WALK_CURSOR_REPEATED', 'loop'), new TypeError('a bug')]) {
-  test(`what no repetition mends leaves the loop: ${error.message}`, async () => {
-    const { happened, reason } = await run([error, {}]);
-    assert.deepEqual(happened, ['poll']);
-    assert.equal(reason, error);
-  });
-}
-
-test('a failed commit is never repeated: it leaves the loop, since only the committed offset reports what became of it', async () => {
-  const failure = new ConnectorError('TRANSACTION_FAILED', 'cut');
-  const { happened, reason } = await run([{}, {}], { commit: () => Promise.reject(failure) });
-  assert.deepEqual(happened, ['poll', 'commit']);
-  assert.equal(reason, failure);
 });

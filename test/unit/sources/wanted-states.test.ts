@@ -64,13 +64,6 @@ test('a waiting caller is woken by another request for its source, and by nothin
   assert.equal(next.aborted, false);
 });
 
-test('a deleted state takes the request back', () => {
-  const { ask, write, newest } = requests();
-  ask(0, 'a', 'one');
-  write(1, 'a', null);
-  assert.equal(newest('a'), null);
-});
-
 test('what cannot be read is reported, and what was known stays', () => {
   const { ask, write, newest, reported } = requests();
   ask(0, 'a', 'one');
@@ -79,13 +72,6 @@ test('what cannot be read is reported, and what was known stays', () => {
   assert.deepEqual(reported, [
     { source: 'a', offset: '1', why: 'asks for another state than running, paused, stopped' },
   ]);
-});
-
-test('sources that do not run here are passed over, readable or not', () => {
-  const { write, reported, walks } = requests();
-  write(0, 'elsewhere', 'no JSON');
-  assert.deepEqual(reported, []);
-  assert.throws(() => walks.newest('elsewhere'), /no source elsewhere/);
 });
 
 const FAILED_ALONE = '{"state":"running","restart":{"id":"2","onlyFailed":true}}';

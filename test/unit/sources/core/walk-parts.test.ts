@@ -9,37 +9,14 @@ import {
   type WalkFlaw,
 } from '../../../../src/sources/walk/instruments-messages.ts';
 import { firstOffset, NO_COUNTS } from '../../../../src/sources/walk/instruments-offset.ts';
-import { recordRows, sortRows } from '../../../../src/sources/walk/page-rows.ts';
+import { sortRows } from '../../../../src/sources/walk/page-rows.ts';
 import { planSweep } from '../../../../src/sources/walk/sweep.ts';
-import { beginDrain, drainFurther } from '../../../../src/sources/walk/walk.ts';
 
 function censusOf(count: number): Census {
   const census = new Census();
   for (let id = 1; id <= count; id++) census.put(BigInt(id), BigInt(id), true);
   return census;
 }
-
-test('the census compares content, keeps what was seen, and grows', () => {
-  const census = censusOf(5_000);
-  assert.equal(census.size, 5_000);
-  assert.equal(census.compare(4_999n, 4_999n), 'same');
-  assert.equal(census.compare(4_999n, 5n), 'different');
-  assert.equal(census.compare(9_999n, 5n), 'absent');
-  census.put(7n, 7n, false);
-  assert.equal(census.compare(7n, 7n), 'sameUnderOtherSchema');
-  for (let id = 1; id < 5_000; id++) census.see(BigInt(id));
-  census.see(123_456n);
-  census.put(1n, 99n, true);
-  assert.deepEqual([...census.unseen()], [5_000n]);
-  census.delete(5_000n);
-  assert.deepEqual([...census.unseen()], []);
-});
-
-test('digests of all 64 bits are distinguished, signed or not', () => {
-  const census = new Census();
-  census.put(-1n, -1n, true);
-  assert.equal(census.compare(-1n, 2n ** 64n - 1n), 'same');
-});
 
 const row = (id: number | null, digest: number | null = id): RowFacts => ({
   id: id === null ? null : BigInt(id),
@@ -90,34 +67,6 @@ test('a dead row that comes again at the border of two pages is one dead letter'
   seen.see(5n);
   const again = sortRows(changed, new Set(), seen, 5n);
   assert.deepEqual([again.write, again.counts.repeated], [[], 1], 'which of two rows of a walk is older nobody knows');
-});
-
-test('every row that came is seen: unchanged, dead and touched ones too', () => {
-  const census = censusOf(4);
-  const rows = [row(1), row(2, null), row(3, 30)];
-  recordRows(rows, sortRows({ minId: null, rows }, new Set([3n]), census, null), census);
-  assert.deepEqual([...census.unseen()], [4n]);
-  assert.equal(census.compare(3n, 3n), 'same', 'a touched row does not replace what the event said');
-});
-
-const streamed = (next: string, nextId: string | null, namesEnd: boolean) =>
-  ({ answer: { next, nextId }, reading: 'moved', namesEnd }) as const;
-
-test('a drain ends where the first answer said that the newest offset was, at a provider that names that of its log', () => {
-  let drain = drainFurther(beginDrain(0), streamed('3-1', '6-1', true));
-  drain = drainFurther(drain, streamed('5-1', '8-1', true));
-  assert.equal(drain.isReached, false, 'an empty or short answer in the middle is not the end');
-  assert.equal(drainFurther(drain, streamed('6-1', '8-1', true)).isReached, true);
-});
-
-test('at a provider whose newest offset may be that of an answer only, no answer that moves the cursor ends a drain', () => {
-  let drain = drainFurther(beginDrain(0), streamed('3-1', '3-1', false));
-  drain = drainFurther(drain, streamed('5-1', '5-1', false));
-  assert.equal(drain.isReached, false);
-  drain = drainFurther(drain, streamed('6-1', null, false));
-  assert.equal(drain.isReached, false);
-  const quiet = { answer: { next: '6-1', nextId: '9-9' }, reading: 'quiet', namesEnd: false } as const;
-  assert.equal(drainFurther(drain, quiet).isReached, true);
 });
 
 const settings: InstrumentsSettings = {

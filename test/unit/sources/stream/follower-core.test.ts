@@ -101,3 +101,19 @@ test('the seconds until events are dropped go by the last answer', () => {
   assert.equal(scene.core.secondsToRetentionCliff(scene.nowMs + 1_000, 0), 7 * 86_400 - 1);
   assert.equal(new Scene(EVENTS, null).core.secondsToRetentionCliff(0, 0), null);
 });
+
+test('while the list may not be asked, neither a proof nor a mark of the end asks it, and the stream goes on', () => {
+  const HOUR_MS = 3_600_000;
+  for (const [items, next, renewsMs] of [
+    [0, '5-0', 6 * HOUR_MS],
+    [1, '6-0', 60_000],
+  ] as const) {
+    const scene = new Scene(EVENTS, offsetAt(EVENTS, '5-0'));
+    scene.take({ items, next });
+    scene.pass(renewsMs).take({ items, next: next === '5-0' ? next : '7-0' });
+    assert.equal(scene.next().kind, 'start');
+    assert.notEqual(scene.core.next(scene.nowMs, scene.nowMs + HOUR_MS).kind, 'start');
+    scene.pass(POLL_MS);
+    assert.equal(scene.core.next(scene.nowMs, scene.nowMs + HOUR_MS).kind, 'stream');
+  }
+});

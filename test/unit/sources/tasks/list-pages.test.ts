@@ -53,16 +53,6 @@ test('the next page is asked for once the one before has arrived, and taken from
   assert.equal((await second).next, '9');
 });
 
-test('one page is asked for ahead, and no more before it is taken', () => {
-  const { pages, asked, cursors } = scene();
-  pages.take({ walk: 1, minId: null }, signal);
-  asked[0]?.arrives('5');
-  asked[1]?.arrives('9');
-  assert.deepEqual(cursors(), [null, '5']);
-  pages.take({ walk: 1, minId: '5' }, signal);
-  assert.deepEqual(cursors(), [null, '5', '9']);
-});
-
 test('two pages are asked for ahead once the one that was taken is decoded, and no more before they are taken', async () => {
   const { pages, asked, cursors } = scene();
   const first = pages.take({ walk: 1, minId: null }, signal);
@@ -93,17 +83,6 @@ test('a page that was guessed wrongly is given up, and nothing is guessed any mo
   assert.deepEqual(cursors(), [null, '5', '6']);
 });
 
-test('a page of an earlier walk is never taken for one of a later walk', () => {
-  const { pages, asked, cursors } = scene();
-  pages.take({ walk: 1, minId: null }, signal);
-  asked[0]?.arrives('5');
-  pages.take({ walk: 2, minId: null }, signal);
-  assert.equal(asked[1]?.signal.aborted, true);
-  asked[2]?.arrives('5');
-  pages.take({ walk: 2, minId: '5' }, signal);
-  assert.deepEqual(cursors(), [null, '5', null, '5']);
-});
-
 test('a page of an earlier walk is not taken where the later walk begins with its cursor', () => {
   const { pages, asked, cursors } = scene();
   pages.take({ walk: 1, minId: null }, signal);
@@ -132,15 +111,6 @@ test('nothing is asked for ahead once the session has ended', () => {
   assert.deepEqual(cursors(), [null]);
 });
 
-test('nothing is asked for behind a cursor that repeats itself or falls', () => {
-  for (const next of ['5', '4']) {
-    const { pages, asked, cursors } = scene();
-    pages.take({ walk: 1, minId: '5' }, signal);
-    asked[0]?.arrives(next);
-    assert.deepEqual(cursors(), ['5']);
-  }
-});
-
 /** The first page is here and its rows are being written, at offset 5-0 of the stream; the second one is asked for. */
 async function used() {
   const scenery = scene();
@@ -166,18 +136,6 @@ test('once the rows of a page are being written, the arrival of the next one ask
   assert.deepEqual([cursors(), offsets()], [[null, '5', '9'], ['5-0']], 'nothing is asked for behind that');
 });
 
-test('behind a page that arrived while the one before was drained, the next page is asked for, and the stream only later', async () => {
-  const { pages, asked, cursors, offsets } = scene();
-  const first = pages.take({ walk: 1, minId: null }, signal);
-  asked[0]?.arrives('5');
-  asked[0]?.page.resolve({ next: '5' } as InstrumentsPage);
-  await first;
-  asked[1]?.arrives('9');
-  assert.deepEqual([cursors(), offsets()], [[null, '5', '9'], []], 'a drain may still move our offset');
-  pages.use('5-0', signal);
-  assert.deepEqual([cursors(), offsets()], [[null, '5', '9'], ['5-0']]);
-});
-
 test('a response from after the arrival of a page begins its drain, once', async () => {
   const { pages, asked, streamed, offsets } = await used();
   asked[1]?.arrives('9');
@@ -186,27 +144,6 @@ test('a response from after the arrival of a page begins its drain, once', async
   assert.deepEqual(offsets(), ['5-0'], 'the stream is not asked twice');
   streamed[0]?.response.resolve(QUIET);
   assert.equal(await drained, QUIET);
-  pages.after('5-0', true, signal);
-  assert.deepEqual(offsets(), ['5-0', '5-0']);
-});
-
-test('a page that is taken before it has arrived asks the stream when it does', async () => {
-  const { pages, asked, offsets } = await used();
-  pages.take(SECOND, signal);
-  assert.deepEqual(offsets(), []);
-  asked[1]?.arrives('9');
-  pages.after('5-0', true, signal);
-  assert.deepEqual(offsets(), ['5-0']);
-});
-
-test('the drain of a page that was asked for again is begun by a response from after its second arrival', async () => {
-  const { pages, asked, streamed, offsets } = await used();
-  asked[1]?.arrives('9');
-  const second = pages.take(SECOND, signal);
-  asked[1]?.page.reject(new Error('malformed'));
-  await assert.rejects(second, /malformed/);
-  pages.take(SECOND, signal);
-  assert.equal(streamed[0]?.signal.aborted, true);
   pages.after('5-0', true, signal);
   assert.deepEqual(offsets(), ['5-0', '5-0']);
 });
@@ -231,6 +168,15 @@ test('a response that was kept for longer than requests are waited for is asked 
   clock.ms += 10_001;
   pages.after('5-0', true, signal);
   assert.equal(offsets().length, 2);
+});
+
+test('nothing is asked for behind a cursor that repeats itself or falls', () => {
+  for (const next of ['5', '4']) {
+    const { pages, asked, cursors } = scene();
+    pages.take({ walk: 1, minId: '5' }, signal);
+    asked[0]?.arrives(next);
+    assert.deepEqual(cursors(), ['5']);
+  }
 });
 
 test('nothing is asked of the stream ahead once another of its responses may move our offset', async () => {

@@ -106,11 +106,6 @@ test('a source without an offset waits for the list that alone says where the st
   assert.equal(firstPoll?.endpoint, 'instruments', 'the list that said where the stream starts was a poll');
 });
 
-test('an error of the list that no repetition mends ends the source', async () => {
-  const { reason } = await run(1, () => new ConnectorError('TOO_MANY_DEAD_LETTERS', 'too many'));
-  assert.ok(reason instanceof ConnectorError && reason.code === 'TOO_MANY_DEAD_LETTERS');
-});
-
 /** A list that answers as the test says; gives the failures that were reported, and the wait after each. */
 function requests() {
   const clock = skippingClock();
@@ -132,6 +127,20 @@ function requests() {
   return { clock, list, ask, reported };
 }
 
+test('a list is not asked while it is being asked, nor before the wait after a failure has passed', async () => {
+  const { clock, list, ask, reported } = requests();
+  assert.ok(list.freeMs <= clock.monotonicMs());
+  const answer = Promise.withResolvers<string>();
+  const ended = list.begin(() => answer.promise, forever, true);
+  assert.equal(list.freeMs, Number.POSITIVE_INFINITY);
+  answer.resolve('page');
+  await ended;
+  assert.equal(list.take(), 'page');
+  assert.ok(list.freeMs <= clock.monotonicMs());
+  await ask(busy());
+  assert.equal(list.freeMs, clock.monotonicMs() + (reported[0]?.waitMs ?? 0));
+});
+
 test('a list that fails is asked ever later, and once it has answered, soon again after its next failure', async () => {
   const { ask, reported } = requests();
   for (let failure = 0; failure < 4; failure++) assert.equal(await ask(busy()), null);
@@ -145,16 +154,7 @@ test('a list that fails is asked ever later, and once it has answered, soon agai
   assert.ok((waitsMs[3] ?? 0) > (waitsMs[0] ?? 0) && waitsMs[4] === waitsMs[0], `${waitsMs} ms`);
 });
 
-test('a list is not asked while it is being asked, nor before the wait after a failure has passed', async () => {
-  const { clock, list, ask, reported } = requests();
-  assert.ok(list.freeMs <= clock.monotonicMs());
-  const answer = Promise.withResolvers<string>();
-  const ended = list.begin(() => answer.promise, forever, true);
-  assert.equal(list.freeMs, Number.POSITIVE_INFINITY);
-  answer.resolve('page');
-  await ended;
-  assert.equal(list.take(), 'page');
-  assert.ok(list.freeMs <= clock.monotonicMs());
-  await ask(busy());
-  assert.equal(list.freeMs, clock.monotonicMs() + (reported[0]?.waitMs ?? 0));
+test('an error of the list that no repetition mends ends the source', async () => {
+  const { reason } = await run(1, () => new ConnectorError('TOO_MANY_DEAD_LETTERS', 'too many'));
+  assert.ok(reason instanceof ConnectorError && reason.code === 'TOO_MANY_DEAD_LETTERS');
 });

@@ -1,38 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Census } from '../../../../src/sources/walk/census.ts';
-import type { CoreDecision } from '../../../../src/sources/walk/instruments-messages.ts';
 import { DAY_MS, drive, event, pending, SETTINGS, START_MS, time } from '../core/driven-core.ts';
-
-test('the stream start is committed before anything else, and a first walk follows in its order', () => {
-  const source = drive(null);
-  assert.deepEqual(source.next(), { kind: 'start' });
-  const begun = source.answer({ kind: 'start', since: '5-5', time: time(0) });
-  assert.deepEqual([begun.offset?.since, begun.offset?.walk, begun.offset?.walkPending], ['5-5', 1, true]);
-  source.stream();
-  source.handOff();
-  assert.deepEqual(source.page(null, [1, 2], '3').ahead, { walk: 1, minId: '3' });
-  source.stream([event(2)], '6-1');
-  source.stream([], '6-1');
-  const used = source.commit();
-  assert.deepEqual(used.write.kind === 'rows' && used.write.rows, [0], 'row 2 is older than its event');
-  assert.equal(used.offset?.walkCursor, '3');
-  source.page('3', [3], null);
-  source.stream([], '6-1');
-  assert.equal(source.commit().offset?.walkListed, true);
-  for (const minId of ['3', '4']) {
-    assert.deepEqual(source.next(), { kind: 'behindLast', minId });
-    source.answer({ kind: 'behindLast', rows: [], next: null });
-  }
-  source.stream([], '6-1');
-  const end = source.commit();
-  assert.equal(end.offset?.walkPending, false);
-  assert.deepEqual(
-    end.notifications.map(({ kind }) => kind),
-    ['walkCompleted'],
-  );
-  assert.equal(source.next().kind, 'wait');
-});
 
 test('nothing moves on before a decision is committed, and a decision is committed once', () => {
   const source = drive({});
@@ -60,43 +29,6 @@ test('no page is used that was asked for before the margin had passed', () => {
   assert.throws(() =>
     source.core.answered({ kind: 'page', walk: 1, minId: null, rows: [], next: null, start: null }, source.ms),
   );
-});
-
-test('the first page waits until the stream has caught up, however long its backlog is', () => {
-  const source = drive(pending);
-  source.stream();
-  source.answer({ kind: 'census', census: new Census() });
-  for (let n = 1; n <= 5; n++) {
-    source.ms += 40_000;
-    source.stream([event(n)], `6-${n}`, { nextId: '6-6' });
-  }
-  source.stream([], '6-6');
-  assert.equal(source.next().kind, 'page');
-});
-
-test('a list that fails does not hold up the stream', () => {
-  const source = drive(pending);
-  source.stream();
-  source.handOff();
-  assert.equal(source.next().kind, 'page');
-  source.ms += SETTINGS.pollIntervalMs;
-  source.stream([event(1)], '6-1');
-  assert.equal(source.next().kind, 'page');
-});
-
-test('no row is used before the stream was read to where it stood when the page came, however long that takes', () => {
-  const source = drive(pending);
-  source.stream();
-  source.handOff([2]);
-  source.page(null, [1, 2], null);
-  for (let place = 1; place <= 100; place++) {
-    source.ms += 60_000;
-    source.stream([event(place + 2)], `6-${place}`, { nextId: '9-9' });
-    assert.equal(source.next().kind, 'stream');
-  }
-  source.stream([event(1)], '9-9', { nextId: '12-1' });
-  const { write } = source.commit();
-  assert.deepEqual(write.kind === 'rows' && write.rows, [], 'row 1 is older than its event, row 2 is unchanged');
 });
 
 test('a fresh start that was asked for before a drain began does not end it, whenever its answer comes', () => {
@@ -210,57 +142,6 @@ test('a date that jumps now and then begins no walk while the one who began the 
   });
   assert.deepEqual([good.begun, again.begun], [null, null]);
   assert.ok(Math.abs((source.core.secondsToNextWalk(source.ms, 0) ?? 0) - DAY_MS / 1_000) < 60);
-});
-
-test('answers without events are committed once per interval, moved or not', () => {
-  const source = drive({});
-  const commits = [0, 30_000, 60_000, 90_000, 120_000].map((ms) => {
-    source.ms = ms;
-    return source.stream().offset?.serverDate.dateMs ?? null;
-  });
-  assert.deepEqual(commits, [null, null, START_MS + 60_000, null, START_MS + 120_000]);
-});
-
-test('a suspected gap is reported, starts a new walk, and keeps our offset; a proven one gives it up', () => {
-  const source = drive({ serverDate: time(-8 * DAY_MS) });
-  const suspected = source.refused();
-  assert.deepEqual(
-    suspected.notifications.map(({ kind }) => kind),
-    ['gapSuspected', 'gapCertain'],
-  );
-  assert.deepEqual([suspected.offset?.since, suspected.begun], ['5-5', 'gapSuspected']);
-  let proven: CoreDecision = suspected;
-  for (let n = 0; n < 200 && proven.begun !== 'gapProven'; n++) {
-    const wanted = source.next();
-    if (wanted.kind === 'wait') source.ms += wanted.ms;
-    else if (wanted.kind === 'start') source.answer({ kind: 'start', since: '9-9', time: time(source.ms) });
-    else if (wanted.kind === 'verifyStart')
-      source.answer({ kind: 'verifyStart', taken: wanted.since === '9-9', items: 0, next: null });
-    else if (wanted.kind === 'census') source.answer({ kind: 'census', census: new Census() });
-    else proven = source.refused();
-  }
-  assert.equal(proven.offset?.since, '9-9');
-  assert.ok(source.ms >= SETTINGS.gapProofMs);
-  const [reported] = proven.notifications;
-  assert.ok(reported?.kind === 'gapProven');
-  assert.deepEqual([reported.lostAfter, reported.goesOnAfter, reported.fromMs], ['5-5', '9-9', START_MS - 8 * DAY_MS]);
-  assert.equal(source.core.phase, 'census');
-});
-
-test('an answer to an offset in doubt ends no drain', () => {
-  const source = drive(pending);
-  source.stream();
-  source.handOff();
-  source.page(null, [1], null);
-  source.stream([], '5-5', { nextId: '1-1' });
-  assert.equal(source.next().kind, 'start');
-  source.answer({ kind: 'start', since: '5-5', time: time(source.ms) });
-  source.stream([], '5-5', { nextId: '1-1' });
-  assert.equal(source.commit().write.kind, 'rows');
-});
-
-test('a status that says nothing about an offset is no refusal of it', () => {
-  assert.throws(() => drive({}).core.answered({ kind: 'refused', status: 401, time: time(0) }, 0), /401/);
 });
 
 test('whatever was not asked for is refused by the table, and a new walk may begin in every phase', () => {

@@ -60,51 +60,6 @@ for (const ageMs of [10_000, MINUTE_MS, 60 * MINUTE_MS]) {
   });
 }
 
-test('the next walk waits for twice the lag that was seen, and the one after a clean walk for half of that', () => {
-  const source = begun();
-  walkOver(source, topicAfterEvents(MINUTE_MS), { rows: [2] });
-  source.ms += DAY_MS;
-  assert.equal(source.stream([], '6-0').begun, 'interval');
-  const census = new Census();
-  for (const id of [1n, 2n, 3n]) census.put(id, id, true);
-  source.answer({ kind: 'census', census });
-  source.stream();
-  source.ms += 2 * (MINUTE_MS + SETTINGS.handoffMarginMs) - 1;
-  assert.notEqual(source.next().kind, 'page');
-  source.ms += 1;
-  source.stream();
-  source.page(null, [1, 2, 3], null);
-  source.stream();
-  source.commit();
-  source.close(['3', '4']);
-  assert.equal(source.commit().offset?.listLagMs, (MINUTE_MS + SETTINGS.handoffMarginMs) / 2);
-});
-
-test('a lag within the margin, as long as that is, is none', () => {
-  const margin = 5 * 60 * MINUTE_MS;
-  const source = begun({ handoffMarginMs: margin });
-  const census = new Census();
-  for (const id of [1n, 2n]) census.put(id, id, true);
-  source.answer({ kind: 'census', census });
-  source.stream();
-  source.ms += margin - 1;
-  assert.notEqual(source.next().kind, 'page');
-  source.ms += 1;
-  source.stream();
-  source.page(null, [1], null);
-  source.stream();
-  source.commit();
-  source.close(['1', '2']);
-  assert.deepEqual(source.commit().write, { kind: 'tombstones', ids: [2n] });
-});
-
-test('what an event said longer ago than is remembered is corrected, and what is gone is deleted', () => {
-  const source = begun();
-  const { rows, end } = walkOver(source, topicAfterEvents(REMEMBERED_MS + 1_000), { rows: [2, 3] });
-  assert.deepEqual(written(rows), [0]);
-  assert.deepEqual(end.write, { kind: 'tombstones', ids: [1n] });
-});
-
 test('a list that is ahead of the stream is explained by the event that follows, and is no lag', () => {
   const source = begun();
   source.handOffOver(topicAfterEvents(MINUTE_MS));
@@ -141,20 +96,6 @@ test('an instrument of which an event reported lately and that the list has drop
   assert.deepEqual(shown(end), ['walkCompleted']);
 });
 
-test('a walk that goes on after a restart does not take the rows of its earlier pages for missing ones', () => {
-  const source = drive({ ...pending, walk: 2, walkCursor: '4', walkResumed: true });
-  source.stream();
-  assert.equal(source.next().kind, 'census');
-  source.handOffOver(topicAfterEvents(MINUTE_MS));
-  source.page('4', [4], null);
-  source.stream();
-  source.commit();
-  source.close(['4', '5']);
-  const end = source.commit();
-  // 3 was issued lately and stood on an earlier page; the walk that follows at once sees it there.
-  assert.deepEqual([shown(end), end.offset?.listLagMs, end.begun], [['walkCompleted'], 0, 'afterResumed']);
-});
-
 test('a page that names its place before an event from before the walk is older, and is reported', () => {
   const census = topicAfterEvents(MINUTE_MS);
   census.see(2n);
@@ -163,12 +104,6 @@ test('a page that names its place before an event from before the walk is older,
   assert.deepEqual(shown(end), ['walkCompleted', 'listLags', 'deletionSkipped']);
   const later = walkOver(begun(), topicAfterEvents(MINUTE_MS), { rows: [1, 3], start: '5-2' });
   assert.deepEqual(shown(later.end), ['walkCompleted'], 'from behind that event it is not');
-});
-
-test('a page older than all that is remembered corrects nothing, and the next walk waits a day at most', () => {
-  const { rows, end } = walkOver(begun(), topicAfterEvents(20 * 60 * MINUTE_MS), { rows: [1, 2, 3], start: '4-9' });
-  assert.deepEqual(written(rows), []);
-  assert.equal(lagOf(end)?.waitMs, DAY_MS);
 });
 
 test('the first page of a new source that is older than the start of its stream is reported', () => {
@@ -193,8 +128,36 @@ test('what an event has deleted lately is not brought back by the row of an old 
   assert.deepEqual(shown(end), ['walkCompleted']);
 });
 
-test('of offsets from before a reset of the stream nothing is concluded', () => {
-  const census = topicAfterEvents(MINUTE_MS, new ReportedEvents('5-0'));
-  const { end } = walkOver(begun(), census, { rows: [1, 3], start: '4-9' });
-  assert.deepEqual(shown(end), ['walkCompleted']);
+test('the next walk waits for twice the lag that was seen, and the one after a clean walk for half of that', () => {
+  const source = begun();
+  walkOver(source, topicAfterEvents(MINUTE_MS), { rows: [2] });
+  source.ms += DAY_MS;
+  assert.equal(source.stream([], '6-0').begun, 'interval');
+  const census = new Census();
+  for (const id of [1n, 2n, 3n]) census.put(id, id, true);
+  source.answer({ kind: 'census', census });
+  source.stream();
+  source.ms += 2 * (MINUTE_MS + SETTINGS.handoffMarginMs) - 1;
+  assert.notEqual(source.next().kind, 'page');
+  source.ms += 1;
+  source.stream();
+  source.page(null, [1, 2, 3], null);
+  source.stream();
+  source.commit();
+  source.close(['3', '4']);
+  assert.equal(source.commit().offset?.listLagMs, (MINUTE_MS + SETTINGS.handoffMarginMs) / 2);
+});
+
+test('a walk that goes on after a restart does not take the rows of its earlier pages for missing ones', () => {
+  const source = drive({ ...pending, walk: 2, walkCursor: '4', walkResumed: true });
+  source.stream();
+  assert.equal(source.next().kind, 'census');
+  source.handOffOver(topicAfterEvents(MINUTE_MS));
+  source.page('4', [4], null);
+  source.stream();
+  source.commit();
+  source.close(['4', '5']);
+  const end = source.commit();
+  // 3 was issued lately and stood on an earlier page; the walk that follows at once sees it there.
+  assert.deepEqual([shown(end), end.offset?.listLagMs, end.begun], [['walkCompleted'], 0, 'afterResumed']);
 });
