@@ -358,6 +358,7 @@ export interface BatchPriced extends InputPartition {
   readonly gone: number;
   /** And those whose price did not come in time, and is owed. */
   readonly postponed: number;
+  /** Repaid products aside: that they have no price any more is as it should be. */
   readonly deadLetters: number;
   /** Tombstones on the topic of latest prices, by reason. */
   readonly tombstones: Readonly<Partial<Record<TombstoneReason, number>>>;

@@ -193,7 +193,10 @@ export const PRICE_METRICS = {
       values: { result: ['asked', 'withoutIsin', 'gone', 'postponed'] },
     },
   ),
-  spconnect_prices_dead_letters_total: counter(['price'], 'Instruments without a price that went to the dead letters.'),
+  spconnect_prices_dead_letters_total: counter(
+    ['price'],
+    'Instruments without a price that went to the dead letters, repaid ones aside.',
+  ),
   spconnect_prices_unreadable_records_total: counter(
     ['reason'],
     'Records that cannot be read: of no known schema, of no instrument, or of no series of prices.',

@@ -8,7 +8,6 @@ import type { CommittedPart, CoreResult } from './core/core-messages.ts';
 import type { WindowDigests } from './read-windows.ts';
 
 export const NAME = 'prices';
-const DAY_MS = 86_400_000;
 /** The header of dead letters and tombstones that says why there is no price. */
 export const PROBLEM = 'spc-problem';
 /** The header of dead letters that says of which kind of prices: several may have one topic. */
@@ -77,10 +76,7 @@ class PartRecords {
         const { instrument, withdrawal, problem, offsets } = result;
         const header = { [PROBLEM]: problem };
         if (result.isDeadLetter) {
-          this.#addDeadLetter(
-            rejectedAnswer(result, this.#context.wallMs),
-            this.#headersFor(offsets, { ...header, [KIND]: this.#kind }),
-          );
+          this.#addDeadLetter(rejectedAnswer(result), this.#headersFor(offsets, { ...header, [KIND]: this.#kind }));
         }
         // The dead letter beside it is what answers the record.
         if (withdrawal !== null) this.#addTombstone(instrument.id, withdrawal, { ...this.#provenance, ...header });
@@ -173,7 +169,9 @@ function reportOf(
     withoutIsin: count((result) => result.kind === 'noIsin'),
     gone: count((result) => result.kind === 'gone'),
     postponed: results.reduce((sum, result) => sum + (result.kind === 'postponed' ? result.offsets.length : 0), 0),
-    deadLetters: count((result) => result.kind === 'unreadable' || (result.kind === 'failure' && result.isDeadLetter)),
+    deadLetters: count((result) =>
+      result.kind === 'failure' ? result.isDeadLetter && !result.isRepaid : result.kind === 'unreadable',
+    ),
     calls: answers.calls,
     drift: answers.drift,
     roundedNumbers: answers.roundedNumbers,
@@ -186,15 +184,12 @@ function reportOf(
 }
 
 /** Quotes no value; the bytes are the provider's item, or our question. */
-function rejectedAnswer({ instrument, outcome }: CoreResult & { readonly kind: 'failure' }, wallMs: number) {
+function rejectedAnswer({ instrument, outcome, isRepaid }: CoreResult & { readonly kind: 'failure' }) {
   const key = instrument.id;
-  const { repaymentDay } = instrument.terms;
   switch (outcome.kind) {
     case 'problem': {
       const { status, item: raw } = outcome;
       const what = status === null ? 'without a reason' : `with the problem status ${status}`;
-      // Most products without a price are repaid, which is as it should be.
-      const isRepaid = repaymentDay !== null && repaymentDay * DAY_MS <= wallMs;
       const which = isRepaid ? 'this product, whose repaymentDate has come' : 'this product';
       return { key, pointer: '', reason: `the provider gave no price for ${which}: it answered ${what}`, raw };
     }

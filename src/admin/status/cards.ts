@@ -62,13 +62,13 @@ export function fact(name: string, value: Html): Html {
   return html`<dt>${name}</dt><dd>${value}</dd>`;
 }
 
-/** With the command that shows them; `look` of their number. */
-export function deadLetters(count: number, source: string, look: 'wait' | '' = 'wait'): Html {
+/** With the command that shows them. */
+export function deadLetters(count: number, source: string): Html {
   if (count === 0) return fact('Dead letters', html`0`);
   // An option is one word to the reader, so that no line breaks within it.
   const words = deadLettersCommand(source).split(' ');
   const command = words.map((word) => html`<span>${word}</span> `);
-  return fact('Dead letters', html`<span class="badge ${look}">${countText(count)}</span> <code>${command}</code>`);
+  return fact('Dead letters', html`<span class="badge wait">${countText(count)}</span> <code>${command}</code>`);
 }
 
 /** Shows the dead letters of a source, or of the processor. */

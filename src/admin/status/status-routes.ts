@@ -216,7 +216,7 @@ ${troubleNotes(processor, now)}
 ${freshness === null ? fact('Prices', html`${noFreshnessText(processor)}`) : freshnessFacts(freshness)}
 ${fact('Last batch', whenOf(lastBatchAt, now))}
 ${fact('Written', html`${counted(written.records, 'price')}`)}
-${deadLetters(written.deadLetters, name, '')}
+${deadLetters(written.deadLetters, name)}
 </dl>
 ${freshness === null ? null : freshness.kinds.map((kind) => agesChart(kind, freshness.kinds.length))}
 ${minuteChart('Prices a minute', perMinute)}</article>

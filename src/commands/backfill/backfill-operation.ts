@@ -211,7 +211,16 @@ function resultOf(
   }
   const problem = problemOf(outcome);
   const isDeadLetter = isNews(instrument.id, problem);
-  return { kind: 'failure', instrument, outcome, problem, offsets: [], isDeadLetter, withdrawal: null };
+  return {
+    kind: 'failure',
+    instrument,
+    outcome,
+    problem,
+    offsets: [],
+    isDeadLetter,
+    isRepaid: false,
+    withdrawal: null,
+  };
 }
 
 function questionOf({ id, isin, terms: { currency, priceType } }: AskedInstrument): PriceQuestion {

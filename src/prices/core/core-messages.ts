@@ -86,6 +86,8 @@ export type CoreResult =
       readonly offsets: readonly bigint[];
       /** Always for an input, once per problem for a refresh. */
       readonly isDeadLetter: boolean;
+      /** Its repayment has come, and the provider has no price any more: that is no reason to warn. */
+      readonly isRepaid: boolean;
       /** Why the price that the topic shows goes; null when it stays, or when there is none. */
       readonly withdrawal: Withdrawal | null;
     }

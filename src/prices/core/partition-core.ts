@@ -18,7 +18,7 @@ import { InputLane } from './input-lane.ts';
 import { type AskedInstrument, carryOver, planOf, type RefreshPlan } from './instrument.ts';
 import { InstrumentTable } from './instrument-table.ts';
 import { KindLane, type Verdict } from './kind-lane.ts';
-import { type PriceState, priceState } from './price-state.ts';
+import { type PriceState, priceState, saysThatThereIsNone } from './price-state.ts';
 
 /** The provider does not know the product, or has it no longer. */
 const DEFINITE: readonly PriceProblem[] = ['status 404', 'status 410'];
@@ -250,7 +250,7 @@ export class PartitionCore {
       if (batches.length === 0) continue;
       const isMarked = this.#moveMarks(nowMs);
       const offset = inputs.length > 0 || isMarked ? (this.#inputs.firstUnanswered() ?? this.#position) : null;
-      const parts = batches.map((batch) => this.#part(batch));
+      const parts = batches.map((batch) => this.#part(batch, nowMs));
       const leftBehind = offset === null ? null : this.#leftBehind(offset);
       // Those are of the first kind, and kinds share no transaction: the marks follow with another one.
       if (leftBehind !== null && lane !== this.#first) return { parts, offset: null, progress: null };
@@ -294,9 +294,12 @@ export class PartitionCore {
     return (this.#commitBeganMs ?? nowMs) - this.#commitsMs;
   }
 
-  #part(batch: BatchPart): CommittedPart {
+  #part(batch: BatchPart, nowMs: number): CommittedPart {
+    const { reported, repayment } = this.#settings;
     const holds = (instrument: AskedInstrument) => this.#table.holds(instrument);
-    const results = batchResults(batch, { holds, reported: this.#settings.reported });
+    const isRepaid = ({ terms }: AskedInstrument, problem: PriceProblem) =>
+      saysThatThereIsNone(problem) && repayment.hasCome(terms.repaymentDay, nowMs);
+    const results = batchResults(batch, { holds, isRepaid, reported });
     // No later record supersedes the results that are being written.
     for (const { id } of batch.questions) this.#lane(batch).putInFlight(id, null);
     return { batch, results };
@@ -317,6 +320,7 @@ export class PartitionCore {
 interface ResultContext {
   /** False where the answer of an earlier isin is another product's price. */
   readonly holds: (instrument: AskedInstrument) => boolean;
+  readonly isRepaid: (instrument: AskedInstrument, problem: PriceProblem) => boolean;
   readonly reported: ReportedFailures;
 }
 
@@ -362,7 +366,7 @@ function result(
   instrument: AskedInstrument,
   outcome: QuestionOutcome | undefined,
   offsets: readonly bigint[],
-  { holds, reported }: ResultContext,
+  { holds, isRepaid, reported }: ResultContext,
 ): CoreResult {
   if (outcome === undefined) throw new RangeError('A batch was answered with fewer outcomes than it had questions.');
   if (outcome.kind === 'dropped' || !holds(instrument)) return { kind: 'dropped' };
@@ -371,7 +375,8 @@ function result(
   const isDeadLetter = offsets.length > 0 || !reported.has(kind, instrument.id, problem);
   // A series keeps what was; only a snapshot says that it holds now.
   const withdrawal = kind === 'overview' ? withdrawalOf(instrument, planOf(instrument, kind), problem) : null;
-  return { kind: 'failure', instrument, outcome, problem, offsets, isDeadLetter, withdrawal };
+  const failure = { kind: 'failure', instrument, outcome, problem, offsets, isDeadLetter, withdrawal } as const;
+  return { ...failure, isRepaid: isRepaid(instrument, problem) };
 }
 
 /**

@@ -2,10 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { QuestionOutcome } from '../../../src/prices/bulk-prices.ts';
 import type { Batch } from '../../../src/prices/core/batch.ts';
-import { ReportedFailures } from '../../../src/prices/core/core-messages.ts';
+import { type CoreTransaction, ReportedFailures } from '../../../src/prices/core/core-messages.ts';
 import { PartitionCore } from '../../../src/prices/core/partition-core.ts';
 import { Repayment } from '../../../src/prices/core/price-state.ts';
 import { createFreshnessView } from '../../../src/prices/freshness.ts';
+import { priceRecords } from '../../../src/prices/price-records.ts';
 import { drivePartitions } from './driven-partitions.ts';
 
 const MINUTE_MS = 60_000;
@@ -47,6 +48,7 @@ function run(
   outcomeOf: (id: string) => QuestionOutcome,
   fromMs = 0,
   onBatch: (batch: Batch, nowMs: number) => void = () => {},
+  onCommit: (transaction: CoreTransaction) => void = () => {},
 ) {
   const asked = new Map<string, number>();
   const answer = (batch: Batch, nowMs: number) => {
@@ -58,8 +60,10 @@ function run(
   for (let nowMs = fromMs; nowMs < untilMs; ) {
     const step = core.next(nowMs);
     if (step.kind === 'ask') answer(step.batch, nowMs);
-    else if (step.kind === 'commit') core.committed(step.transaction, nowMs);
-    else nowMs += Math.max(1_000, Math.min(step.ms, untilMs));
+    else if (step.kind === 'commit') {
+      onCommit(step.transaction);
+      core.committed(step.transaction, nowMs);
+    } else nowMs += Math.max(1_000, Math.min(step.ms, untilMs));
   }
   return (kind: string, id: string) => asked.get(`${kind} ${id}`) ?? 0;
 }
@@ -207,4 +211,27 @@ test('one that had a price and fails now is failing, and no longer priced', () =
   run(core, 6 * MINUTE_MS, () => broken, 3 * MINUTE_MS);
   const { priced: stillPriced, failing } = freshnessOf(core, 6 * MINUTE_MS);
   assert.deepEqual([stillPriced, failing], [0, { 'status 500': 1 }]);
+});
+
+test('that a repaid product has no price is a dead letter with that reason, and none that is counted', () => {
+  const core = coreOf([['1', 'isin-1', repaidOn(TODAY)]]);
+  for (const [offset, terms] of [repaidOn(TODAY), repaidOn(TODAY + 1), repaidOn(null)].entries())
+    core.read(BigInt(offset), `new-${offset}`, { kind: 'live', isin: `new-${offset}`, terms }, 0);
+  const topic = (name: string) => ({ name, partitions: 1 });
+  const prices = new Map(KINDS.map(({ kind }) => [kind, topic(kind)] as const));
+  const targets = { prices, deadLetters: topic('dead-letters'), endpoint: '/bulk' };
+  const context = { input: { topic: 'instruments', partition: 0 }, targets, windows: new Map(), wallMs: EPOCH_MS };
+  const reasons: string[] = [];
+  let counted = 0;
+  const onCommit = ({ parts }: CoreTransaction) => {
+    for (const { records, report } of parts.map((part) => priceRecords(part, context))) {
+      counted += report.deadLetters;
+      const letters = records.filter((record) => record.topic === 'dead-letters');
+      reasons.push(...letters.map(({ headers }) => String(headers['__connect.errors.exception.message'])));
+    }
+  };
+  run(core, 2 * MINUTE_MS, () => noPrice, 0, undefined, onCommit);
+  const ofRepaid = reasons.filter((reason) => reason.includes('whose repaymentDate has come'));
+  // Of the new ones by kind, and the one of the table.
+  assert.deepEqual([ofRepaid.length, reasons.length, counted], [3, 7, 4], reasons.join('\n'));
 });
