@@ -77,6 +77,19 @@ export function duration(minimum: string, maximum: string) {
     .meta({ wanted: `a duration from ${minimum} to ${maximum}, like 250ms, 30s, 5m, 24h or 7d` });
 }
 
+/** The settings of a group with these durations under the name that says their unit: `linger` is `lingerMs`. */
+export type InMilliseconds<Given, Name extends string> = Omit<Given, Name> & {
+  readonly [Key in Name as `${Key}Ms`]: number;
+};
+
+export function inMilliseconds<const Name extends string>(...names: readonly Name[]) {
+  return <Given extends Readonly<Record<Name, number>>>(given: Given): InMilliseconds<Given, Name> => {
+    const isDuration = (key: string) => (names as readonly string[]).includes(key);
+    const entries = Object.entries(given).map(([key, value]) => [isDuration(key) ? `${key}Ms` : key, value]);
+    return Object.fromEntries(entries);
+  };
+}
+
 /** Also null, and an empty variable of the environment means null. */
 export function nullable<Schema extends z.ZodType>(schema: Schema) {
   const wanted = schema.meta()?.wanted;

@@ -13,6 +13,7 @@ import {
   duration,
   flag,
   group,
+  inMilliseconds,
   oneOf,
   type Report,
   section,
@@ -53,12 +54,7 @@ const pricesSettings = group({
     'How long after its repaymentDate an instrument is requested once a day only.',
     '7d',
   ),
-}).transform(({ linger, maxBackoff, repaidAfter, ...rest }) => ({
-  ...rest,
-  lingerMs: linger,
-  maxBackoffMs: maxBackoff,
-  repaidAfterMs: repaidAfter,
-}));
+}).transform(inMilliseconds('linger', 'maxBackoff', 'repaidAfter'));
 
 const mappingSettings = group({
   onMismatch: setting(

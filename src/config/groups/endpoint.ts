@@ -1,7 +1,7 @@
 import { isLoopback } from '../../support/loopback.ts';
 import type { SettingPath } from '../problem.ts';
 import type { SecretReader } from '../secret.ts';
-import { nullable, type Report, secret, setting, text } from '../setting.ts';
+import { nullable, pemFile, type Report, secret, setting, text, type Unchecked } from '../setting.ts';
 
 const noProxy = text(
   'hosts separated by commas, like .example.com,10.0.0.7,172.16.0.0/12',
@@ -43,4 +43,23 @@ export function proxySettings(secrets: SecretReader) {
       null,
     ),
   };
+}
+
+export function pemSettings(
+  secrets: SecretReader,
+  ca = 'PEM file of the authorities to trust besides the usual ones.',
+) {
+  return {
+    ca: setting(nullable(pemFile(secrets)), ca, null),
+    cert: setting(nullable(pemFile(secrets)), 'PEM file of our client certificate; needs key.', null),
+    key: setting(nullable(pemFile(secrets)), 'PEM file of its private key.', null),
+  };
+}
+
+export function checkPair(
+  { cert, key }: Unchecked<Record<'cert' | 'key', unknown>>,
+  path: SettingPath,
+  report: Report,
+) {
+  if (Boolean(cert) !== Boolean(key)) report([...path, cert ? 'key' : 'cert'], 'is missing: cert and key go together');
 }

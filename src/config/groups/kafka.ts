@@ -6,6 +6,7 @@ import {
   duration,
   flag,
   group,
+  inMilliseconds,
   nullable,
   oneOf,
   pemFile,
@@ -17,7 +18,7 @@ import {
   withSecretFiles,
 } from '../setting.ts';
 import { checkClient, clientSettings } from './authentication.ts';
-import { baseUrl, proxySettings, requireTls } from './endpoint.ts';
+import { baseUrl, checkPair, pemSettings, proxySettings, requireTls } from './endpoint.ts';
 
 const WANTED_EXTENSIONS = 'names and values, like { logicalCluster: lkc-1 }, or the text logicalCluster=lkc-1,pool=2';
 
@@ -65,9 +66,7 @@ export function kafkaSettings(secrets: SecretReader) {
   return crossCheck(
     settings,
     ({ brokers: list, ssl, sasl }, report) => {
-      if (ssl && typeof ssl === 'object' && Boolean(ssl.cert) !== Boolean(ssl.key)) {
-        report(['ssl', ssl.cert ? 'key' : 'cert'], 'is missing: cert and key go together');
-      }
+      if (ssl && typeof ssl === 'object') checkPair(ssl, ['ssl'], report);
       const remote = Array.isArray(list) && list.some((broker) => !isLoopback(hostOfBroker(String(broker))));
       if (sasl?.mechanism && !sasl.allowWithoutTls && !ssl && remote) {
         const what = sasl.mechanism === 'oauthbearer' ? 'token' : 'password';
@@ -75,20 +74,14 @@ export function kafkaSettings(secrets: SecretReader) {
       }
     },
     ['sasl.mechanism'],
-  ).transform(({ transactionTimeout, sessionTimeout, ...rest }) => ({
-    ...rest,
-    transactionTimeoutMs: transactionTimeout,
-    sessionTimeoutMs: sessionTimeout,
-  }));
+  ).transform(inMilliseconds('transactionTimeout', 'sessionTimeout'));
 }
 
 /** Null when TLS is off. Verification cannot be switched off. A group, so that each part can come from the environment. */
 function tlsSettings(secrets: SecretReader) {
   const settings = group({
     enabled: setting(flag(), 'Whether the connections are encrypted.', true),
-    ca: setting(nullable(pemFile(secrets)), 'PEM file of the authorities to trust.', null),
-    cert: setting(nullable(pemFile(secrets)), 'PEM file of our client certificate; needs key.', null),
-    key: setting(nullable(pemFile(secrets)), 'PEM file of its private key.', null),
+    ...pemSettings(secrets, 'PEM file of the authorities to trust.'),
   });
   const files = crossCheck(settings, ({ enabled, ...pem }, report) => {
     const [unused] = Object.entries(pem).find(([, file]) => file) ?? [];

@@ -5,8 +5,8 @@ import {
   duration,
   flag,
   group,
+  inMilliseconds,
   nullable,
-  pemFile,
   type Report,
   setting,
   text,
@@ -15,11 +15,9 @@ import {
   withSecretFiles,
 } from '../setting.ts';
 import { authenticationSettings } from './authentication.ts';
-import { baseUrl, proxySettings, requireTls } from './endpoint.ts';
+import { baseUrl, checkPair, pemSettings, proxySettings, requireTls } from './endpoint.ts';
 
 const timeZone = text('a time zone, like UTC or Europe/Zurich').refine(isTimeZone);
-
-const INTERFACE_SECRETS = ['proxy'];
 
 function interfaceSettings(secrets: SecretReader, askers: string) {
   return {
@@ -32,23 +30,21 @@ function interfaceSettings(secrets: SecretReader, askers: string) {
       20,
     ),
     ...proxySettings(secrets),
-    ca: setting(nullable(pemFile(secrets)), 'PEM file of the authorities to trust besides the usual ones.', null),
-    cert: setting(nullable(pemFile(secrets)), 'PEM file of our client certificate; needs key.', null),
-    key: setting(nullable(pemFile(secrets)), 'PEM file of its private key.', null),
+    ...pemSettings(secrets),
   };
 }
 
 type Checked = Unchecked<{ url: unknown; auth: unknown; allowHttp: unknown; cert: unknown; key: unknown }>;
 
 /** @param name of the group, for messages: referenceData or marketData */
-function checkInterface(name: string, { url, auth, allowHttp, cert, key }: Checked, report: Report): void {
+function checkInterface(name: string, { url, auth, allowHttp, ...pem }: Checked, report: Report): void {
   if (allowHttp !== true) {
     const remedy = `use https, or set ${name}.allowHttp: true (ALLOW_HTTP=true)`;
     requireTls(url, ['url'], remedy, report);
     const hasTokenUrl = auth !== null && typeof auth === 'object' && 'tokenUrl' in auth;
     if (hasTokenUrl) requireTls(auth.tokenUrl, ['auth', 'tokenUrl'], remedy, report);
   }
-  if (Boolean(cert) !== Boolean(key)) report([cert ? 'key' : 'cert'], 'is missing: cert and key go together');
+  checkPair(pem, [], report);
 }
 
 export function referenceDataSettings(secrets: SecretReader) {
@@ -58,10 +54,7 @@ export function referenceDataSettings(secrets: SecretReader) {
     ...interfaceSettings(secrets, 'sources'),
   });
   const checked = crossCheck(settings, (value, report) => checkInterface('referenceData', value, report));
-  return withSecretFiles(
-    INTERFACE_SECRETS,
-    checked.transform(({ timeout, ...rest }) => ({ ...rest, timeoutMs: timeout })),
-  );
+  return withSecretFiles(['proxy'], checked.transform(inMilliseconds('timeout')));
 }
 
 /** The same keys as referenceData; without a url there are no prices. */
@@ -86,10 +79,7 @@ export function marketDataSettings(secrets: SecretReader) {
     ),
   });
   const checked = crossCheck(settings, (value, report) => checkInterface('marketData', value, report));
-  return withSecretFiles(
-    INTERFACE_SECRETS,
-    checked.transform(({ timeout, ...rest }) => ({ ...rest, timeoutMs: timeout })),
-  );
+  return withSecretFiles(['proxy'], checked.transform(inMilliseconds('timeout')));
 }
 
 function isTimeZone(name: string): boolean {

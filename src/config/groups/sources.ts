@@ -5,6 +5,7 @@ import {
   duration,
   flag,
   group,
+  inMilliseconds,
   nullable,
   oneOf,
   section,
@@ -66,6 +67,7 @@ const following = {
     '1h',
   ),
 };
+const FOLLOWING = ['pollInterval', 'emptyCommitInterval', 'gapProof', 'offsetHold', 'behindLimit'] as const;
 const pollInterval = (usual: string) =>
   setting(duration('100ms', '1d'), 'Pause between two polls of a stream that has no more events.', usual);
 const ownTopic = (role: string) =>
@@ -97,11 +99,7 @@ const instrumentsSource = group({
   topics: ownTopics(
     group({ instruments: ownTopic('instruments'), 'instrument-events': ownTopic('instrument-events') }),
   ),
-}).transform(({ walkInterval, handoffMargin, ...rest }) => ({
-  ...inMilliseconds(rest),
-  walkIntervalMs: walkInterval,
-  handoffMarginMs: handoffMargin,
-}));
+}).transform(inMilliseconds(...FOLLOWING, 'walkInterval', 'handoffMargin'));
 
 const eventsSource = group({
   name,
@@ -113,7 +111,7 @@ const eventsSource = group({
   pollInterval: pollInterval('30s'),
   ...following,
   topics: ownTopics(group({ 'instrument-events': ownTopic('instrument-events') })),
-}).transform(inMilliseconds);
+}).transform(inMilliseconds(...FOLLOWING));
 
 /** Never a source by default: a holder of the URL in these records can trade, so no one should get them by accident. */
 const preTradeChecksSource = group({
@@ -123,27 +121,7 @@ const preTradeChecksSource = group({
   pollInterval: pollInterval('45s'),
   ...following,
   topics: ownTopics(group({ 'pre-trade-checks': ownTopic('pre-trade-checks') })),
-}).transform(inMilliseconds);
-
-interface Followed {
-  readonly pollInterval: number;
-  readonly emptyCommitInterval: number;
-  readonly gapProof: number;
-  readonly offsetHold: number;
-  readonly behindLimit: number;
-}
-
-function inMilliseconds<Given extends Followed>(given: Given) {
-  const { pollInterval, emptyCommitInterval, gapProof, offsetHold, behindLimit, ...rest } = given;
-  return {
-    ...rest,
-    pollIntervalMs: pollInterval,
-    emptyCommitIntervalMs: emptyCommitInterval,
-    gapProofMs: gapProof,
-    offsetHoldMs: offsetHold,
-    behindLimitMs: behindLimit,
-  };
-}
+}).transform(inMilliseconds(...FOLLOWING));
 
 const source = z
   .discriminatedUnion('type', [instrumentsSource, eventsSource, preTradeChecksSource])

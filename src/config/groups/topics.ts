@@ -27,21 +27,16 @@ const names = group({
 /** The role of a topic; also its default name behind the prefix. */
 export type TopicRole = keyof z.output<typeof names>;
 
-/** A topic belongs to one source, which can name its own, or is shared by all. */
-const OWNERS = {
-  instruments: 'source',
-  'instrument-events': 'source',
-  'pre-trade-checks': 'source',
-  prices: 'all',
-  'daily-prices': 'all',
-  'intraday-prices': 'all',
-  notifications: 'all',
-  'dead-letters': 'all',
-  offsets: 'all',
-  states: 'all',
-} as const satisfies Readonly<Record<TopicRole, 'source' | 'all'>>;
-
-export const SHARED_TOPICS = (Object.keys(OWNERS) as TopicRole[]).filter((role) => OWNERS[role] === 'all');
+/** The topics of all sources together; any other belongs to one source, which can name its own. */
+export const SHARED_TOPICS = [
+  'prices',
+  'daily-prices',
+  'intraday-prices',
+  'notifications',
+  'dead-letters',
+  'offsets',
+  'states',
+] as const satisfies readonly TopicRole[];
 
 export const topicsSettings = group({
   create: setting(flag(), 'Create missing topics; existing ones are verified and never altered.', true),

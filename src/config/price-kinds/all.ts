@@ -1,6 +1,17 @@
 import { z } from 'zod';
 import { durationText } from '../duration.ts';
-import { crossCheck, duration, flag, group, oneOf, type Report, setting, type Unchecked } from '../setting.ts';
+import {
+  crossCheck,
+  duration,
+  flag,
+  group,
+  type InMilliseconds,
+  inMilliseconds,
+  oneOf,
+  type Report,
+  setting,
+  type Unchecked,
+} from '../setting.ts';
 import { INTERVALS, PRICE_FIELDS } from './parameters.ts';
 
 const INTRADAY_FIELDS = PRICE_FIELDS.intraday;
@@ -72,21 +83,14 @@ function oneOrMore<const Names extends readonly [string, ...string[]]>(names: Na
     .meta({ wanted: `one or several of ${names.join(', ')}, each once` });
 }
 
-function inMilliseconds<Given extends { readonly refreshInterval: number }>({ refreshInterval, ...rest }: Given) {
-  return { ...rest, refreshIntervalMs: refreshInterval };
-}
-
 /** The settings of a series that take part in its windows. */
 interface SeriesTimes {
   readonly lookBackMs: number;
   readonly catchUpMs: number;
 }
 
-function seriesInMilliseconds<
-  Given extends { readonly refreshInterval: number; readonly lookBack: number; readonly catchUp: number },
->({ lookBack: lookBackMs, catchUp: catchUpMs, ...rest }: Given) {
-  return { ...inMilliseconds(rest), lookBackMs, catchUpMs };
-}
+const SERIES_TIMES = ['refreshInterval', 'lookBack', 'catchUp'] as const;
+type SeriesSettings<Group extends z.ZodType> = InMilliseconds<z.output<Group>, (typeof SERIES_TIMES)[number]>;
 
 /** Each window is requested once more after it has closed, and no interval is longer than an outage that is caught up. */
 function checkTimes(
@@ -163,7 +167,7 @@ export const DAILY = {
   schema: 'DailyPrice',
   types: { request: 'ProductDailyPriceRequest', response: 'ProductDailyPriceResponse' },
   settings: crossCheck(dailySettings, (times, report) => checkTimes(times, DAY_MS, report)).transform(
-    seriesInMilliseconds,
+    inMilliseconds(...SERIES_TIMES),
   ),
   plans({ fields: all, ...times }: SeriesTimes & { readonly fields: readonly string[] }) {
     return all.map((fields) => {
@@ -174,9 +178,7 @@ export const DAILY = {
       return seriesPlan(fields, { kind: 'daily', fields } as const, times, { lengthMs: DAY_MS, between });
     });
   },
-} as const satisfies PriceKindDefinition<DailySettings, DailyQuery, AskedDaily>;
-
-type DailySettings = ReturnType<typeof seriesInMilliseconds<z.output<typeof dailySettings>>>;
+} as const satisfies PriceKindDefinition<SeriesSettings<typeof dailySettings>, DailyQuery, AskedDaily>;
 
 function dayOf(ms: number): string {
   return new Date(ms).toISOString().slice(0, 10);
@@ -217,7 +219,7 @@ export const INTRADAY = {
   types: { request: 'ProductIntradayPriceRequest', response: 'ProductIntradayPriceResponse' },
   settings: crossCheck(intradaySettings, (given, report) =>
     checkTimes(given, longestWindowMs(given.interval), report),
-  ).transform(seriesInMilliseconds),
+  ).transform(inMilliseconds(...SERIES_TIMES)),
   plans({ fields: all, interval: intervals, ...times }: IntradaySeries) {
     const each = intervals.flatMap((interval) => all.map((fields) => ({ interval, fields })));
     return each.map(({ interval, fields }) => {
@@ -229,9 +231,7 @@ export const INTRADAY = {
       return seriesPlan(`${interval}/${fields}`, inRecords, times, { lengthMs: INTERVAL_MS[interval], between });
     });
   },
-} as const satisfies PriceKindDefinition<IntradaySettings, IntradayQuery, AskedIntraday>;
-
-type IntradaySettings = ReturnType<typeof seriesInMilliseconds<z.output<typeof intradaySettings>>>;
+} as const satisfies PriceKindDefinition<SeriesSettings<typeof intradaySettings>, IntradayQuery, AskedIntraday>;
 
 interface IntradaySeries extends SeriesTimes {
   readonly fields: readonly string[];
@@ -261,7 +261,7 @@ const overviewSettings = group({
     `Only these of ${PRICE_FIELDS.overview.join(', ')}; none: the provider's default fields.`,
     [],
   ),
-}).transform(inMilliseconds);
+}).transform(inMilliseconds('refreshInterval'));
 
 /** The latest price of each instrument. */
 const OVERVIEW = {

@@ -2,9 +2,9 @@
 // test/unit/readme.test.ts fails when they are stale.
 
 import { readFileSync, writeFileSync } from 'node:fs';
+import { settingsJsonSchema } from '../../../config/json-schema.ts';
 import { EXIT_CODE_MEANINGS, EXIT_CODES } from '../../../src/commands/shell/terminal.ts';
 import type { TopicRole } from '../../../src/config/groups/topics.ts';
-import { settingsJsonSchema } from '../../../src/config/json-schema.ts';
 import { ERROR_CODES, type ErrorAction } from '../../../src/errors.ts';
 import { topicPlan } from '../../../src/kafka/topic-plan.ts';
 import { documentedCommands } from './readme-commands.ts';

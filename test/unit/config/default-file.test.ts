@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { test } from 'node:test';
 import { isMap, isPair, isScalar, parseDocument, visit } from 'yaml';
-import { settingsJsonSchema } from '../../../src/config/json-schema.ts';
+import { settingsJsonSchema } from '../../../config/json-schema.ts';
 import { loadSettings } from '../../../src/config/load.ts';
 import { problemsIn } from './settings-text.ts';
 

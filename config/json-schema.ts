@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { SecretReader } from './secret.ts';
-import { createSettingsSchema } from './settings.ts';
+import type { SecretReader } from '../src/config/secret.ts';
+import { createSettingsSchema } from '../src/config/settings.ts';
 
 type JsonSchema = z.core.JSONSchema.BaseSchema;
 
@@ -15,10 +15,7 @@ const noSecrets: SecretReader = {
   fromFile: () => Promise.reject(new Error('A schema is described, no setting is read.')),
 };
 
-/**
- * The JSON schema of the settings file, for editors: names, types, defaults and each setting's line. Exported for
- * tests. Exported for tests.
- */
+/** The JSON schema of the settings file, for editors: names, types, defaults and each setting's line. */
 export function settingsJsonSchema(): JsonSchema {
   const schema = z.toJSONSchema(createSettingsSchema(noSecrets), {
     io: 'input',
