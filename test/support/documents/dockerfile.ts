@@ -11,16 +11,15 @@ export interface Instruction {
   readonly text: string;
 }
 
-/** An image whose file system is a plain folder. */
+/** An image whose file system is a plain folder, `root`. */
 export interface FolderImage {
-  /** What will be /. */
-  readonly root: string;
-  readonly workdir: string;
-  readonly env: Readonly<Record<string, string>>;
-  readonly user: string;
+  root: string;
+  workdir: string;
+  env: Record<string, string>;
+  user: string;
   /** The entry point and its default arguments. */
-  readonly command: readonly string[];
-  readonly healthCheck: readonly string[];
+  command: string[];
+  healthCheck: string[];
 }
 
 export function parseDockerfile(text: string): readonly Instruction[] {
@@ -49,67 +48,44 @@ export async function buildInFolders(
   folder: string,
   env: Readonly<Record<string, string>>,
 ): Promise<FolderImage> {
-  const roots = new Map<string, string>();
-  let image: FolderImage | undefined;
-  for (const { name, text } of instructions) {
-    if (name === 'FROM') {
-      const stage = / AS (\w+)$/.exec(text)?.[1] ?? 'final';
-      const root = join(folder, stage);
-      roots.set(stage, root);
-      await makeFolder(root);
-      image = { root, workdir: '/', env: {}, user: '0:0', command: [], healthCheck: [] };
-    } else if (image === undefined) throw new Error(`${name} stands before FROM.`);
-    else image = await follow({ name, text }, image, { context, roots, env });
-  }
-  if (image === undefined) throw new Error('The Dockerfile has no stage.');
-  return image;
-}
-
-async function follow(
-  { name, text }: Instruction,
-  image: FolderImage,
-  build: {
-    readonly context: string;
-    readonly roots: ReadonlyMap<string, string>;
-    readonly env: Readonly<Record<string, string>>;
-  },
-): Promise<FolderImage> {
-  const here = join(image.root, image.workdir);
-  switch (name) {
-    case 'WORKDIR':
-      await makeFolder(join(image.root, text));
-      return { ...image, workdir: text };
-    case 'ENV':
-      return { ...image, env: { ...image.env, ...Object.fromEntries(text.split(' ').map((pair) => pair.split('='))) } };
-    case 'USER':
-      return { ...image, user: text };
-    case 'RUN':
-      await promisify(execFile)('sh', ['-c', `umask 022; ${text}`], {
-        cwd: here,
-        env: build.env,
+  let image: FolderImage = { root: '', workdir: '/', env: {}, user: '0:0', command: [], healthCheck: [] };
+  const does: Readonly<Record<string, (text: string) => unknown>> = {
+    FROM(text) {
+      const root = join(folder, / AS (\w+)$/.exec(text)?.[1] ?? 'final');
+      image = { ...image, root, workdir: '/' };
+      return makeFolder(root);
+    },
+    WORKDIR(text) {
+      image.workdir = text;
+      return makeFolder(join(image.root, text));
+    },
+    ENV: (text) => Object.assign(image.env, Object.fromEntries(text.split(' ').map((pair) => pair.split('=')))),
+    USER: (text) => Object.assign(image, { user: text }),
+    RUN: (text) =>
+      promisify(execFile)('sh', ['-c', `umask 022; ${text}`], {
+        cwd: join(image.root, image.workdir),
+        env,
         timeout: RUN_LIMIT_MS,
-      });
-      return image;
-    case 'COPY': {
+      }),
+    COPY(text) {
       const [, stage, paths = ''] = /^(?:--from=(\w+) )?(.*)$/.exec(text) ?? [];
-      const from = stage === undefined ? build.context : build.roots.get(stage);
-      if (from === undefined) throw new Error(`There is no stage ${stage}.`);
-      await copy(from, paths.split(' '), here);
-      return image;
-    }
-    case 'ENTRYPOINT':
-    case 'CMD':
-      return { ...image, command: [...image.command, ...(JSON.parse(text) as string[])] };
-    case 'HEALTHCHECK':
-      return { ...image, healthCheck: JSON.parse(text.replace(/^.* CMD /, '')) as string[] };
-    case 'ARG':
-    case 'LABEL':
-    case 'EXPOSE':
-    case 'STOPSIGNAL':
-      return image;
-    default:
-      throw new Error(`${name} is not understood.`);
+      const from = stage === undefined ? context : join(folder, stage);
+      return copy(from, paths.split(' '), join(image.root, image.workdir));
+    },
+    ENTRYPOINT: (text) => image.command.push(...(JSON.parse(text) as string[])),
+    CMD: (text) => image.command.push(...(JSON.parse(text) as string[])),
+    HEALTHCHECK: (text) => Object.assign(image, { healthCheck: JSON.parse(text.replace(/^.* CMD /, '')) }),
+    ARG() {},
+    LABEL() {},
+    EXPOSE() {},
+    STOPSIGNAL() {},
+  };
+  for (const { name, text } of instructions) {
+    const doIt = does[name];
+    if (doIt === undefined) throw new Error(`${name} is not understood.`);
+    await doIt(text);
   }
+  return image;
 }
 
 /** As the engine makes it, whatever the umask here. */
