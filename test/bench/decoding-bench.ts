@@ -3,25 +3,11 @@ import { bulkDecoding, decodingCost, pageDecoding } from '../support/decoding/de
 import { oddPages, usualPage } from '../support/decoding/page-variants.ts';
 import { round } from './rounding.ts';
 
-export interface DecodingFigures {
-  readonly body: string;
-  readonly megabytes: number;
-  /** CPU of all threads of this process, in milliseconds; medians. */
-  readonly parseMs: number;
-  readonly decodeMs: number;
-  readonly timesParse: number;
-  readonly longestTurnMs: number;
-}
-
 /**
  * Decoding alone beside `JSON.parse` of the same body, in this process: a usual page and a usual bulk response of half as
  * many items, and odd but legal forms of both. Of these, those in whose names all words stand.
  */
-export async function* benchDecoding(
-  instruments: number,
-  rounds: number,
-  words: readonly string[] = [],
-): AsyncGenerator<DecodingFigures> {
+export async function* benchDecoding(instruments: number, rounds: number, words: readonly string[] = []) {
   const page = await usualPage(instruments);
   const bulk = await usualBulkBody(Math.ceil(instruments / 2));
   const bodies = [

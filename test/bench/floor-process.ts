@@ -9,7 +9,7 @@ const FLOORS = new URL('./floors.ts', import.meta.url).pathname;
 const shown = (seconds: number) => Math.round(seconds * 100_000) / 100_000;
 
 /** CPU-seconds per 1,000. */
-export interface Floors {
+interface Floors {
   readonly fetch: number;
   readonly parse: number;
   readonly produce: number;

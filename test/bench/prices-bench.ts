@@ -7,7 +7,7 @@ import {
   startBenchConnector,
   startProvider,
 } from './bench-stack.ts';
-import { type Floors, measureFloors } from './floor-process.ts';
+import { measureFloors } from './floor-process.ts';
 import { processUsage } from './process-usage.ts';
 import { MIB, round } from './rounding.ts';
 
@@ -22,55 +22,6 @@ const LOOK_EVERY_MS = 50;
 const REFRESHING_MS = 10_000;
 /** Intervals of steady operation until it is measured. */
 const STEADY_AFTER = 5;
-
-export interface PriceFigures {
-  readonly instruments: number;
-  readonly delayMs: number;
-  /** The first prices: instruments are read from the topic and priced, from the first call to the last answer. */
-  readonly firstPerSecond: number;
-  readonly firstCpuSecondsPer1000: number;
-  readonly firstPeakMiB: number;
-  /** Refreshes as fast as they go, by a processor that has its table. */
-  readonly refreshedPerSecond: number;
-  readonly refreshCpuSecondsPer1000: number;
-  readonly itemsPerCall: number;
-  readonly refreshPeakMiB: number;
-  /** While it refreshes. */
-  readonly loopDelayP99Ms: number;
-  /** The CPU of refreshes divided by that of `JSON.parse` of the same responses. */
-  readonly timesParse: number;
-  readonly floors: Floors;
-}
-
-export interface RestartFigures {
-  readonly instruments: number;
-  /** From the start of the processor's process to the moment when it prices every partition, its table filled. */
-  readonly processorSeconds: number;
-  readonly processorPeakMiB: number;
-  readonly processorCpuSeconds: number;
-  /** Of the tables, as the processor reports; fewer than there are, and it is no restart. */
-  readonly tabled: number;
-  /** From the start of the sources' process to its first poll. */
-  readonly sourcesSeconds: number;
-  /** The same after a kill -9 of the only process, session time-out of 6 s included; and until every partition is priced. */
-  readonly sourcesRecoverySeconds: number;
-  readonly processorRecoverySeconds: number;
-  /** Of the processor that recovers, from its start until every partition is priced. */
-  readonly loopDelayP99Ms: number;
-}
-
-export interface SteadyFigures {
-  readonly instruments: number;
-  readonly refreshSeconds: number;
-  readonly callsPerMinute: number;
-  readonly itemsPerCall: number;
-  /** In the second interval, and in the fifth, when it no longer changes. */
-  readonly secondCpuSecondsPer1000: number;
-  readonly cpuSecondsPer1000: number;
-  readonly peakMemoryMiB: number;
-  /** In an interval of its own, since measuring it takes CPU. */
-  readonly loopDelayP99Ms: number;
-}
 
 /** A topic of instruments, and connectors that price it. */
 async function withInstruments<Figures>(
@@ -108,7 +59,7 @@ prices: { kinds: { overview: { refreshInterval: ${refresh} } } }`;
   }
 }
 
-export function benchPrices(stack: LocalStack, instruments: number, delayMs: number): Promise<PriceFigures> {
+export function benchPrices(stack: LocalStack, instruments: number, delayMs: number) {
   return withInstruments(stack, instruments, async ({ provider, processor }) => {
     await provider.order({ delayMs });
     const first = processor('1d');
@@ -153,7 +104,7 @@ export function benchPrices(stack: LocalStack, instruments: number, delayMs: num
   });
 }
 
-export function benchRestart(stack: LocalStack, instruments: number): Promise<RestartFigures> {
+export function benchRestart(stack: LocalStack, instruments: number) {
   return withInstruments(stack, instruments, async ({ provider, processor, sources }) => {
     // Only what is answered stands in the table of the next one.
     const earlier = processor('1d');
@@ -218,7 +169,7 @@ function assignedBy({ process }: BenchConnector): readonly string[] {
 }
 
 /** Steady operation: nothing changes, and each instrument is refreshed once in an interval. */
-export function benchSteady(stack: LocalStack, instruments: number, refreshSeconds: number): Promise<SteadyFigures> {
+export function benchSteady(stack: LocalStack, instruments: number, refreshSeconds: number) {
   return withInstruments(stack, instruments, async ({ provider, processor }) => {
     const running = processor(`${refreshSeconds}s`);
     await until(async () => (await counts(provider)).items >= instruments);

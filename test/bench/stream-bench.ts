@@ -3,7 +3,7 @@ import type { LocalStack } from '../../src/dev/local-stack/stack-context.ts';
 import { connectKafka } from '../../src/kafka/kafkajs/kafkajs-cluster.ts';
 import { systemClock } from '../../src/support/clock.ts';
 import { freshPrefix, startBenchConnector, startProvider } from './bench-stack.ts';
-import { type Floors, measureFloors } from './floor-process.ts';
+import { measureFloors } from './floor-process.ts';
 import { processUsage } from './process-usage.ts';
 import { MIB, round } from './rounding.ts';
 
@@ -15,32 +15,8 @@ const FIRST_ID = 1_000_000_000;
 const ID_STEP = 7;
 const silent = { debug() {}, info() {}, warn() {}, error() {} };
 
-export interface LatencyFigures {
-  readonly events: number;
-  readonly perSecond: number;
-  readonly pollIntervalMs: number;
-  /** From the event's publication to a read_committed reader that has it. */
-  readonly p50Ms: number;
-  readonly p99Ms: number;
-  readonly cpuSecondsPer1000: number;
-  readonly peakMemoryMiB: number;
-  /** While as many events come, but after the others were counted. */
-  readonly loopDelayP99Ms: number;
-  readonly floors: Floors;
-}
-
-export interface BacklogFigures {
-  readonly events: number;
-  readonly eventsPerSecond: number;
-  readonly cpuSecondsPer1000: number;
-  readonly timesParse: number;
-  readonly peakMemoryMiB: number;
-  readonly loopDelayP99Ms: number;
-  readonly floors: Floors;
-}
-
 /** Events at a steady rate, each of another instrument. */
-export async function benchLatency(stack: LocalStack, events: number, pollIntervalMs: number): Promise<LatencyFigures> {
+export async function benchLatency(stack: LocalStack, events: number, pollIntervalMs: number) {
   const latenciesMs: number[] = [];
   let sinceMs = 0;
   const figures = await follow({ stack, pollIntervalMs, events, isBusy: false }, async (provider, onRecord) => {
@@ -64,7 +40,7 @@ export async function benchLatency(stack: LocalStack, events: number, pollInterv
 }
 
 /** Events that all wait already. */
-export async function benchBacklog(stack: LocalStack, events: number): Promise<BacklogFigures> {
+export async function benchBacklog(stack: LocalStack, events: number) {
   const how = { stack, pollIntervalMs: 1_000, events, isBusy: true };
   const { seconds, ...own } = await follow(how, (provider) => provider.order({ backlog: events }));
   return {

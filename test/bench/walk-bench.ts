@@ -1,29 +1,9 @@
 import { request } from 'undici';
 import type { LocalStack } from '../../src/dev/local-stack/stack-context.ts';
 import { freshPrefix, startBenchConnector, startProvider } from './bench-stack.ts';
-import { type Floors, measureFloors } from './floor-process.ts';
+import { measureFloors } from './floor-process.ts';
 import { processUsage } from './process-usage.ts';
 import { MIB, round } from './rounding.ts';
-
-export interface WalkFigures {
-  readonly instruments: number;
-  readonly delayMs: number;
-  readonly compression: string;
-  /** From the first page's request to the last page's commit. */
-  readonly instrumentsPerSecond: number;
-  /** Of the provider's latency alone, and of latency and transfer: a client that fetches page after page and drops them. */
-  readonly ofLatencyPercent: number | null;
-  readonly ofFetchPercent: number | null;
-  /** Of the connector's process, garbage collection and all threads included. */
-  readonly cpuSecondsPer1000: number;
-  /** The same divided by the CPU of `JSON.parse(body.toString())` of the same pages, measured just after. */
-  readonly timesParse: number;
-  readonly timesFloors: number;
-  readonly peakMemoryMiB: number;
-  readonly idleMemoryMiB: number;
-  readonly loopDelayP99Ms: number;
-  readonly floors: Floors;
-}
 
 interface PageLine {
   readonly time: string;
@@ -35,12 +15,7 @@ const PAGE_ROWS = 1_000;
 const FETCHES = 21;
 
 /** One walk by a fresh connector over a fresh provider. Idle is after the start, before the first page. */
-export async function benchWalk(
-  stack: LocalStack,
-  instruments: number,
-  delayMs: number,
-  compression: string,
-): Promise<WalkFigures> {
+export async function benchWalk(stack: LocalStack, instruments: number, delayMs: number, compression: string) {
   const provider = await startProvider(instruments);
   try {
     await provider.order({ delayMs });

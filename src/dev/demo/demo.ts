@@ -6,7 +6,6 @@ import type { CommittedRecord } from '../../kafka/record.ts';
 import { OFFSETS_PARTITIONS } from '../../kafka/topic-plan.ts';
 import { logEvents } from '../../observe/event-table.ts';
 import type { EventItem, EventsCommitted, WalkCompleted } from '../../observe/events.ts';
-import type { LogDestination } from '../../observe/log-output.ts';
 import { createLog } from '../../observe/pino-log.ts';
 import { createRedaction } from '../../observe/redaction.ts';
 import { createRecordReader, type ReadableRecord } from '../../records/avro/record-reader.ts';
@@ -24,7 +23,7 @@ import type { LocalStack } from '../local-stack/stack-context.ts';
 import { createSimulator, type Simulator } from '../simulator/simulator.ts';
 import { DEMO_PROVIDER, demoSettings, exportLines, writeShellFile } from './demo-settings.ts';
 import { createLiveBlock, type LiveBlock } from './live-block.ts';
-import { createPriceBoard, firstPrices, type PriceBoard, wrapped } from './price-board.ts';
+import { createPriceBoard, firstPrices, type PriceBoard } from './price-board.ts';
 import { createWalkProgress, type WalkProgress, walkEvents } from './walk-progress.ts';
 
 const LONGEST_NAME = 60;
@@ -93,7 +92,7 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
       const where = stdout.isTTY && shellFile !== null ? placeLines(shell.statusPage, shellFile) : [];
       const lines = () => {
         const columns = stdout.isTTY ? stdout.columns : undefined;
-        return ['', ...board.table(names, columns), ...wrapped(board.freshnessLine(), columns), ...where];
+        return ['', ...board.table(names, columns), board.freshnessLine(), ...where];
       };
       const intervalMs = stdout.isTTY ? TABLE_INTERVAL_MS.terminal : TABLE_INTERVAL_MS.elsewhere;
       await Promise.race([showPrices(live, lines, intervalMs, signal), connector]);
@@ -141,27 +140,12 @@ async function startParts(
     redaction,
     format: 'text',
     isColoured: stderr.isTTY === true,
-    destination: logAbove({ line, live, isTerminal: stderr.isTTY === true }),
+    destination: {
+      // On a terminal, above what is rewritten in place, and not into it.
+      write: (text) => (stderr.isTTY === true && live.isShown() ? live : line).print(text.trimEnd()),
+    },
   });
   return { stack, simulator, settings, adminToken, log };
-}
-
-/** On a terminal, lines of the log come above what is rewritten in place, and not into it. Exported for tests. */
-export function logAbove({
-  line,
-  live,
-  isTerminal,
-}: {
-  readonly line: Pick<ProgressLine, 'print'>;
-  readonly live: Pick<LiveBlock, 'print' | 'isShown'>;
-  readonly isTerminal: boolean;
-}): LogDestination {
-  return {
-    write(text) {
-      const above = isTerminal && live.isShown() ? live : line;
-      above.print(text.trimEnd());
-    },
-  };
 }
 
 /** The connector, its first complete walk (null where it ended before), and its status page once it listens. */

@@ -13,7 +13,7 @@ const SHOWN_PRODUCTS = 8;
 const KNOWN_PRODUCTS = 40;
 
 /** A product that got no price for so many refresh intervals has none any more. */
-const MISSED_REFRESHES = 3;
+const MISSED = 3;
 
 const RATE_WINDOW_MS = 10_000;
 const LONGEST_NAME = 32;
@@ -33,18 +33,16 @@ export interface PriceBoard {
 
 export function createPriceBoard(clock: Clock, refreshIntervalMs: number): PriceBoard {
   const products = new Map<string, Product>();
-  const priced = createPricedTime(clock, refreshIntervalMs);
   const rate = createRate(clock);
   let freshness: () => Freshness | null = () => null;
 
   function committed(event: BatchPriced): void {
     rate.add(event.items, event.calls);
-    priced.goOn();
     if (event.kind !== 'overview') return;
     for (const { instrumentId, isin, values } of event.prices) {
       if (!products.has(instrumentId) && products.size >= KNOWN_PRODUCTS) continue;
       const [value] = values;
-      const product = value && productOf(isin, decode(value), priced.ms());
+      const product = value && productOf(isin, decode(value), clock.monotonicMs());
       if (product) products.set(instrumentId, product);
     }
   }
@@ -59,24 +57,20 @@ export function createPriceBoard(clock: Clock, refreshIntervalMs: number): Price
     freshness: () => freshness(),
     knownIds: () => [...products.keys()],
     table(names, columns = Number.POSITIVE_INFINITY) {
-      const oldestMs = priced.ms() - MISSED_REFRESHES * refreshIntervalMs;
-      const shown = [...products].filter(([, { pricedMs }]) => pricedMs >= oldestMs).slice(0, SHOWN_PRODUCTS);
-      const quotes = shown.map(([, product]) => product);
-      const bids = atTheirPoint(quotes.map(({ bid }) => bid));
-      const asks = atTheirPoint(quotes.map(({ ask }) => ask));
+      const all = [...products];
+      const fresh = all.filter(([, { pricedMs }]) => pricedMs >= clock.monotonicMs() - MISSED * refreshIntervalMs);
+      // While all prices are paused, none is fresh.
+      const shown = (fresh.length > 0 ? fresh : all).slice(0, SHOWN_PRODUCTS);
+      const bids = atTheirPoint(shown.map(([, { bid }]) => bid));
+      const asks = atTheirPoint(shown.map(([, { ask }]) => ask));
       const rows = shown.map(([id, { isin, observedAt }], at) => {
         return [isin, names.get(id) ?? `instrument ${id}`, bids[at] ?? '', asks[at] ?? '', observedAt];
       });
       const table = [['isin', 'name', 'bid', 'ask', 'observed (UTC)'], ...rows];
-      // Where a terminal is too narrow, the time goes first, then the name: a number is never cut.
-      for (const wanted of [5, 4]) {
-        const all = table.map((row) => row.slice(0, wanted));
-        const others = Math.max(...aligned(all.map(([isin = '', _, ...more]) => [isin, '', ...more])).map(widthOf));
-        const room = Math.min(LONGEST_NAME, columns - 1 - others);
-        if (room < SHORTEST_NAME) continue;
-        return aligned(all.map(([isin = '', name = '', ...more]) => [isin, shortened(name, room), ...more]));
-      }
-      return aligned(table.map(([isin = '', _, bid = '', ask = '']) => [isin, '', bid, ask])).map(withoutGap);
+      const others = aligned(table.map(([isin = '', _, ...more]) => [isin, '', ...more]));
+      // Names are cut to the width of the terminal; a number never is.
+      const room = Math.max(SHORTEST_NAME, Math.min(LONGEST_NAME, columns - 1 - Math.max(...others.map(widthOf))));
+      return aligned(table.map(([isin = '', name = '', ...more]) => [isin, shortened(name, room), ...more]));
     },
     freshnessLine() {
       const now = freshness();
@@ -87,21 +81,8 @@ export function createPriceBoard(clock: Clock, refreshIntervalMs: number): Price
 
 const widthOf = (line: string) => line.length;
 
-const withoutGap = (line: string) => line.replace(BETWEEN + BETWEEN, BETWEEN);
-
 function shortened(name: string, longest: number): string {
   return name.length > longest ? `${name.slice(0, longest - 1)}…` : name;
-}
-
-/** A line of facts as several, where it is longer than a terminal is wide. */
-export function wrapped(line: string, columns = Number.POSITIVE_INFINITY): string[] {
-  const lines: string[] = [];
-  for (const fact of line.split(SEPARATOR)) {
-    const longer = lines.length === 0 ? fact : `${lines.at(-1)}${SEPARATOR}${fact}`;
-    if (lines.length > 0 && longer.length >= columns) lines.push(`${BETWEEN}${fact}`);
-    else lines.splice(-1, 1, longer);
-  }
-  return lines;
 }
 
 interface Product {
@@ -109,22 +90,8 @@ interface Product {
   readonly bid: string;
   readonly ask: string;
   readonly observedAt: string;
-  /** When it was last priced, in the time in which prices come. */
+  /** When it was last priced. */
   readonly pricedMs: number;
-}
-
-/** The time in which prices come: while all of them are paused, no product gets older. */
-function createPricedTime(clock: Clock, refreshIntervalMs: number) {
-  let lastMs = clock.monotonicMs();
-  let sumMs = 0;
-  return {
-    goOn() {
-      const nowMs = clock.monotonicMs();
-      sumMs += Math.min(nowMs - lastMs, refreshIntervalMs);
-      lastMs = nowMs;
-    },
-    ms: () => sumMs,
-  };
 }
 
 /** Undefined for a product without a quote: there is nothing to show of it. */

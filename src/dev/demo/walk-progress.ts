@@ -1,3 +1,4 @@
+import { counted } from '../../admin/drawing/counts.ts';
 import type { Events, PageCommitted, WalkCompleted } from '../../observe/events.ts';
 import type { Clock } from '../../support/clock.ts';
 import type { ProgressLine } from '../local-stack/progress-line.ts';
@@ -42,10 +43,6 @@ export function createWalkProgress(line: Pick<ProgressLine, 'show' | 'end'>, clo
       line.show(text());
     },
   };
-}
-
-function counted(value: number, noun: string): string {
-  return `${value.toLocaleString('en')} ${noun}${value === 1 ? '' : 's'}`;
 }
 
 /** The first walk has a line of progress; each later one is a line among the events. */
