@@ -1,30 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { brokerSettings } from '../../src/dev/local-stack/broker-settings.ts';
-import { innerListeners } from '../support/network/inner-listener.ts';
 import { acknowledgedOffsets } from './acknowledged-offsets.ts';
 import { countSkipped } from './skipped-markers.ts';
-
-test('brokers behind proxies speak to each other past them', async (t) => {
-  const nodes = [1, 2, 3].map((id) => ({
-    id,
-    listener: `127.0.0.1:${id}1`,
-    advertised: `proxy:${id}`,
-    controller: `127.0.0.1:${id}2`,
-  }));
-  const inner = await innerListeners(nodes.length);
-  t.after(() => Promise.all(inner.proxies.map((proxy) => proxy.close())));
-  const all = nodes.map((node) => brokerSettings(node, nodes, inner.settings(node)));
-  const listeners = all.map((settings) => settings.listeners?.split(',') ?? []);
-  const advertised = all.map((settings) => settings['advertised.listeners']?.split(',') ?? []);
-  const own = listeners.map((list) => list.find((listener) => listener.startsWith('INNER://')));
-  assert.equal(new Set(own).size, 3, 'each has a port of its own');
-  for (const [index, settings] of all.entries()) {
-    assert.equal(settings['inter.broker.listener.name'], 'INNER');
-    assert.equal(listeners[index]?.[0], `PLAINTEXT://127.0.0.1:${index + 1}1`);
-    assert.deepEqual(advertised[index], [`PLAINTEXT://proxy:${index + 1}`, `INNER://${inner.proxies[index]?.address}`]);
-  }
-});
 
 test('skipped markers are counted in the log of a broker', () => {
   const skipped =

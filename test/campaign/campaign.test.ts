@@ -7,7 +7,7 @@ import { stackOrSkip } from '../support/kafka/stack.ts';
 import { type ConnectorLog, findingsOf } from './oracle.ts';
 import { tableOf } from './report.ts';
 import { runCampaign } from './run.ts';
-import { createSampling } from './sampling.ts';
+import { createSampling } from './trends.ts';
 import { Violation } from './violation.ts';
 
 /** A campaign of one connector with two replicas against the stack of the tests. */

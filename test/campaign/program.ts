@@ -1,14 +1,13 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Command } from 'commander';
+import { Command, InvalidArgumentError } from 'commander';
 import { wholeNumberOption } from '../../src/commands/shell/option-values.ts';
-import { closingOf } from './closing.ts';
 import { startGround } from './ground.ts';
-import { namesOf } from './names-option.ts';
 import type { FaultName } from './plan.ts';
+import { type Report, tableOf } from './report.ts';
 import { type CampaignOptions, runCampaign } from './run.ts';
-import type { Trend } from './trends.ts';
+import { type Trend, trendTable } from './trends.ts';
 
 /** The options that campaign and soak have in common. */
 export interface ProgramOptions {
@@ -68,7 +67,7 @@ export async function runProgram(
     const common = { ground, command, seed, connectors, minutes, folder: logs, signal: stop.signal, say };
     const report = await runCampaign({ ...own, ...common });
     const trends = trendsOf?.() ?? [];
-    const { exitCode, lines } = closingOf(report, trends, { logs, kafkaFolder });
+    const { exitCode, lines } = closingOf(report, trends, logs, kafkaFolder);
     console.log(lines.join('\n'));
     process.exitCode = exitCode;
     isKept = report.violation !== null;
@@ -79,4 +78,33 @@ export async function runProgram(
     if (!isKept) rmSync(kafkaFolder, { recursive: true, force: true });
   }
   process.exit();
+}
+
+/**
+ * How a program ends: with 1 at a violation or a leak, and then with the command that shows it again. `trends` is empty
+ * for a campaign, whose processes do not live long enough for any. The data of Kafka is kept after a violation alone.
+ */
+function closingOf(report: Report, trends: readonly Trend[], logs: string, kafkaFolder: string) {
+  const isGood = report.violation === null && trends.every(({ isLeak }) => !isLeak);
+  const loads = report.load.map((load) => load.toFixed(1)).join(' to ');
+  const lines = [
+    `\n${tableOf(report.rows)}`,
+    ...(trends.length > 0 ? [`\n${trendTable(trends)}`] : []),
+    `\n${JSON.stringify(report.totals)}`,
+    `load ${loads}, seed ${report.seed}`,
+  ];
+  if (isGood) return { exitCode: 0, lines };
+  const kafka = report.violation === null ? [] : [`The data and logs of Kafka: ${kafkaFolder}`];
+  const seen = [`To see it again: ${report.command}`, `The logs of all replicas: ${logs}`, ...kafka];
+  return { exitCode: 1, lines: [...lines, ...seen] };
+}
+
+/** Reads an option that is a list of names, separated by commas, each of which must be one of `known`. */
+function namesOf<const Name extends string>(known: readonly Name[]): (text: string) => readonly Name[] {
+  return (text) =>
+    text.split(',').map((name) => {
+      const found = known.find((one) => one === name);
+      if (found === undefined) throw new InvalidArgumentError(`"${name}" is none of ${known.join(', ')}.`);
+      return found;
+    });
 }

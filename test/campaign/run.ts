@@ -4,13 +4,12 @@ import { type Eyes, openEyes, type Watch } from './eyes.ts';
 import type { Ground } from './ground.ts';
 import type { ConnectorLog } from './oracle.ts';
 import { drawRounds, FAULTS, type FaultName, type Round } from './plan.ts';
-import { compileProgram } from './replica.ts';
+import { compileProgram, type Replica } from './replica.ts';
 import { type Report, rowsOf } from './report.ts';
 import { settle } from './settle.ts';
 import { type Struck, strike } from './strike.ts';
 import { openSubject, type Subject, type SubjectOptions } from './subject.ts';
 import { type Finding, Violation } from './violation.ts';
-import { askAll } from './well-replicas.ts';
 
 export interface CampaignOptions {
   readonly ground: Ground;
@@ -166,4 +165,12 @@ async function inspect(subjects: readonly Subject[], watches: readonly Watch[]):
     const findings = [...((await watches[index]?.findings()) ?? []), ...(await askAll(subject.replicas()))];
     if (findings.length > 0) throw new Violation(subject.name, findings);
   }
+}
+
+/** Asks each: one that does not answer serves no probe either, and its partitions are only served since another one has them. */
+async function askAll(replicas: readonly Pick<Replica, 'name' | 'usage'>[]): Promise<Finding[]> {
+  const asked = await Promise.allSettled(replicas.map((replica) => replica.usage()));
+  return asked.flatMap((answer) =>
+    answer.status === 'rejected' ? [{ kind: 'stuck', text: `${answer.reason.message}` }] : [],
+  );
 }

@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Eyes, Watch } from './eyes.ts';
 import { type ConnectorLog, findingsOf } from './oracle.ts';
+import type { Replica } from './replica.ts';
 import { STUCK_MS, type Subject } from './subject.ts';
 import { type Finding, Violation } from './violation.ts';
-import { stopAll } from './well-replicas.ts';
 
+const stuck = (text: string): Finding => ({ kind: 'stuck', text });
 const LOOK_EVERY_MS = 2_000;
 
 /**
@@ -55,4 +56,21 @@ async function until(subject: Subject, look: () => Promise<Finding[]>): Promise<
 
 function unanswered({ prices: { inputs, committed } }: ConnectorLog): number {
   return inputs.filter(({ partition, offset }) => offset >= (committed.get(partition) ?? 0)).length;
+}
+
+/** Asks each to stop: it must end within the limit, and well. */
+async function stopAll(
+  replicas: readonly Pick<Replica, 'name' | 'signal' | 'ended'>[],
+  limitMs: number,
+): Promise<Finding[]> {
+  for (const replica of replicas) replica.signal('SIGTERM');
+  const ends = replicas.map(async ({ name, ended }): Promise<Finding[]> => {
+    const limit = new AbortController();
+    const late = sleep(limitMs, null, { signal: limit.signal }).catch(() => null);
+    const end = await Promise.race([ended, late]);
+    limit.abort();
+    if (end === null) return [stuck(`${name} was asked to stop, and has not within ${limitMs / 1_000} s`)];
+    return end.code === 0 ? [] : [stuck(`${name} was asked to stop, and ended with ${end.code}`)];
+  });
+  return (await Promise.all(ends)).flat();
 }

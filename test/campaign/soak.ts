@@ -1,6 +1,6 @@
 import { SOAK_FAULTS } from './plan.ts';
 import { type ProgramOptions, programOf, runProgram } from './program.ts';
-import { createSampling } from './sampling.ts';
+import { createSampling } from './trends.ts';
 
 const description =
   'The same processes from beginning to end, while faults come and go that do not kill them. At the end everything is ' +

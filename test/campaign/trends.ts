@@ -1,6 +1,7 @@
 import type { Usage } from './messages.ts';
+import type { Subject } from './subject.ts';
 
-export interface Sample {
+interface Sample {
   readonly atMs: number;
   readonly usage: Usage;
 }
@@ -34,7 +35,7 @@ const WARM_UP = 0.2;
 /** In a shorter life, what a start takes is all that shows. */
 const SHORTEST_MINUTES = 5;
 
-export function trendsOf(process: string, samples: readonly Sample[]): Trend[] {
+function trendsOf(process: string, samples: readonly Sample[]): Trend[] {
   const warm = samples.slice(Math.floor(samples.length * WARM_UP));
   const [first, last] = [warm[0], warm.at(-1)];
   if (first === undefined || last === undefined) return [];
@@ -63,4 +64,36 @@ export function trendTable(trends: readonly Trend[]): string {
   return ['| process | of | first | last | a minute | bound | leak |', '|---|---|---|---|---|---|---|', ...lines].join(
     '\n',
   );
+}
+
+/** At most so many samples of a process are kept; the interval follows from the length of the run. */
+const SAMPLES = 400;
+const SHORTEST_INTERVAL_MS = 1_000;
+
+/** What the replicas that live through a whole soak hold, from time to time. */
+interface Sampling {
+  observe(subjects: readonly Subject[]): { readonly end: () => void };
+  trends(): Trend[];
+}
+
+export function createSampling(minutes: number): Sampling {
+  const samples = new Map<string, Sample[]>();
+  const intervalMs = Math.max(SHORTEST_INTERVAL_MS, (minutes * 60_000) / SAMPLES);
+  return {
+    observe(subjects) {
+      const replicas = subjects.flatMap((subject) => subject.replicas());
+      const timer = setInterval(() => {
+        for (const replica of replicas) {
+          const atMs = Date.now();
+          const keep = (usage: Sample['usage']) => {
+            samples.set(replica.name, [...(samples.get(replica.name) ?? []), { atMs, usage }]);
+          };
+          // One that stands still does not answer; one that has ended is found elsewhere.
+          replica.usage().then(keep, () => undefined);
+        }
+      }, intervalMs);
+      return { end: () => clearInterval(timer) };
+    },
+    trends: () => [...samples].flatMap(([process, own]) => trendsOf(process, own)),
+  };
 }

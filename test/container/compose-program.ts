@@ -2,7 +2,6 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { cachedFolder, cacheRoot } from '../../src/dev/local-stack/java-artifacts.ts';
 import { ConnectorError } from '../../src/errors.ts';
-import { systemClock } from '../../src/support/clock.ts';
 import { findProgram, run } from './run.ts';
 
 const MODULE = 'github.com/docker/compose/v2';
@@ -19,7 +18,7 @@ export async function findCompose(onProgress: (line: string) => void): Promise<r
   const native = await run('docker', ['compose', 'version', '--short']).catch(() => '');
   if (/^v?([2-9]|\d\d)/.test(native)) return ['docker', 'compose'];
   const folder = join(cacheRoot(process.env), `docker-compose-${VERSION}`);
-  const kept = await cachedFolder(folder, systemClock, async (partial) => {
+  const kept = await cachedFolder(folder, async (partial) => {
     const go = await findProgram('go');
     const why = 'there is no docker compose (version 2 or later), and no Go to build it with';
     if (go === undefined) throw new ConnectorError('STACK_UNAVAILABLE', why);

@@ -6,7 +6,6 @@ import { promisify } from 'node:util';
 import { cachedFolder } from '../../src/dev/local-stack/java-artifacts.ts';
 import { usableJava } from '../../src/dev/local-stack/java-runtime.ts';
 import { CONFLUENT_API_PATH } from '../../src/dev/local-stack/registry.ts';
-import { systemClock } from '../../src/support/clock.ts';
 import { pythonWith } from '../support/decoding/python-environment.ts';
 import type { TestStack } from '../support/kafka/stack.ts';
 
@@ -66,7 +65,7 @@ async function javaWords(reader: ForeignReader): Promise<readonly string[]> {
 
 /** The folder of the libraries that the program's pom names. */
 function jars(reader: ForeignReader): Promise<string> {
-  return cachedFolder(join(CACHE, `foreign-${reader}-1`), systemClock, async (partial) => {
+  return cachedFolder(join(CACHE, `foreign-${reader}-1`), async (partial) => {
     const goal = [COPY_DEPENDENCIES, '-DincludeScope=runtime', `-DoutputDirectory=${partial}/jars`];
     const args = ['--batch-mode', '--quiet', '-f', file(`${reader}/pom.xml`), ...goal];
     await run('mvn', args, { timeout: PREPARE_LIMIT_MS });

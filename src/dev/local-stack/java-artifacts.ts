@@ -1,16 +1,14 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
-import { basename, dirname, join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { ConnectorError } from '../../errors.ts';
 import type { BackOff } from '../../support/back-off.ts';
-import type { Clock } from '../../support/clock.ts';
 import { retry } from '../../support/retry.ts';
 import type { StackContext, StackEnvironment } from './stack-context.ts';
 
-const ABANDONED_AFTER_MS = 86_400_000;
 export const KAFKA_VERSION = '4.3.1';
 
 /** The variable that names another release of Kafka, for tests against older brokers. Exported for tests. */
@@ -74,7 +72,7 @@ async function fromMaven(
   what: string,
   goal: (folder: string) => readonly string[],
 ): Promise<string> {
-  return cachedFolder(join(cacheRoot(context.env), name), context.clock, async (partial) => {
+  return cachedFolder(join(cacheRoot(context.env), name), async (partial) => {
     context.onProgress(`Downloading ${what} with Maven, once.`);
     const files = join(partial, 'files');
     await mkdir(files);
@@ -139,14 +137,9 @@ export function cacheRoot(env: StackEnvironment): string {
  * it; the second takes the first one's. Exported for tests.
  * @param fill writes into the given folder, and returns the subfolder to keep.
  */
-export async function cachedFolder(
-  folder: string,
-  clock: Clock,
-  fill: (partial: string) => Promise<string>,
-): Promise<string> {
+export async function cachedFolder(folder: string, fill: (partial: string) => Promise<string>): Promise<string> {
   if (existsSync(folder)) return folder;
   await mkdir(dirname(folder), { recursive: true });
-  await removeAbandoned(folder, clock);
   const partial = await mkdtemp(`${folder}.partial-`);
   try {
     const filled = await fill(partial);
@@ -156,17 +149,5 @@ export async function cachedFolder(
     return folder;
   } finally {
     await rm(partial, { recursive: true, force: true });
-  }
-}
-
-async function removeAbandoned(folder: string, clock: Clock): Promise<void> {
-  const parent = dirname(folder);
-  for (const name of await readdir(parent)) {
-    if (!name.startsWith(`${basename(folder)}.partial-`)) continue;
-    const path = join(parent, name);
-    const changed = await stat(path).catch(() => undefined);
-    if (changed && clock.wallMs() - changed.mtimeMs > ABANDONED_AFTER_MS) {
-      await rm(path, { recursive: true, force: true });
-    }
   }
 }

@@ -105,14 +105,6 @@ log: { level: "\${SECRET}" }
   assert.ok(!connector.lines.join('\n').includes(secret));
 });
 
-test('the process prints help with exit code 0, and an unknown command with 2', async (t) => {
-  const help = command(t, ['run', '--help']);
-  assert.equal((await help.ended).code, 0);
-  const unknown = command(t, ['rnu']);
-  assert.equal((await unknown.ended).code, 2);
-  assert.match(unknown.lines.join('\n'), /unknown command 'rnu'\n.*Did you mean run\?/);
-});
-
 test('no secret gets into the output or into a topic, whatever the provider sends back', async (t) => {
   const stack = await stackOrSkip(t);
   const kafka = (await kafkaOrSkip(t))?.connect();

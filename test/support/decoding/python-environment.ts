@@ -3,7 +3,6 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { cachedFolder } from '../../../src/dev/local-stack/java-artifacts.ts';
-import { systemClock } from '../../../src/support/clock.ts';
 
 const INSTALL_TIMEOUT_MS = 900_000;
 
@@ -28,7 +27,7 @@ export async function pythonWith(
     .replaceAll(/[^A-Za-z0-9.+-]+/g, '_');
   const folder = join(cache, 'structured-products-connect', name);
   try {
-    await cachedFolder(folder, systemClock, async (partial) => {
+    await cachedFolder(folder, async (partial) => {
       const environment = join(partial, 'venv');
       const options = { timeout: INSTALL_TIMEOUT_MS };
       await run('python3', ['-m', 'venv', environment], options);

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { promisify } from 'node:util';
 import { cachedFolder, cacheRoot } from '../../../src/dev/local-stack/java-artifacts.ts';
-import { systemClock } from '../../../src/support/clock.ts';
 
 const run = promisify(execFile);
 const DOWNLOAD_TIMEOUT_MS = 600_000;
@@ -41,7 +40,7 @@ async function findPromtool(): Promise<string> {
 
 /** The folder with `prometheus` and `promtool` of Debian's package. */
 export function prometheusPrograms(): Promise<string> {
-  return cachedFolder(join(cacheRoot(process.env), 'prometheus'), systemClock, download);
+  return cachedFolder(join(cacheRoot(process.env), 'prometheus'), download);
 }
 
 /** With lists and cache of its own, apt needs neither root nor lists that somebody has fetched before. */

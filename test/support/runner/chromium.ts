@@ -4,7 +4,6 @@ import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import { cachedFolder, cacheRoot } from '../../../src/dev/local-stack/java-artifacts.ts';
-import { systemClock } from '../../../src/support/clock.ts';
 
 const INSTALLED = ['chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
 const PACKAGES = ['chromium-headless-shell', 'fonts-dejavu-core'];
@@ -33,7 +32,7 @@ export async function findChromium(): Promise<Chromium | null> {
 
 async function unpackedChromium(): Promise<Chromium> {
   const folder = join(cacheRoot(process.env), 'chromium');
-  await cachedFolder(folder, systemClock, async (partial) => {
+  await cachedFolder(folder, async (partial) => {
     await unpackPackages(partial);
     return join(partial, 'root');
   });

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
-import { parse } from 'yaml';
 import { loadSettings } from '../../../../src/config/load.ts';
 import { settingsFile } from '../../../support/connectors/settings-file.ts';
 import { MINIMAL, settingsText } from '../../config/settings-text.ts';
@@ -18,18 +17,6 @@ const REQUIRED = {
 };
 const authenticated = settingsText({
   referenceData: `referenceData: { url: https://provider.example/api, auth: { type: bearer, token: ${SECRET} } }`,
-});
-
-test('the settings are printed in the form of their file, in both forms, without a secret', async (t) => {
-  const file = await settingsFile(t, authenticated);
-  const yaml = await runWith(['config', 'print', '--config', file]);
-  const json = await runWith(['config', 'print', '--output', 'json', '--config', file]);
-  assert.deepEqual([yaml.code, json.code, yaml.stderr, json.stderr], [0, 0, '', '']);
-  assert.deepEqual(parse(yaml.stdout), JSON.parse(json.stdout));
-  const printed = JSON.parse(json.stdout);
-  assert.equal(printed.referenceData.auth.token, '[secret]');
-  assert.equal(printed.sources[0].pollInterval, '30s');
-  assert.ok(!`${yaml.stdout}${json.stdout}`.includes(SECRET));
 });
 
 test('the settings file stands before the command, behind it, or in the environment', async (t) => {

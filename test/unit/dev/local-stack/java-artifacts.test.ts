@@ -3,7 +3,7 @@ import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { kafkaJars } from '../../../../src/dev/local-stack/java-artifacts.ts';
+import { cachedFolder, kafkaJars } from '../../../../src/dev/local-stack/java-artifacts.ts';
 import { systemClock } from '../../../../src/support/clock.ts';
 import { skippingClock } from '../../../support/runner/manual-clock.ts';
 
@@ -55,4 +55,24 @@ test('a download that fails once is tried again, and reported', async (t) => {
   const folder = await kafkaJars({ ...context, clock: skippingClock() });
   assert.match(await readFile(join(folder, 'arguments'), 'utf8'), /^--batch-mode\n--update-snapshots\n/);
   assert.deepEqual(lines.slice(1), ['Maven could not get Kafka 4.3.1 (44 MB): Connection reset. It is tried again.']);
+});
+
+test('two that fill the same folder at once both get one whole folder', async (t) => {
+  const root = join(await mkdtemp(join(tmpdir(), 'cached-folder-test-')), 'cache');
+  t.after(() => rm(root, { recursive: true }));
+  const folder = join(root, 'kafka');
+  const bothFilled = Promise.withResolvers<void>();
+  let filled = 0;
+  const fill = (text: string) => async (partial: string) => {
+    await mkdir(join(partial, 'files'));
+    await writeFile(join(partial, 'files/content'), text);
+    filled += 1;
+    if (filled === 2) bothFilled.resolve();
+    await bothFilled.promise;
+    return join(partial, 'files');
+  };
+  const results = await Promise.all(['a', 'b'].map((text) => cachedFolder(folder, fill(text))));
+  assert.deepEqual(results, [folder, folder]);
+  assert.match(await readFile(join(folder, 'content'), 'utf8'), /^[ab]$/);
+  assert.deepEqual(await readdir(root), ['kafka']);
 });

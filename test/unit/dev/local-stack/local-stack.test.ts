@@ -5,50 +5,33 @@ import type { LocalStack } from '../../../../src/dev/local-stack/stack-context.t
 import { ConnectorError } from '../../../../src/errors.ts';
 import { systemClock } from '../../../../src/support/clock.ts';
 
-function started(how: LocalStack['how']): LocalStack {
-  return { brokers: ['127.0.0.1:1'], registryUrl: 'http://127.0.0.1:2', how, stop: async () => undefined };
-}
-
-function ways(docker: () => Promise<LocalStack>, java: () => Promise<LocalStack>) {
-  const tried: string[] = [];
-  const way = (name: string, start: () => Promise<LocalStack>): StackWay => ({
-    name,
-    start: () => {
-      tried.push(name);
-      return start();
-    },
+const way = (name: string, start: () => Promise<LocalStack>): StackWay => ({ name, start });
+const closed = (name: string, reason: string) =>
+  way(name, async () => {
+    throw new ConnectorError('STACK_UNAVAILABLE', reason);
   });
-  return { tried, list: [way('Docker', docker), way('Java', java)] };
-}
+const open = (how: 'docker' | 'java') =>
+  way(how, async () => ({ brokers: ['127.0.0.1:1'], registryUrl: 'http://127.0.0.1:2', how, stop: async () => {} }));
 
-const closed = (reason: string) => async (): Promise<LocalStack> => {
-  throw new ConnectorError('STACK_UNAVAILABLE', reason);
-};
-
-function context(signal = new AbortController().signal) {
+function context() {
   const lines: string[] = [];
+  const { signal } = new AbortController();
   return { env: {}, clock: systemClock, onProgress: (line: string) => void lines.push(line), signal, lines };
 }
 
-test('Docker is preferred to Java', async () => {
-  const { tried, list } = ways(
-    async () => started('docker'),
-    async () => started('java'),
-  );
+test('the first open way is gone, and each that is closed is reported in one line', async () => {
   const options = context();
-  assert.equal((await startLocalStack(options, list)).how, 'docker');
-  assert.deepEqual([tried, options.lines], [['Docker'], []]);
-});
-
-test('a closed way is reported in one line, and the next is gone', async () => {
-  const { tried, list } = ways(closed('no daemon responds'), async () => started('java'));
-  const options = context();
-  assert.equal((await startLocalStack(options, list)).how, 'java');
-  assert.deepEqual([tried, options.lines], [['Docker', 'Java'], ['Docker: no daemon responds.']]);
+  assert.equal((await startLocalStack(options, [open('docker'), open('java')])).how, 'docker');
+  assert.deepEqual(options.lines, []);
+  assert.equal((await startLocalStack(options, [closed('Docker', 'no daemon responds'), open('java')])).how, 'java');
+  assert.deepEqual(options.lines, ['Docker: no daemon responds.']);
 });
 
 test('when no way is open, the error says why of each and names all three', async () => {
-  const { list } = ways(closed('no daemon responds'), closed('Java 17 or later is needed, and none was found'));
+  const list = [
+    closed('Docker', 'no daemon responds'),
+    closed('Java', 'Java 17 or later is needed, and none was found'),
+  ];
   await assert.rejects(startLocalStack(context(), list), {
     code: 'STACK_UNAVAILABLE',
     action: 'exit',
