@@ -1,5 +1,6 @@
 import type { CommittedRecord } from '../../src/kafka/record.ts';
 import { avscType } from '../../src/records/avro/avsc-type.ts';
+import { createRecordReader } from '../../src/records/avro/record-reader.ts';
 import { readSchemaText } from '../../src/records/avro/schema-files.ts';
 import { readWireValue, WIRE_HEADER_BYTES, writeWireHeader } from '../../src/records/avro/wire-format.ts';
 import type { TestKafka } from '../support/kafka/kafka-real.ts';
@@ -89,5 +90,19 @@ function decimalBytes(text: string): Buffer {
       .toString(16)
       .padStart(DECIMAL_BYTES * 2, '0'),
     'hex',
+  );
+}
+
+/** What our own reader finds in records of instruments, in the form of `readPrices`. */
+export function ownPrices(records: readonly CommittedRecord[]): ReadonlyMap<string, string | null> {
+  return new Map(
+    records.map(({ key, value }) => {
+      if (value === null) return [String(key), null];
+      const { schemaId } = readWireValue(value);
+      const { issuePrice } = createRecordReader({ schemas: new Map([[schemaId, readSchemaText('Instrument')]]) }).read(
+        value,
+      );
+      return [String(key), typeof issuePrice === 'string' ? issuePrice : null];
+    }),
   );
 }

@@ -73,26 +73,6 @@ test('a stack started with Java answers, and leaves no process, no port and no f
   assert.deepEqual(await Promise.all(open.map(({ host, port }) => acceptsConnections(host, port))), [false, false]);
 });
 
-test('a broker that is killed comes back on its port with its data', async (t) => {
-  const folder = await ownTemporaryFolder(t);
-  const kafka = await orSkip(t, () => startKafka(context()));
-  if (!kafka) return;
-  t.after(() => kafka.stop());
-  const [broker = ''] = kafka.brokers;
-  const [work = ''] = await readdir(folder);
-  const identity = () => readFile(join(folder, work, 'broker-1/data/meta.properties'), 'utf8');
-  const [before, pids] = [await identity(), kafka.pids()];
-  await kafka.kill();
-  assert.deepEqual([kafka.pids(), pids.map(isRunning), await answers(broker)], [[], [false], false]);
-  await kafka.restart();
-  await eventually('the broker answers', () => answers(broker), Boolean, LIMIT_MS);
-  assert.notDeepEqual(kafka.pids(), pids);
-  assert.equal(await identity(), before);
-  // Here and not only after the test: the folder is removed first then, and must not be written to any more.
-  await kafka.stop();
-  await assertNothingIsLeft(folder);
-});
-
 test('an interrupted start leaves no process and no folder', async (t) => {
   const folder = await ownTemporaryFolder(t);
   // A download takes its time before there is a broker to interrupt.

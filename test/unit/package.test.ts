@@ -4,6 +4,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { test } from 'node:test';
+import { ALLOCATOR, NODE_FLAGS, startProcess } from '../support/connectors/connector-process.ts';
+import { parseDockerfile } from '../support/documents/dockerfile.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 const text = (name: string) => readFileSync(join(root, name), 'utf8');
@@ -134,6 +136,30 @@ test('a second start reads no TypeScript: it takes all from the compile cache', 
   assert.equal(start().status, 0);
   const { stdout, stderr } = start();
   assert.deepEqual([stdout.trim().split('.').length, stderr], [3, 'false\n']);
+});
+
+test('npm start, the image, the tests and the benchmark run the connector with the same flags', () => {
+  const variables = Object.entries(ALLOCATOR).map((pair) => pair.join('='));
+  assert.equal(scripts.start, [...variables, 'exec node', ...NODE_FLAGS, 'src/bin/spconnect.js run'].join(' '));
+
+  const image = parseDockerfile(text('Dockerfile'));
+  assert.ok(image.some(({ name, text }) => name === 'ENV' && text === variables.join(' ')));
+  const entry = image.findLast(({ name }) => name === 'ENTRYPOINT');
+  assert.deepEqual(JSON.parse(entry?.text ?? '[]'), ['node', ...NODE_FLAGS, 'dist/main.js']);
+});
+
+test('memory of buffers goes back to the system, also where others that stay lie between them', async () => {
+  const { header } = process.report.getReport() as { readonly header: { readonly glibcVersionRuntime?: string } };
+  // The settings are those of glibc; other systems have allocators of their own.
+  if (header.glibcVersionRuntime === undefined) return;
+  const script = new URL('../support/connectors/dropped-buffers.ts', import.meta.url).pathname;
+  const { line, ended } = startProcess(script, [], { PATH: process.env.PATH ?? '' });
+  const memory = JSON.parse(await line('withoutBytes')) as {
+    readonly withBytes: number;
+    readonly withoutBytes: number;
+  };
+  assert.deepEqual(await ended, { code: 0, signal: null });
+  assert.ok(memory.withoutBytes < memory.withBytes / 3, JSON.stringify(memory));
 });
 
 /** Runs a program of the project as if Node.js were of this version. */
