@@ -4,28 +4,25 @@ import type { Clock } from '../support/clock.ts';
 import type { WorkerTarget } from '../worker/target.ts';
 
 /*
- * Sources on one partition share a writer, and a commit that fails costs all of them what they have fetched. One whose
- * commits fail again and again would leave its neighbours no time for theirs. So from its second failure on it is held
- * back, each time for longer, and before it takes part again it must show, apart from the others, that its topics take
- * records.
+ * Sources on one partition share a writer, and a failed commit costs all of them what they have fetched. From its second
+ * failure on, a source is backed off, each time for longer; then its topics must take records apart from the others.
  */
 
 const HOLD: BackOff = { initialMs: 1_000, maximumMs: 60_000 };
-/** A failure that is older is no sign of the next one. */
 const FORGOTTEN_AFTER_MS = 120_000;
 
 export interface HeldBackOptions<Source> {
   readonly clock: Clock;
   readonly random: Random;
   readonly target: (source: Source) => WorkerTarget;
-  /** Resolves when the source's topics take records; left out where that cannot be checked. */
+  /** Resolves when the topics take records; absent where that cannot be checked. */
   readonly verifyStart?: ((source: Source, signal: AbortSignal) => Promise<void>) | undefined;
 }
 
 interface HeldSource {
   failures: number;
   lastMs: number;
-  /** While it is held: until when, and the restart epoch by then. */
+  /** The restart epoch is that of the failure. */
   hold: { readonly untilMs: number; readonly restartEpoch: number } | undefined;
 }
 
@@ -37,7 +34,7 @@ export class HeldBackSources<Source> {
     this.#options = options;
   }
 
-  /** A commit of this source ended the session of another one; `isCertain`: its own commit is known to be the cause. */
+  /** A commit of this source ended the session of another one. `isCertain`: its own commit is the cause. */
   failed(source: Source, { isCertain }: { readonly isCertain: boolean }): void {
     const { clock, random, target } = this.#options;
     const nowMs = clock.monotonicMs();
@@ -50,15 +47,15 @@ export class HeldBackSources<Source> {
     this.#held.set(source, { failures, lastMs: nowMs, hold });
   }
 
-  /** An operator who lets a source start again frees it at once. */
+  /** A restart by an operator frees it at once. */
   isHeld(source: Source): boolean {
     const hold = this.#held.get(source)?.hold;
     return hold !== undefined && hold.restartEpoch === this.#options.target(source).failedRestartEpoch;
   }
 
   /**
-   * Resolves when the source is not held back any more; rejects with the signal's reason, or with what the
-   * verification found that no repetition mends.
+   * Resolves when the source may run; rejects with the signal's reason, or with an error of the verification that stops
+   * sources.
    */
   async untilFree(source: Source, signal: AbortSignal): Promise<void> {
     const { clock, verifyStart, target } = this.#options;
@@ -81,7 +78,7 @@ export class HeldBackSources<Source> {
           this.#held.delete(source);
           throw error;
         }
-        // It can take as long as a writer may take to open; an operator does not wait for that, and it shows nothing.
+        // A verification that an operator ended shows nothing.
         if (!changed.aborted) this.failed(source, { isCertain: true });
       }
     }

@@ -13,23 +13,19 @@ import type { WorkerTargets } from '../worker/target.ts';
 import { runWriterSessions } from '../worker/writer-sessions.ts';
 import { HeldBackSources } from './held-back-sources.ts';
 import { SessionTurns } from './session-turns.ts';
-import type { SourceTask } from './source-task.ts';
+import type { SourceTask } from './source-worker.ts';
 import { runSource } from './source-worker.ts';
 
 /** These errors stop a source and end the writer too. */
 const ENDS_WRITER: ReadonlySet<string> = new Set(['TOPIC_REFUSED', 'WRITER_REFUSED']);
-/** How long the neighbours of a source that shall run again may take to end their turns. */
+/** The neighbours may take so long to end their turns. */
 const TURN_PATIENCE_MS = 10_000;
 
 /** A configured source, as the owner of its offset partition needs it. */
 export interface Source {
   readonly name: string;
-  /** The key of its record in the offsets topic. */
   readonly offsetKey: string;
-  /**
-   * A task that goes on from this committed offset; null when none was ever committed. `topicIds`: of the topics that it
-   * writes, by name, as `KafkaCluster.topicIds` has them.
-   */
+  /** Null: nothing was ever committed. `topicIds`: by name, as `KafkaCluster.topicIds` has them. */
   startTask(offset: SourceOffset | null, topicIds: ReadonlyMap<string, string>): SourceTask;
 }
 
@@ -37,23 +33,21 @@ export interface OffsetPartitionOptions {
   readonly partition: number;
   readonly transactionalId: string;
   readonly offsetsTopic: string;
-  /** The sources whose offsets live on this partition. */
   readonly sources: readonly Source[];
-  /** The topics that a source writes, beside its offset. */
+  /** Beside its offset. */
   readonly writtenBy: (source: Source) => readonly string[];
-  /** The partition's one writer; `running` gives the sources that its next opening is for. */
+  /** `running`: the sources of its next opening. */
   readonly createWriter: (running: () => readonly Source[]) => TransactionalWriter;
-  /** Absent where all topics are verified. */
   readonly topics?: UnitTopics<Source>;
   readonly kafka: Pick<KafkaCluster, 'topicIds'>;
-  /** Resolves when the topics of a source take records, tried apart from the partition's writer. */
+  /** Resolves when its topics take records, verified apart from the writer. */
   readonly verifyStart?: (source: Source, signal: AbortSignal) => Promise<void>;
-  /** By key; an error in place of an offset that cannot be read; it stops its source alone. */
+  /** By key; an error stands for an unreadable offset, and stops its source alone. */
   readonly readOffsets: (signal: AbortSignal) => Promise<ReadonlyMap<string, SourceOffset | ConnectorError>>;
   readonly targets: WorkerTargets;
-  /** The proof that the partition is still ours; left out where a single process needs none. */
+  /** Absent where a single process needs none. */
   readonly ownershipProof?: OwnershipProof['since'];
-  /** When every source has failed, waits for an operator instead of ending. */
+  /** Waits for an operator when every source has failed. */
   readonly waitsForOperator: boolean;
   readonly clock: Clock;
   readonly random: Random;
@@ -62,11 +56,11 @@ export interface OffsetPartitionOptions {
 }
 
 /**
- * Runs all sources of one partition of the offsets topic through the partition's one transactional writer. One session
- * is: fence, read the committed offsets, run every source from there. Whatever goes wrong with the writer ends the
- * session for all of them, and drops what they had fetched. So does an operator who lets a source start again.
+ * Runs the sources of one partition of the offsets topic through one transactional writer. A session is: fence, read
+ * the committed offsets, run every source from there. A failure of the writer ends it for all sources and drops what
+ * they had fetched; so does a restart by an operator.
  *
- * @returns the names of the sources that failed, when none is left to run; rejects with the signal's reason.
+ * @returns the names of the failed sources, when none is left to run; rejects with the signal's reason.
  */
 export async function runOffsetPartition(options: OffsetPartitionOptions): Promise<readonly string[]> {
   const { partition, transactionalId, sources, targets, kafka, clock, events } = options;
@@ -88,7 +82,7 @@ export async function runOffsetPartition(options: OffsetPartitionOptions): Promi
   await runWriterSessions({
     ...options,
     writer,
-    // After the fence and before anything is read of the topics: one that is replaced later is noticed.
+    // After the fence and before anything is read: a later replacement is noticed.
     async readPosition(signal) {
       const written = [...new Set(running.flatMap(options.writtenBy))];
       const [offsets, topicIds] = await Promise.all([options.readOffsets(signal), kafka.topicIds(written, signal)]);
@@ -107,7 +101,6 @@ export async function runOffsetPartition(options: OffsetPartitionOptions): Promi
     },
     stopFailed(error) {
       if (!(error instanceof ConnectorError) || error.action !== 'stopSource') return false;
-      // It stops every source that writes to the topics it names, or all.
       for (const source of concernedBy(options, error)) if (runStates.isDue(source)) runStates.failed(source, error);
       return true;
     },
@@ -121,7 +114,7 @@ export async function runOffsetPartition(options: OffsetPartitionOptions): Promi
   return sources.map((source) => source.name);
 }
 
-/** The sources that write to the topics that an error names; all, where it names none. */
+/** All sources, where the error names no topic. */
 function concernedBy({ sources, writtenBy }: OffsetPartitionOptions, error: ConnectorError): readonly Source[] {
   const named = error.fields.topics;
   if (!Array.isArray(named)) return sources;
@@ -132,7 +125,6 @@ function concernedBy({ sources, writtenBy }: OffsetPartitionOptions, error: Conn
 interface Session extends OffsetPartitionOptions {
   readonly writer: TransactionalWriter;
   readonly runStates: RunStates<Source>;
-  /** Those that the writer was opened for. */
   readonly running: readonly Source[];
   readonly offsets: ReadonlyMap<string, SourceOffset | ConnectorError>;
   readonly topicIds: ReadonlyMap<string, string>;
@@ -141,8 +133,8 @@ interface Session extends OffsetPartitionOptions {
 }
 
 /**
- * Runs these sources until the writer fails, the signal aborts, another source shall start, or none is left; waits for
- * all of them to end. For another source the turns under way may end.
+ * Runs until the writer fails, the signal aborts, another source shall start, or none is left. For another source the
+ * turns under way may end.
  */
 async function runSession(options: Session): Promise<void> {
   const { kafka, clock, random, events, targets, sources, runStates, offsets, topicIds } = options;
@@ -165,7 +157,6 @@ async function runSession(options: Session): Promise<void> {
     } catch (error) {
       if (error instanceof ConnectorError && error.action === 'stopSource') runStates.failed(source, error);
       else if (error !== leave.reason) throw error;
-      // The writer did not survive it either.
       if (error instanceof ConnectorError && ENDS_WRITER.has(error.code)) session.abort();
     } finally {
       leave.end();
@@ -193,7 +184,7 @@ async function runSession(options: Session): Promise<void> {
   if (failures.length > 0) throw failures[0];
 }
 
-/** A task whose polls are turns, which end here unless there is something to commit. */
+/** A poll is a turn, which ends here unless there is something to commit. */
 function inTurns(task: SourceTask, turns: SessionTurns): SourceTask {
   return {
     async poll(signal) {
@@ -210,7 +201,7 @@ function inTurns(task: SourceTask, turns: SessionTurns): SourceTask {
   };
 }
 
-/** Sources on one partition share one writer: each waits for the transaction before it, never for a poll. */
+/** Each source waits for the transaction before it, never for a poll. */
 function committing({ writer, partition, offsetsTopic, committed, blamed }: Session, turns: SessionTurns) {
   let last: Promise<void> = Promise.resolve();
   return async (source: Source, records: readonly OutgoingRecord[], offset: SourceOffset): Promise<void> => {
@@ -221,7 +212,7 @@ function committing({ writer, partition, offsetsTopic, committed, blamed }: Sess
       await mine;
       committed();
     } catch (error) {
-      // Who was fenced, or came behind a commit that failed, has not failed by its own records.
+      // A source that was fenced, or came behind a failed commit, is not to blame.
       if (error instanceof ConnectorError && error.code === 'TRANSACTION_FAILED') blamed(source, false);
       throw error;
     } finally {

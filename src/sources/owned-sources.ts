@@ -9,10 +9,9 @@ import { describeReplica, sourceAssignor } from './source-assignor.ts';
 
 type Owned = Pick<ConfiguredSource, 'name' | 'offsetKey'>;
 
-/** The sources of one partition of the offsets topic, while it is ours. */
+/** A partition of the offsets topic, while it is ours. */
 export interface OwnedSources<Source> extends Omit<OwnedPartition, 'partition'> {
   readonly partition: number;
-  /** Those of the settings that live on it. */
   readonly sources: readonly Source[];
 }
 
@@ -20,10 +19,10 @@ export interface OwnedSourcesOptions<Source> {
   readonly sources: readonly Source[];
   readonly groupReader: GroupReader;
   readonly groupId: string;
-  /** Called with the number of replicas that share the request limit, whenever that has changed. */
+  /** Called with the number of replicas, whenever it has changed. */
   readonly replicas?: (count: number) => void;
   readonly offsetsTopic: string;
-  /** Runs the sources of a partition until its signal aborts; gives the names of those that failed when none is left. */
+  /** Gives the names of the failed sources, when none is left. */
   readonly run: (owned: OwnedSources<Source>) => Promise<readonly string[]>;
   readonly clock: Clock;
   readonly random: Random;
@@ -32,10 +31,10 @@ export interface OwnedSourcesOptions<Source> {
 }
 
 /**
- * Runs the sources that are this replica's. All replicas are members of one group over the offsets topic; the owner of a
- * partition runs its sources, through the partition's one writer. Nothing is read by way of the group.
+ * All replicas are members of one group over the offsets topic; the owner of a partition runs its sources. Nothing is
+ * read by way of the group.
  *
- * @returns the names of the sources, when all of them have failed here; rejects with the signal's reason, or with what
+ * @returns the names of the sources, when all have failed here; rejects with the signal's reason, or with an error that
  *   a partition cannot survive.
  */
 export async function runOwnedSources<Source extends Owned>(
@@ -65,7 +64,7 @@ export async function runOwnedSources<Source extends Owned>(
       async run() {
         const sources = byPartition.get(partition);
         if (sources === undefined) return;
-        // Sources that failed here may run elsewhere once the partition is lost.
+        // Sources that failed here may run elsewhere later.
         owned.signal.addEventListener('abort', () => failed.delete(partition), { once: true });
         failed.set(partition, await options.run({ partition, sources, ...owned }));
         if (failed.size === byPartition.size) allFailed.resolve([...failed.values()].flat());

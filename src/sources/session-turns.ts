@@ -2,15 +2,15 @@ import type { Clock } from '../support/clock.ts';
 import { untilAborted } from '../support/until-aborted.ts';
 
 /**
- * The turns of the sources in one session: from the beginning of a poll to the end of its commit. A session that must end for the
- * sake of another source lets the turns end first, so that nothing that was asked for is dropped.
+ * A turn lasts from the beginning of a poll to the end of its commit. A session that must end for another source lets
+ * the turns end first.
  */
 export class SessionTurns {
   #isOver = false;
   #underWay = 0;
   #quiet = Promise.withResolvers<void>();
 
-  /** Waits for ever, which is until the signal aborts, once the session is to end. */
+  /** Waits for ever once the session is to end. */
   async begin(signal: AbortSignal): Promise<void> {
     if (this.#isOver) await untilAborted(new Promise<never>(() => {}), signal);
     this.#underWay += 1;
@@ -21,7 +21,7 @@ export class SessionTurns {
     if (this.#underWay === 0) this.#quiet.resolve();
   }
 
-  /** Lets no turn begin any more; resolves when those under way have ended, or after a while. */
+  /** Lets no turn begin; resolves when those under way have ended, or after a while. */
   async over(clock: Clock, patienceMs: number, signal: AbortSignal): Promise<void> {
     this.#isOver = true;
     this.#quiet = Promise.withResolvers();

@@ -1,7 +1,6 @@
 import type { Assignor, GroupMember } from '../kafka/group-reader.ts';
 import { offsetPartition } from '../kafka/offset-store.ts';
 
-/** The assignor of the group of replicas, over the offsets topic. */
 export function sourceAssignor(topic: string, describe: Assignor['describe']): Assignor {
   return {
     name: 'sources',
@@ -16,21 +15,15 @@ export function sourceAssignor(topic: string, describe: Assignor['describe']): A
 /** A replica, as it describes itself to the others. */
 export interface Replica {
   readonly id: string;
-  /** Keys of the sources in its settings. */
   readonly sources: readonly string[];
-  /** Partitions of the offsets topic that it holds. */
   readonly held: readonly number[];
 }
 
-/** As a replica describes itself to the group. */
 export function describeReplica({ sources, held }: Omit<Replica, 'id'>): string {
   return JSON.stringify({ sources, held });
 }
 
-/**
- * A member whose description cannot be read is not a replica of this version of the connector: it gets no sources.
- * Exported for tests.
- */
+/** A member of another version gets no sources. Exported for tests. */
 export function readReplica({ id, description }: GroupMember): Replica {
   try {
     const { sources, held } = JSON.parse(description) as { sources: unknown; held: unknown };
@@ -45,13 +38,10 @@ export function readReplica({ id, description }: GroupMember): Replica {
 }
 
 /**
- * Assigns partitions to replicas. Only partitions that carry a source are given, each to a replica
- * that knows most of its sources (in a rolling deployment the settings differ for a while). What a replica holds it
- * keeps, as long as no other that could take it has two partitions less: each move costs a re-reading, and a replica
- * that comes back takes nothing from one that has a single partition.
+ * A partition that carries a source goes to a replica that knows most of its sources (settings differ during a rolling
+ * deployment). A replica keeps what it holds while no candidate has two partitions less: each move costs a re-reading.
  *
- * @param partitionOf the partition that a source's key lives on.
- * Exported for tests.
+ * @param partitionOf the partition of a source's key. Exported for tests.
  */
 export function assignPartitions(
   replicas: readonly Replica[],
@@ -70,7 +60,7 @@ export function assignPartitions(
   for (const partition of partitions.filter((open) => holderOf(open) === undefined)) {
     shares.get(smallest(candidates.get(partition) ?? []) ?? '')?.add(partition);
   }
-  // Each partition is looked at once for each that could be moved before it: then no move is left that would help.
+  // One round for each possible move: then no helpful move is left.
   for (const partition of partitions.flatMap(() => partitions)) {
     const owner = inOrder.find(({ id }) => shares.get(id)?.has(partition))?.id;
     const nextOwner = smallest(candidates.get(partition) ?? []);
@@ -81,7 +71,7 @@ export function assignPartitions(
   return new Map([...shares].map(([id, held]) => [id, [...held].sort((a, b) => a - b)]));
 }
 
-/** Of each partition that carries a source: the replicas that know the most of its sources. */
+/** For each partition with a source: the replicas that know most of its sources. */
 function candidatesByPartition(
   replicas: readonly Replica[],
   partitionOf: (source: string) => number,

@@ -3,68 +3,54 @@ import { TARGET_STATES, type TargetState } from '../worker/target.ts';
 import type { WalkRequest } from './walk/instruments-messages.ts';
 
 /*
- * The states topic: what operators want of each source. The key is the source's name, the value JSON:
+ * The states topic: the wishes of operators. Key: name of the source, or of the price processor. Value:
  * `{"state":"running","walk":{"id":"…","requestedAt":"…","allowShrink":null},`
- * `"restart":{"id":"…","requestedAt":"…","onlyFailed":false}}`. Only the newest value of a key counts, and null means
- * that the source shall just run. The processor has its record beside those of the sources.
+ * `"restart":{"id":"…","requestedAt":"…","onlyFailed":false}}`. The newest value counts; null: just run.
  */
 
-/** The one partition of the states topic. */
 export const STATES_PARTITION = 0;
 
-/** A walk that was requested, and when, by the clock of the requester. */
+/** `requestedAt`: ISO 8601, by the clock of the requester, for people. */
 export interface RequestedWalk extends WalkRequest {
-  /** ISO 8601, for people. */
   readonly requestedAt: string | null;
 }
 
-/** A restart that was asked for: it counts when it comes, and a process that starts later has nothing to do for it. */
+/** Counts when it comes; a process that starts later has nothing to do. */
 export interface RequestedRestart {
   readonly id: string;
-  /** ISO 8601, for people. */
   readonly requestedAt: string | null;
-  /** Only a failed source restarts: the process that runs it knows if it has failed. */
+  /** Only a failed source restarts. */
   readonly onlyFailed: boolean;
 }
 
 export interface SourceState {
   readonly state: TargetState;
-  /** The newest walk that was asked for, served or not: the source's offset holds the one that was served last. */
+  /** Served or not: the offset of the source holds the last one that was served. */
   readonly walk: RequestedWalk | null;
   readonly restart: RequestedRestart | null;
 }
 
 export type DecodedState =
   | { readonly kind: 'state'; readonly state: SourceState }
-  /** Written by another program or a later version. `why` continues "the value", and quotes nothing of it. */
+  /** `why` continues "the value", and quotes nothing of it. */
   | { readonly kind: 'unreadable'; readonly why: string };
 
-/** The state of a source that has no record. */
+/** Of a source without a record. */
 export const NOTHING_WANTED: SourceState = { state: 'running', walk: null, restart: null };
 const LONGEST_ID = 100;
+/** Of a record, in this order. */
+const FIELDS = ['state', 'walk', 'id', 'requestedAt', 'allowShrink', 'restart', 'onlyFailed'];
 
-/** The record that says what is wanted of a source. */
 export function stateRecord(topic: string, source: string, wanted: SourceState): OutgoingRecord {
-  const walk = wanted.walk && {
-    id: wanted.walk.id,
-    requestedAt: wanted.walk.requestedAt,
-    allowShrink: wanted.walk.allowShrink,
-  };
-  const restart = wanted.restart && {
-    id: wanted.restart.id,
-    requestedAt: wanted.restart.requestedAt,
-    onlyFailed: wanted.restart.onlyFailed,
-  };
   return {
     topic,
     partition: STATES_PARTITION,
     key: Buffer.from(source, 'utf8'),
-    value: Buffer.from(JSON.stringify({ state: wanted.state, walk, restart })),
+    value: Buffer.from(JSON.stringify(wanted, FIELDS)),
     headers: {},
   };
 }
 
-/** Unknown fields are ignored. */
 export function decodeState({ value }: Pick<CommittedRecord, 'value'>): DecodedState {
   if (value === null) return { kind: 'state', state: NOTHING_WANTED };
   const parsed = parseObject(value.toString());
@@ -79,7 +65,7 @@ export function decodeState({ value }: Pick<CommittedRecord, 'value'>): DecodedS
   return { kind: 'state', state: { state, walk: decodedWalk, restart: decodedRestart } };
 }
 
-/** The walk, or what is wrong with it. */
+/** These give the request, or what is wrong with it. */
 function decodeWalk(walk: unknown): RequestedWalk | string {
   const request = decodeRequest(walk);
   if (typeof request === 'string') return `has a walk ${request}`;
@@ -88,14 +74,12 @@ function decodeWalk(walk: unknown): RequestedWalk | string {
   return { ...request, allowShrink };
 }
 
-/** The restart, or what is wrong with it. */
 function decodeRestart(restart: unknown): RequestedRestart | string {
   const request = decodeRequest(restart);
   if (typeof request === 'string') return request;
   return { ...request, onlyFailed: (restart as Record<string, unknown>).onlyFailed === true };
 }
 
-/** The common part of a request, or the problem with it. */
 function decodeRequest(request: unknown): Omit<RequestedRestart, 'onlyFailed'> | string {
   if (!isObject(request)) return 'that is no object';
   const { id, requestedAt } = request;

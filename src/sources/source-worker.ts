@@ -5,14 +5,38 @@ import type { Events } from '../observe/events.ts';
 import { type BackOff, backOffMs, type Random } from '../support/back-off.ts';
 import type { Clock } from '../support/clock.ts';
 import { untilTarget, type WorkerTarget } from '../worker/target.ts';
-import type { SourceTask } from './source-task.ts';
+
+export interface SourceTurn {
+  /** Records, dead letters and notifications of one transaction. */
+  readonly records: readonly OutgoingRecord[];
+  /** The offset of that transaction; null when there is nothing to commit. */
+  readonly offset: SourceOffset | null;
+  /** Milliseconds before the next poll; 0 for at once. */
+  readonly waitMs: number;
+  /** Ends the wait early. */
+  readonly wake?: AbortSignal;
+  /** Called after the commit, with its duration: the task moves on from here only. */
+  committed(commitMs: number): void;
+}
+
+/**
+ * One source from one opening of the writer to the next. It asks and decides; it never writes. After a failed commit a
+ * new task starts from the committed offset.
+ */
+export interface SourceTask {
+  /**
+   * No transaction is open meanwhile: a slow response would hold up every reader of the topics.
+   *
+   * @throws ConnectorError: its action says whether another try is useful; that one may ask for less.
+   */
+  poll(signal: AbortSignal): Promise<SourceTurn>;
+}
 
 export interface SourceWorkerOptions {
   readonly source: string;
   readonly task: SourceTask;
-  /** Resolves when the records and the offset are committed in one transaction. */
+  /** One transaction. */
   readonly commit: (records: readonly OutgoingRecord[], offset: SourceOffset) => Promise<void>;
-  /** Only a running source polls. */
   readonly target: () => WorkerTarget;
   readonly clock: Clock;
   readonly random: Random;
@@ -21,12 +45,11 @@ export interface SourceWorkerOptions {
 }
 
 /**
- * The loop of every source: poll, then one transaction with records, dead letters and offset, then at once again or
- * after a wait. A paused source finishes what it has asked for and then waits; it keeps its task and its place.
- * Polls are tried again as their errors say; a failed commit is not, since only the committed offset shows whether it
- * succeeded: that error leaves the loop, and the writer's owner opens again.
+ * The loop of every source: poll, one transaction, then at once again or after a wait. A paused source finishes its
+ * poll and keeps its task. A failed poll is repeated as its error says; a failed commit is not, since only the
+ * committed offset shows whether it succeeded.
  *
- * @returns never; it ends by the signal's reason or by an error that no repetition mends.
+ * @returns never: it ends by the signal's reason or by an error that no repetition mends.
  */
 export async function runSource(options: SourceWorkerOptions): Promise<never> {
   for (;;) {
@@ -56,7 +79,7 @@ async function pollUntilAnswered(options: SourceWorkerOptions) {
   }
 }
 
-/** A wait that ends early when the task is woken, or when something else is wanted of the source. */
+/** Ends early when the task is woken, or the target changes. */
 async function wait({ clock, target, signal }: SourceWorkerOptions, waitMs: number, wake?: AbortSignal): Promise<void> {
   const { state, changed } = target();
   if (state !== 'running') return;
@@ -69,13 +92,12 @@ async function wait({ clock, target, signal }: SourceWorkerOptions, waitMs: numb
 async function whilePaused({ source, target, events, signal }: SourceWorkerOptions): Promise<void> {
   const { state } = target();
   if (state === 'running') return;
-  // A stopped source is about to leave: only a pause is reported.
   if (state === 'paused') events.sourcePaused({ source });
   await untilTarget(target, (now) => now.state === 'running', signal);
   if (state === 'paused') events.sourceResumed({ source });
 }
 
-/** The wait after a failed poll. An action without a row here ends the source. */
+/** An action without a row ends the source. */
 const POLL_BACK_OFF: Readonly<Partial<Record<ErrorAction, BackOff>>> = {
   retry: { initialMs: 500, maximumMs: 60_000 },
   askForLess: { initialMs: 100, maximumMs: 60_000 },
@@ -84,7 +106,6 @@ const POLL_BACK_OFF: Readonly<Partial<Record<ErrorAction, BackOff>>> = {
 
 /**
  * @param failures in a row, this one included
- * @returns how long to wait before the next try
  * @throws the error itself when no repetition mends it
  */
 export function pollWaitMs(error: unknown, failures: number, random: Random): number {

@@ -5,16 +5,15 @@ import { decodeState, NOTHING_WANTED, type SourceState } from './source-state.ts
 import type { WalkRequest } from './walk/instruments-messages.ts';
 
 export interface WantedStatesOptions {
-  /** The sources that run here; what is wanted of others is passed over. */
+  /** Records of other sources are ignored. */
   readonly sources: readonly string[];
-  /** Called for a value that cannot be read; what was known of the source before stays valid. */
+  /** For an unreadable value; the state from before stays valid. */
   readonly onUnreadable: (what: { readonly source: string; readonly offset: string; readonly why: string }) => void;
 }
 
 export interface WantedStates {
   readonly walks: WalkRequests;
   readonly targets: WorkerTargets;
-  /** Takes one record of the states topic. */
   take(record: CommittedRecord): void;
 }
 
@@ -27,9 +26,8 @@ interface Known {
 }
 
 /**
- * Learns what is wanted from the records of the states topic. Records may come several times and
- * from several readers, each in the order of the topic: what lies before a record that was taken is old, and taking it
- * again would serve a walk twice that has long been done.
+ * Follows the records of the states topic. They may come several times and from several readers: a record before one
+ * that was taken is ignored, or a walk would be served twice.
  */
 export function createWantedStates({ sources, onUnreadable }: WantedStatesOptions): WantedStates {
   const fresh = new FreshRecords();
@@ -78,7 +76,6 @@ function nothingKnown(): Known {
   };
 }
 
-/** All is noted before anybody is woken. */
 function update(known: Known, wanted: SourceState): void {
   const before = known.wanted;
   known.wanted = wanted;
@@ -97,14 +94,13 @@ function update(known: Known, wanted: SourceState): void {
   }
 }
 
-/** The walks that operators ask for. */
 export interface WalkRequests {
   newest(source: string): NewestWalk;
 }
 
 export interface NewestWalk {
-  /** The walk that was asked for last, served or not; null when none was. */
+  /** Served or not; null for none. */
   readonly request: WalkRequest | null;
-  /** Aborts when another walk is requested: a waiting caller then reads again. */
+  /** Aborts when another walk is requested. */
   readonly superseded: AbortSignal;
 }

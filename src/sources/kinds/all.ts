@@ -6,19 +6,18 @@ import { INSTRUMENTS } from './instruments.ts';
 import type { SourceContext, SourceKind } from './kind.ts';
 import { PRE_TRADE_CHECKS } from './pre-trade-checks.ts';
 
-/** The types of sources, each in its file. */
 const SOURCE_KINDS: { readonly [Type in SourceSettings['type']]: SourceKind<SourceSettingsOf<Type>> } = {
   instruments: INSTRUMENTS,
   events: EVENTS,
   'pre-trade-checks': PRE_TRADE_CHECKS,
 };
 
-/** The kind of some source; its functions are for sources of this type alone. */
+/** Its functions are for sources of this type alone. */
 export function kindOf({ type }: Pick<SourceSettings, 'type'>): SourceKind {
   return SOURCE_KINDS[type];
 }
 
-/** The sources of the settings. Each is made at its first start: how much its topics take is known only then. */
+/** Each source is made at its first start: the size limits of its topics are known only then. */
 export function createSources(context: SourceContext): readonly Source[] {
   return context.settings.sources.map((source) => {
     let made: Source | undefined;

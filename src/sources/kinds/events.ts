@@ -23,7 +23,6 @@ const WORDS = {
   restart: 'The source goes on with the events that come from now on.',
 };
 
-/** Every event of the filter on a topic of its own, once and in order, or a dead letter. */
 export const EVENTS: SourceKind<SourceSettingsOf<'events'>> = {
   connectorClass: 'EventsSource',
   items: 'events',
@@ -42,8 +41,7 @@ export const EVENTS: SourceKind<SourceSettingsOf<'events'>> = {
       context,
       { InstrumentEvent: target },
       ({ InstrumentEvent: event }, mapping) => ({
-        // The decoder also gives the instrument as a record, and the list row that shows where the stream starts. Neither
-        // is written, so neither needs an id of the registry.
+        // Instruments and list rows are decoded and not written, so they need no id of the registry.
         events: createEventDecoder({
           ...mapping,
           eventSchema: event.schema,

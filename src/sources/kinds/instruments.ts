@@ -8,11 +8,7 @@ import { createPageDecoder } from '../../records/decoding/page-decoder.ts';
 import { readUpTo } from '../stream/committed-stream.ts';
 import { readCensus, recordAge } from '../tasks/census-reader.ts';
 import { createInstrumentsProvider } from '../tasks/instruments-provider.ts';
-import {
-  createInstrumentsReport,
-  createInstrumentsTask,
-  type InstrumentsTaskOptions,
-} from '../tasks/instruments-task.ts';
+import { createInstrumentsTask, type InstrumentsTaskOptions } from '../tasks/instruments-task.ts';
 import { KnownDeadRows, readKnownDeadRows } from '../tasks/known-dead-rows.ts';
 import { InstrumentsCore } from '../walk/instruments-core.ts';
 import { SHRINK_ALWAYS_ALLOWED } from '../walk/instruments-messages.ts';
@@ -24,7 +20,6 @@ import {
 } from '../walk/instruments-offset.ts';
 import { createCoreSource, type SourceContext, type SourceKind, withSchemas } from './kind.ts';
 
-/** The instruments of a filter by walks and by their stream, and its events. */
 export const INSTRUMENTS: SourceKind<SourceSettingsOf<'instruments'>> = {
   connectorClass: 'InstrumentsSource',
   items: 'events',
@@ -77,7 +72,6 @@ export const INSTRUMENTS: SourceKind<SourceSettingsOf<'instruments'>> = {
           walkIntervalMs,
           instrumentsEndpoint,
           eventsEndpoint,
-          report: createInstrumentsReport(source.name, events, walkIntervalMs),
         });
       },
     });
@@ -104,7 +98,6 @@ function instrumentSchemas(
   }));
 }
 
-/** Reads the instruments topic; before the first walk of the process, the dead letters too. */
 function createCensus(
   source: string,
   { topics, logReader: reader, clock }: SourceContext,

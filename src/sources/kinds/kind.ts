@@ -11,7 +11,7 @@ import { readSchemaText, type SchemaName } from '../../records/avro/schema-files
 import type { Random } from '../../support/back-off.ts';
 import type { Clock } from '../../support/clock.ts';
 import type { Source } from '../offset-partition.ts';
-import type { SourceTask } from '../source-task.ts';
+import type { SourceTask } from '../source-worker.ts';
 import { type ResetOffset, readFollowerOffset, readResetOffset } from '../stream/committed-stream.ts';
 import { FollowerCore } from '../stream/follower-core.ts';
 import type { FollowerSettings } from '../stream/follower-steps.ts';
@@ -19,21 +19,19 @@ import { type CoreTaskOptions, createFollowerTask, type FollowerRows } from '../
 import type { FollowedStream } from '../tasks/followed-stream.ts';
 import type { WalkRequests } from '../wanted-states.ts';
 
-/** All that distinguishes one type of source from the others. Each has a file beside this one. */
+/** All that distinguishes a type of source. */
 export interface SourceKind<Own extends SourceSettings = SourceSettings> {
   /** The class in Kafka Connect's REST interface. */
   readonly connectorClass: string;
-  /** The items of its stream, in the plural. */
   readonly items: string;
-  /** Walks keep instruments on a topic of its own, beside the stream. */
+  /** Walks keep instruments beside the stream. */
   readonly walks: boolean;
-  /** The form of an offset in the stream, for people and for a check; `areOrdered`: two of them can be compared. */
+  /** `words`: for people; `areOrdered`: two offsets can be compared. */
   readonly offsets: { readonly words: string; readonly form: RegExp; readonly areOrdered: boolean };
-  /** The topic of the stream, without prefix. */
   streamTopic(source: Own): string;
   /** @throws ConnectorError OFFSET_UNREADABLE, FILTER_CHANGED. */
   readOffset(source: Own, committed: SourceOffset): { readonly since: string | null };
-  /** A committed offset whose stream an operator has moved, with what must follow. `nowMs`: our own clock. */
+  /** After an operator has moved the stream. `nowMs`: our own clock. */
   moved(source: Own, offset: SourceOffset, nowMs: number): SourceOffset;
   create(source: Own, context: SourceContext): Source;
 }
@@ -50,16 +48,12 @@ export interface SourceContext {
   readonly events: Events;
 }
 
-/** The topics of an installation. */
 export interface SourceTopics {
   readonly shared: TopicPlan;
-  /** The topic of a source for what has this role. */
   named(role: keyof TopicPlan, name: string): TopicSpecification;
-  /** The largest record batch that a verified topic takes, in bytes. */
   maxMessageBytes(topic: TopicSpecification): number;
 }
 
-/** A schema with the id that the registry gave it. */
 interface Registered {
   readonly schema: string;
   readonly schemaId: number;
@@ -71,12 +65,12 @@ interface Mapping {
   readonly clock: Clock;
 }
 
-/** Gives what needs registered schemas. The first call registers them; one that fails is repeated by the next call. */
+/** The first call registers the schemas; a failed one is repeated by the next call. */
 export type WithSchemas<Decoders> = (
   signal: AbortSignal,
 ) => Promise<{ readonly decoders: Decoders; readonly notifications: NotificationEncoder }>;
 
-/** `written`: the schemas that a source writes, with the topic of each. */
+/** `written`: the topic of each schema. */
 export function withSchemas<Name extends SchemaName, Decoders>(
   { name }: SourceSettings,
   { settings, topics, registry, clock, events }: SourceContext,
@@ -98,7 +92,7 @@ export function withSchemas<Name extends SchemaName, Decoders>(
       registered('Notification', topics.shared.notifications, signal),
       ...targets.map(async ([name, topic]) => [name, await registered(name, topic, signal)] as const),
     ]);
-    // Of two calls at once, the first to be ready has it for both.
+    // Of two calls at once, the first one serves both.
     if (made === undefined) {
       const schemas = Object.fromEntries(own) as Record<Name, Registered>;
       made = { decoders: create(schemas, mapping), notifications: createNotificationEncoder(notification) };
@@ -108,14 +102,13 @@ export function withSchemas<Name extends SchemaName, Decoders>(
   };
 }
 
-/** A source whose core decides: where it continues, and what its tasks have in common. */
 export function createCoreSource<Offset>(
   source: SourceSettings,
   { topics, clock, random, events }: SourceContext,
   parts: {
     readonly schemas: WithSchemas<unknown>;
     readOffset(committed: SourceOffset): Offset;
-    /** `committed`: where it continues; null without an offset. `reset`: the offset from before a reset. */
+    /** `committed`: null for none. `reset`: the offset from before a reset. */
     startTask(
       options: CoreTaskOptions,
       committed: Offset | null,
@@ -143,7 +136,6 @@ export function createCoreSource<Offset>(
   };
 }
 
-/** A source that follows one stream and does nothing else. */
 export function createFollowedSource<Row>(
   source: SourceSettings,
   context: SourceContext,

@@ -34,10 +34,7 @@ const WORDS = {
     'Every pre-trade check that the provider still serves is read: some may be written once more, under the same key.',
 };
 
-/**
- * Every pre-trade check once, or a dead letter. A check holds a URL that lets its holder trade, so nothing of a check but
- * its id leaves its topic.
- */
+/** A check holds a URL that lets its holder trade: only its id leaves its topic. */
 export const PRE_TRADE_CHECKS: SourceKind<SourceSettingsOf<'pre-trade-checks'>> = {
   connectorClass: 'PreTradeChecksSource',
   items: 'pre-trade checks',
@@ -70,7 +67,7 @@ export const PRE_TRADE_CHECKS: SourceKind<SourceSettingsOf<'pre-trade-checks'>> 
       records: (rows, provenance) =>
         rows.map((row) => {
           if (row.kind === 'record') return keyedRecord(target, row.key, row.value, provenance);
-          // Whatever a decoder hands over, the input's bytes stay out, and so do their length and hash.
+          // The bytes, their length and their hash stay out.
           const input = { ...row, raw: Buffer.alloc(0) };
           const record = deadLetterRecord({ ...deadLetters, input, provenance });
           const { 'spc-length': _, 'spc-sha256': __, ...headers } = record.headers;
@@ -80,19 +77,15 @@ export const PRE_TRADE_CHECKS: SourceKind<SourceSettingsOf<'pre-trade-checks'>> 
       committed(answer, commitMs) {
         const checks = answer.decoded.rows.filter(({ kind }) => kind === 'record').length;
         const { dead, ...report } = streamReport(source.name, answer, commitMs);
-        // The log names no check: its holder can trade.
         events.checksCommitted({ checks, ...report, dead: dead?.map((row) => ({ ...row, key: null })) ?? [] });
       },
     });
   },
 };
 
-/** The provider's pre-trade checks, decoded and with their links read. */
 export function followPreTradeChecks(options: {
   readonly preTradeChecks: PreTradeChecks;
-  /** Called before each request, so that a registry that was down is tried again. */
   readonly decoder: (signal: AbortSignal) => Promise<CheckDecoder>;
-  /** The share of checks that may become dead letters: of one response, and of the last thousand. */
   readonly maxDeadLetters: number;
   readonly clock: Clock;
 }): FollowedStream<DecodedCheck> {
@@ -118,7 +111,7 @@ export function followPreTradeChecks(options: {
 
   return {
     async start(signal) {
-      // These checks are not used, so it does not matter whether they map.
+      // These checks are not used, so their mapping does not matter.
       const { next, nextId, time, decoded } = await ask(null, signal);
       // Behind an answer that holds nothing lies nothing.
       return { since: next, newest: nextId ?? (decoded.rows.length === 0 ? next : null), time };

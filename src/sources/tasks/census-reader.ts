@@ -8,49 +8,46 @@ import { ReportedEvents } from '../stream/reported-events.ts';
 import type { ResponseTime } from '../stream/response-time.ts';
 import { Census, REMEMBERED_MS } from '../walk/census.ts';
 
-/** Most foreign records that are kept: one is enough to stop, but a later record of its key may still replace it. */
+/** One foreign record is enough to stop, but a later record of its key may still replace it. */
 const MOST_STRANGERS = 1_000;
 
 interface CensusOptions {
   readonly reader: LogReader;
   readonly topic: TargetTopic;
   readonly digests: CurrentDigests;
-  /** For a walk: which records came from events, and when. Absent where only the content matters. */
+  /** Absent where only the content matters, and no walk follows. */
   readonly eventRecords?: EventRecords;
   readonly signal: AbortSignal;
 }
 
-/** How the records of events are known, and their age. */
+/** The records of events, and their age. */
 export interface EventRecords {
-  /** Where our events come from, as the headers of their records say. */
+  /** As in the headers of their records. */
   readonly eventsEndpoint: string;
-  /** Our offset in the stream. */
   readonly since: string | null;
-  /** Where the stream ends that is behind us, or is read again; null for none. */
   readonly end: string | null;
-  /** How long ago a record was written, by the clock that shows less time. */
   readonly ageMs: (record: Pick<CommittedRecord, 'timestampMs' | 'headers'>) => number;
 }
 
-/** The age of records. `time`: of the newest response, whose clock their headers have; `wallMs`: our own clock. */
+/** The age by the clock that shows less. `time`: of the newest response; `wallMs`: our own clock. */
 export function recordAge(time: ResponseTime | null, wallMs: number): EventRecords['ageMs'] {
   return ({ timestampMs, headers }) => {
     const byBrokerMs = wallMs - timestampMs;
     if (byBrokerMs <= REMEMBERED_MS || time === null) return Math.max(0, byBrokerMs);
     const receivedMs = Date.parse(headers['spc-received'] ?? '');
     const byProviderMs = time.dateMs - receivedMs;
-    // Far in the future: that date was wrong, and would spare what is gone until it has come.
+    // A date far in the future was wrong, and would spare instruments that are gone.
     if (Number.isNaN(receivedMs) || byProviderMs < -REMEMBERED_MS) return byBrokerMs;
     return Math.max(0, Math.min(byBrokerMs, byProviderMs));
   };
 }
 
 /**
- * Reads the newest record of each id of the instruments topic, as a digest. Records of an earlier schema are
- * read in it and taken as the current one would write them, so that a new schema alone is no correction.
+ * The newest record of each id as a digest. Records of an earlier schema are compared as the current one would write
+ * them.
  *
- * @throws ConnectorError RECORD_UNREADABLE when this source did not write the newest record of a key; and what the reader
- *   and the registry throw.
+ * @throws ConnectorError RECORD_UNREADABLE when this source did not write the newest record of a key; errors of the
+ *   reader and of the registry.
  */
 export function readCensus(options: CensusOptions): Promise<Census> {
   return readWithSchemas(
@@ -59,7 +56,7 @@ export function readCensus(options: CensusOptions): Promise<Census> {
   );
 }
 
-/** The id that a key of the instruments topic names; null for a key that somebody else has written. */
+/** Null for a foreign key. */
 export function instrumentId(key: Buffer | null): bigint | null {
   const text = String(key);
   return isIntegerKey(text) ? BigInt(text) : null;
@@ -67,7 +64,7 @@ export function instrumentId(key: Buffer | null): bigint | null {
 
 async function readLoaded({ reader, topic, digests, eventRecords, signal }: CensusOptions): Promise<Census> {
   const census = new Census(new ReportedEvents(eventRecords?.since, eventRecords?.end));
-  // By key: the newest record, where this source did not write it.
+  // The newest foreign record by key.
   const strangers = new Map<string, ConnectorError>();
   await reader.readToEnd({
     topic: topic.name,
@@ -85,7 +82,7 @@ async function readLoaded({ reader, topic, digests, eventRecords, signal }: Cens
   return census;
 }
 
-/** Counts one record; returns an error where it is foreign, to stop with if it stays the newest of its key. */
+/** An error for a foreign record: the source stops if it stays the newest of its key. */
 function count(
   record: CommittedRecord,
   census: Census,

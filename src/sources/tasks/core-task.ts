@@ -5,7 +5,7 @@ import type { Events, Polled, SourceStarted, StreamPlace } from '../../observe/e
 import type { NotificationContent } from '../../records/avro/record-encoder.ts';
 import type { Random } from '../../support/back-off.ts';
 import type { Clock } from '../../support/clock.ts';
-import type { SourceTask, SourceTurn } from '../source-task.ts';
+import type { SourceTask, SourceTurn } from '../source-worker.ts';
 import { type FollowerOffset, writeFollowerOffset } from '../stream/committed-stream.ts';
 import type { FollowerCore } from '../stream/follower-core.ts';
 import type {
@@ -27,24 +27,23 @@ export interface CoreTaskOptions {
   readonly random: Random;
 }
 
-/** A decision, and what came with the answer that it is about. */
+/** A decision with its response. */
 export interface Asked<Decision, Row> {
   readonly decision: Decision;
-  /** The response of the stream; null where the decision is about none. */
+  /** Null where the decision is about no response of the stream. */
   readonly answer: FollowedResponse<Row> | null;
   readonly poll: Pick<Polled, 'endpoint' | 'rows' | 'durationMs'> | null;
 }
 
-/** The parts of a task that differ between sources. */
 export interface CoreTaskParts<Decision extends FollowerDecision<unknown, unknown>, Row, Request> {
   readonly core: {
     readonly isCaughtUp: boolean;
     readonly offset: Pick<FollowerOffset, 'since' | 'held'> | null;
     secondsToRetentionCliff(nowMs: number, wallMs: number): number | null;
   };
-  /** The next request; `wake` ends a wait early. Before `listFreeMs`, it is none to the list. */
+  /** `wake` ends a wait early. Before `listFreeMs` the list is not asked. */
   next(nowMs: number, listFreeMs: number): { readonly request: Request | Wait; readonly wake?: AbortSignal };
-  /** Asks the list, if this is a request to it; undefined for any other, which is asked at once. */
+  /** Undefined for a request that does not concern the list. */
   ofList(request: Request): AskList<Decision, Row> | undefined;
   ask(request: Request, signal: AbortSignal): Promise<Asked<Decision, Row>>;
   records(asked: Asked<Decision, Row>): OutgoingRecord[];
@@ -58,10 +57,7 @@ export interface CoreTaskParts<Decision extends FollowerDecision<unknown, unknow
   committed(asked: Asked<Decision, Row>, commitMs: number): void;
 }
 
-/**
- * A request to the list. The stream goes on meanwhile, so that its answer is judged when it is used; null: what it was
- * asked for is no longer wanted.
- */
+/** The stream goes on meanwhile, so the response is judged when it is used; null: it is no longer wanted. */
 export type AskList<Decision, Row> = (signal: AbortSignal) => Promise<() => Asked<Decision, Row> | null>;
 
 interface Wait {
@@ -72,8 +68,8 @@ interface Wait {
 const nothing = (waitMs: number): SourceTurn => ({ records: [], offset: null, waitMs, committed() {} });
 
 /**
- * A source whose core decides what to ask and what a response means; the task asks, and puts the records of a decision
- * together with its notifications.
+ * The core decides what to ask and what a response means; the task asks, and joins the records of a decision with its
+ * notifications.
  */
 export function createCoreTask<Decision extends FollowerDecision<unknown, unknown>, Row, Request>(
   options: CoreTaskOptions,
@@ -133,7 +129,7 @@ export function createCoreTask<Decision extends FollowerDecision<unknown, unknow
       const { request, wake } = parts.next(clock.monotonicMs(), list.freeMs);
       if (isWait(request)) {
         const wakes = [wake, list.ending].filter((one) => one !== undefined);
-        // A tenth of jitter, so that many clients do not ask at the same moment; too early only asks once more.
+        // A tenth of jitter, so that many clients do not ask at once.
         return { ...nothing(Math.ceil(request.ms * (1 - random() / 10))), wake: AbortSignal.any(wakes) };
       }
       const askList = parts.ofList(request);
@@ -148,7 +144,7 @@ function isWait(request: unknown): request is Wait {
   return (request as Wait).kind === 'wait';
 }
 
-/** Asks a stream what the core wants of it; `decide` gives what the response means. */
+/** `decide` gives the meaning of the response. */
 export async function askStream<Decision, Row>(
   { stream, endpoint }: { readonly stream: FollowedStream<Row>; readonly endpoint: Polled['endpoint'] },
   request: Exclude<FollowerRequest, { kind: 'wait' }>,
@@ -174,7 +170,6 @@ export async function askStream<Decision, Row>(
   };
 }
 
-/** Asks the list where the stream starts now. */
 export async function askStart<Decision, Row>(
   { stream, clock }: { readonly stream: FollowedStream<Row>; readonly clock: Clock },
   decide: (answer: Extract<FollowerAnswer, { kind: 'start' }>) => Decision,
@@ -186,19 +181,17 @@ export async function askStart<Decision, Row>(
   return () => ({ ...aside(decide({ kind: 'start', ...start, askedMs })), poll });
 }
 
-/** A decision that is about no answer of the stream. */
 export function aside<Decision, Row>(decision: Decision): Asked<Decision, Row> {
   return { decision, answer: null, poll: null };
 }
 
-/** Where a record comes from, as its headers say. */
+/** Headers that say where a record comes from. */
 export function provenance(from: {
   readonly source: string;
   readonly walk?: number | undefined;
-  /** Our offset in the stream when it was asked for; null where it was asked for without one. */
+  /** Our offset then; null for a request without one. */
   readonly since: string | null;
   readonly endpoint: string;
-  /** When the response came. */
   readonly dateMs: number;
 }): Record<string, string> {
   const { source, walk, since, endpoint, dateMs } = from;
@@ -214,23 +207,19 @@ export function provenance(from: {
 export interface FollowerTaskOptions<Row> extends CoreTaskOptions {
   readonly core: FollowerCore;
   readonly stream: FollowedStream<Row>;
-  /** The path that is asked; names the input in headers. */
   readonly endpoint: string;
 }
 
-/** The parts that differ between streams. */
 export interface FollowerRows<Row> {
   readonly kind: Polled['endpoint'];
-  /** In the order of the rows. */
   records(rows: readonly Row[], headers: Readonly<Record<string, string>>): OutgoingRecord[];
   notification(notification: FollowerNotification): NotificationContent;
-  /** A response with rows is committed. */
   committed(answer: FollowedResponse<Row>, commitMs: number): void;
 }
 
 type Request = Exclude<FollowerRequest, { kind: 'wait' }>;
 
-/** A source that follows one stream: every row of it becomes a record or a dead letter. */
+/** Every row of the stream becomes a record or a dead letter. */
 export function createFollowerTask<Row>(options: FollowerTaskOptions<Row>, rows: FollowerRows<Row>): SourceTask {
   const { source, core, stream, endpoint, events, clock } = options;
   const answered = (answer: FollowerAnswer) => core.answered(answer, clock.monotonicMs());

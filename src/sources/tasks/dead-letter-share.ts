@@ -10,20 +10,20 @@ interface Counted {
 }
 
 /**
- * Some rows that do not map are dead letters; many mean that the provider changed a type. Then the source stops with
- * nothing written, instead of emptying the universe into the dead letters. A live stream brings a few events at a time,
- * so that not only each response counts, but the last thousand rows too. A response that is asked for again counts once.
+ * Many rows that do not map mean that the provider changed a type: the source stops with nothing written. A live stream
+ * brings a few events at a time, so the last thousand rows count as well as each response. A repeated response counts
+ * once.
  */
 export class DeadLetterShare {
   readonly #largest: number;
-  /** The newest responses by where they were asked for, oldest first. */
+  /** By request, oldest first. */
   readonly #answers = new Map<string, Counted>();
 
   constructor(largestShare: number) {
     this.#largest = largestShare;
   }
 
-  /** @throws ConnectorError TOO_MANY_DEAD_LETTERS. `whence`: what was asked for, which no other rows came from. */
+  /** @throws ConnectorError TOO_MANY_DEAD_LETTERS. `whence`: the request. */
   check(rows: readonly { readonly kind: string }[], whence: string): void {
     if (rows.length === 0) return;
     const failed = rows.filter((row): row is DecodedFailure => row.kind === 'failure');

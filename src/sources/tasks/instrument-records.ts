@@ -7,12 +7,15 @@ import type { DecodedEvent } from '../../records/decoding/event-decoder.ts';
 import type { DecodedRow } from '../../records/decoding/page-decoder.ts';
 import type { EventFacts, RowFacts } from '../walk/instruments-messages.ts';
 
-/** How many events of the same instrument follow a dead letter in its response: with any, its state is not the newest. */
+/**
+ * The number of events of the same instrument behind a dead letter in its response: with any, its state is not the
+ * newest.
+ */
 export const FOLLOWED_HEADER = 'spc-followed';
 
-/** Why a record was written: the type of its event, as the provider names it. Consumers filter by it without decoding. */
+/** The type of the event, so that consumers filter without decoding. */
 const EVENT_TYPE = 'spc-event-type';
-/** A type is a code word. A longer one stays in the value alone: the limit of a topic counts headers too. */
+/** A longer type stays in the value alone: the limit of a topic counts headers too. */
 const LONGEST_TYPE = 100;
 
 export interface InstrumentTargets {
@@ -25,7 +28,6 @@ export interface InstrumentTargets {
 
 type Headers = Readonly<Record<string, string>>;
 
-/** A record for each instrument, a dead letter for each row that does not map. */
 export function rowRecords(
   rows: readonly DecodedRow[],
   targets: InstrumentTargets,
@@ -40,8 +42,7 @@ export function rowRecords(
 }
 
 /**
- * Two records for each event of a response, the event itself and its instrument (a tombstone
- * where the event's type deletes), or one dead letter.
+ * Two records for each event, the event and its instrument (a tombstone where the type deletes), or one dead letter.
  */
 export function eventRecords(
   events: readonly DecodedEvent[],
@@ -66,7 +67,6 @@ export function eventRecords(
   });
 }
 
-/** Tombstones for the instruments that are gone. */
 export function tombstones(
   ids: readonly bigint[],
   { instruments }: InstrumentTargets,
@@ -84,10 +84,7 @@ function deadLetter(
   return deadLetterRecord({ topic: deadLetters, source, targetTopic: target.name, input, provenance });
 }
 
-/**
- * The headers of the records of an event, by its type: those of its response and one more. Events of the same type get
- * the same object, so that it is encoded once for all that stand beside each other.
- */
+/** The headers of a response with the type of an event. Events of one type share an object, which is encoded once. */
 export function eventHeaders(common: Headers): (event: { readonly type: string | null }) => Headers {
   const byType = new Map<string, Headers>();
   return ({ type }) => {

@@ -17,18 +17,17 @@ import { type ResponseTime, responseTime } from '../stream/response-time.ts';
 import { DeadLetterShare } from './dead-letter-share.ts';
 import { type FollowedResponse, type FollowedStream, refusalOf } from './followed-stream.ts';
 
-/** How the responses of one source become records; made once its schemas are registered. */
+/** Made once the schemas are registered. */
 export interface InstrumentDecoders {
   readonly pages: PageDecoder;
   readonly events: EventDecoder;
 }
 
-/** One page of the list, decoded. */
 export interface InstrumentsPage {
   readonly decoded: DecodedPage;
-  /** The cursor of the next page; null when the list says that it ends here. */
+  /** Null at the end of the list. */
   readonly next: string | null;
-  /** Its own place in the event stream (`links.events`); null where it has none of the documented form. */
+  /** From `links.events`; null where it has no valid offset. */
   readonly start: string | null;
   readonly time: ResponseTime;
   readonly fetchMs: number;
@@ -37,25 +36,24 @@ export interface InstrumentsPage {
 type OnArrived = (probableNext: string | null) => void;
 
 /**
- * The provider's instruments and events, decoded and with their links read; one attempt per call. What came of it decides
- * how much the next one asks for, and how many rows that do not map are too many: so one serves all tasks of a source.
+ * The provider's instruments and events, decoded; one attempt per call. It learns page sizes and the share of dead
+ * letters, so one serves all tasks of a source.
  */
 export interface InstrumentsProvider extends FollowedStream<DecodedEvent> {
   /**
-   * `onArrived`: called when the page's last byte has come, before it is decoded, with the cursor that its end seems to name.
-   * Never called for a page that is too long to be kept until then.
+   * `onArrived`: called at the page's last byte, with the probable next cursor; never for a page that is too long to be
+   * kept.
    */
   page(minId: string | null, signal: AbortSignal, onArrived?: OnArrived): Promise<InstrumentsPage>;
 }
 
 export interface InstrumentsProviderOptions {
   readonly referenceData: ReferenceData;
-  /** Asked before each request, so that a registry that is down is tried again. */
+  /** Called before each request, so that a registry that was down is tried again. */
   readonly decoders: (signal: AbortSignal) => Promise<InstrumentDecoders>;
-  /** Rows per page, and events per answer. */
   readonly limit: number;
   readonly maxEvents: number;
-  /** The share of rows that may become dead letters: of one response, and of the last thousand. */
+  /** Share of dead letters, of one response and of the last thousand rows. */
   readonly maxDeadLetters: number;
   readonly clock: Clock;
 }
@@ -68,7 +66,7 @@ export function createInstrumentsProvider(options: InstrumentsProviderOptions): 
 
   let decoding: Promise<unknown> = Promise.resolve();
 
-  /** A page that came while the one before is decoded waits for it: two at a time would only need more memory. */
+  /** One page at a time is decoded: two would only need more memory. */
   async function decodeInTurn(pages: PageDecoder, answer: HttpResponse, onArrived?: OnArrived): Promise<DecodedPage> {
     const edges = onArrived === undefined ? null : await answer.arrived();
     if (edges !== null) onArrived?.(probableNextCursor(edges, baseUrl));
@@ -77,7 +75,7 @@ export function createInstrumentsProvider(options: InstrumentsProviderOptions): 
     return decoded;
   }
 
-  /** `readLink` takes the one link that is wanted; it runs while the request is still known, so that its errors name it. */
+  /** `readLink` runs while the request is still known, so that its errors name it. */
   async function fetchList<Link>(
     { minId, limit }: { readonly minId: string | null; readonly limit: number },
     readLink: (links: ReadonlyMap<string, unknown>, baseUrl: string) => Link,
@@ -114,7 +112,6 @@ export function createInstrumentsProvider(options: InstrumentsProviderOptions): 
   };
 }
 
-/** The requests for events after an offset. */
 function createEventRequests(options: InstrumentsProviderOptions): InstrumentsProvider['after'] {
   const { referenceData, decoders, clock } = options;
   const { baseUrl, eventsEndpoint } = referenceData;
@@ -151,8 +148,8 @@ function createEventRequests(options: InstrumentsProviderOptions): InstrumentsPr
   }
 
   /**
-   * A 400 may mean "too many" as well, since part 7 of src/provider/README.md shows no error body of this interface:
-   * then a single event is given.
+   * A 400 may also mean "too many" (part 7 of src/provider/README.md shows no error body): then a single event is
+   * given.
    */
   async function assertRefusesOne(since: string, maxEvents: number, signal: AbortSignal): Promise<void> {
     try {
@@ -178,7 +175,7 @@ function pageLinks(links: ReadonlyMap<string, unknown>, baseUrl: string) {
   return { next: nextInstrumentCursor(links, baseUrl), start: pageStreamStart(links, baseUrl) };
 }
 
-/** The links of a response, which alone say where the next request starts. */
+/** @throws ConnectorError PROTOCOL_VIOLATION when absent. */
 export function linksOf(envelope: ReadonlyMap<string, unknown>, endpoint: string): ReadonlyMap<string, unknown> {
   const links = envelope.get('links');
   if (links instanceof Map) return links;
@@ -192,11 +189,9 @@ const SUCCESSES_BEFORE_GROWING = 10;
 const MALFORMED: ReadonlySet<ErrorCode> = new Set(['BODY_MALFORMED', 'PROTOCOL_VIOLATION']);
 
 /**
- * How many items a request asks for. A refusal or a cut answer halves it, down to 1; after some successes it doubles
- * again, but never back to a size that the provider refused outright. A provider that refuses even a single item means
- * something else, and what was learnt from it is forgotten: else a bad hour of the provider would leave us with pages
- * of one row for good.
- * Exported for tests.
+ * The number of items of a request. A refusal or a cut response halves it, down to 1; successes double it again, but
+ * not to a size that was refused outright. A refusal of a single item means something else, and all that was learnt is
+ * forgotten. Exported for tests.
  */
 export class PageSize {
   readonly #configured: number;
@@ -205,10 +200,7 @@ export class PageSize {
   #current: number;
   #successes = 0;
 
-  /**
-   * @param closesIn whether a response that cannot be read halves it too: one item can spoil the response of all, and
-   *   those before it come alone then.
-   */
+  /** @param closesIn whether an unreadable response halves it too: one item can spoil the response of all. */
   constructor(configured: number, closesIn = false) {
     this.#configured = configured;
     this.#closesIn = closesIn;
@@ -216,7 +208,7 @@ export class PageSize {
     this.#current = configured;
   }
 
-  /** Makes a request for as many items as may be asked for now, and learns from what comes of it. */
+  /** Learns from the outcome of the request. */
   async ask<Answer>(request: (items: number) => Promise<Answer>): Promise<Answer> {
     const items = this.#current;
     try {
@@ -232,10 +224,7 @@ export class PageSize {
     }
   }
 
-  /**
-   * Learns from an answer that says itself how many items one holds at most (`maxEvents` in `links.next`). One that
-   * holds more than it says means something else. It is asked for more again after a while, and says so again.
-   */
+  /** Learns from `maxEvents` in `links.next`, unless the response holds more. More is asked for again after a while. */
   named(most: number | null, held: number): void {
     if (most === null || most < held || most >= this.#current) return;
     this.#successes = 0;
@@ -245,7 +234,7 @@ export class PageSize {
   #failed(items: number, isPassing: boolean): void {
     this.#successes = 0;
     this.#current = Math.max(1, Math.floor(items / 2));
-    // Slowness passes, and so does one bad item; a size that was refused stays refused.
+    // Slowness and one bad item pass; a refused size stays refused.
     if (isPassing) return;
     if (items === 1) this.#current = this.#configured;
     this.#largest = this.#current;
@@ -259,8 +248,7 @@ export class PageSize {
   }
 }
 
-// A plain 400 may mean "too many" as well: the reference interface does not show its error bodies (part 7 of
-// src/provider/README.md).
+// A plain 400 may also mean "too many" (part 7 of src/provider/README.md).
 function asksForLess(error: ConnectorError): boolean {
   return error.action === 'askForLess' || (error.code === 'PROVIDER_REFUSED' && error.fields.status === 400);
 }

@@ -1,8 +1,8 @@
 import type { OutgoingRecord } from '../../kafka/record.ts';
-import type { Events, SourceStarted } from '../../observe/events.ts';
+import type { SourceStarted } from '../../observe/events.ts';
 import type { DecodedEvent } from '../../records/decoding/event-decoder.ts';
 import type { DecodedRow } from '../../records/decoding/page-decoder.ts';
-import type { SourceTask } from '../source-task.ts';
+import type { SourceTask } from '../source-worker.ts';
 import type { FollowerAnswer } from '../stream/follower-messages.ts';
 import type { ResponseTime } from '../stream/response-time.ts';
 import type { Census } from '../walk/census.ts';
@@ -40,25 +40,21 @@ export interface InstrumentsTaskOptions extends CoreTaskOptions {
   readonly core: InstrumentsCore;
   readonly provider: InstrumentsProvider;
   readonly walkRequests: WalkRequests;
-  /** Reads the instruments topic; `offset`: ours in the stream. */
+  /** `offset`: our offset in the stream. */
   readonly census: (offset: InstrumentsOffset | null, signal: AbortSignal) => Promise<Census>;
-  /** Types of events that delete their instrument. */
   readonly deleteOnEventTypes: readonly string[];
-  /** Outlives the task, as what it knows stays on the topic of dead letters. */
   readonly deadRows: KnownDeadRows;
-  /** Committed with each offset, for the commands that name the next walk. */
   readonly walkIntervalMs: number;
   readonly instrumentsEndpoint: string;
   readonly eventsEndpoint: string;
-  readonly report: InstrumentsReport;
 }
 
 type Request = Exclude<CoreRequest, { kind: 'wait' }>;
 type AskedHere = Asked<CoreDecision, DecodedEvent>;
 
-/** The instruments source: the stream as any other source follows one, and the walk beside it. */
 export function createInstrumentsTask(options: InstrumentsTaskOptions): SourceTask {
-  const { source, core, deadRows, report, events, clock } = options;
+  const { source, core, deadRows, events, clock } = options;
+  const report = createReport(options);
   const pages = new ListPages(options.provider, clock);
   const ask = createRequests(options, pages);
   const written = createWrittenRecords(options, pages);
@@ -88,7 +84,7 @@ export function createInstrumentsTask(options: InstrumentsTaskOptions): SourceTa
         if (instruments > 0 && !decision.isAgain) events.instrumentsDeleted({ source, why: 'event', instruments });
       }
       const rows = written.rows(decision);
-      report.decided(decision, { page: pages.held, rows, commitMs });
+      report.decided(decision, pages.held, rows, commitMs);
       deadRows.remember(rows.filter((row) => row.kind === 'failure'));
     },
   });
@@ -100,7 +96,6 @@ function isDeletion(event: DecodedEvent, { deleteOnEventTypes }: InstrumentsTask
   return event.kind === 'event' && event.type !== null && deleteOnEventTypes.includes(event.type);
 }
 
-/** The requests of the core, and what their responses mean. */
 function createRequests(
   options: InstrumentsTaskOptions,
   pages: ListPages,
@@ -171,18 +166,18 @@ function createRequests(
   };
 }
 
-/** The stream may have begun another walk before the response of the list came: then it is dropped. */
+/** The stream may have begun another walk before the list answered. */
 function inThisWalk(core: InstrumentsCore): () => boolean {
   const { phase, offset } = core;
   return () => core.phase === phase && core.offset?.walk === offset?.walk;
 }
 
-/** The stream, whose response may have been asked for ahead: then it belongs to the drain of the page that was taken. */
+/** The response may have been asked for ahead: it belongs to the drain of the taken page. */
 function drained({ core, provider }: InstrumentsTaskOptions, pages: ListPages, since: string): InstrumentsProvider {
   return { ...provider, after: (_, signal) => pages.after(since, core.phase === 'draining', signal) };
 }
 
-/** Once the rows of a page are being written, more may be asked for ahead. */
+/** Once the rows of a page are being written, more is asked for ahead. */
 function usingPage(decision: CoreDecision, pages: ListPages, signal: AbortSignal): CoreDecision {
   const { write, offset } = decision;
   if (write.kind === 'rows' && offset !== null) pages.use(offset.since, signal);
@@ -194,7 +189,6 @@ function createWrittenRecords(options: InstrumentsTaskOptions, pages: ListPages)
   const headers = (endpoint: string, { dateMs }: ResponseTime, walk?: number) =>
     provenance({ source, walk, since: core.offset?.since ?? null, endpoint, dateMs });
 
-  /** The rows of the page that become records; one that is a dead letter already is left out. */
   function rows({ write }: CoreDecision): DecodedRow[] {
     if (write.kind !== 'rows') return [];
     return write.rows
@@ -207,7 +201,7 @@ function createWrittenRecords(options: InstrumentsTaskOptions, pages: ListPages)
     ofEvents({ decoded, time }: FollowedResponse<DecodedEvent>, isAgain: boolean): OutgoingRecord[] {
       const deletes = (event: DecodedEvent) => isDeletion(event, options);
       const records = eventRecords(decoded.rows, targets, headers(options.eventsEndpoint, time), deletes);
-      // An instrument may be newer on the topic than an event that comes again.
+      // The topic may hold a newer state than an event that comes again.
       return isAgain ? records.filter(({ topic }) => topic !== targets.instruments.name) : records;
     },
     ofWalk(decision: CoreDecision): OutgoingRecord[] {
@@ -223,30 +217,19 @@ function createWrittenRecords(options: InstrumentsTaskOptions, pages: ListPages)
   };
 }
 
-/** Reports what became of a walk once it is committed. */
-export interface InstrumentsReport {
-  /** `offset`: where the source goes on from; null without a committed offset. */
-  started(offset: InstrumentsOffset | null): void;
-  decided(
-    decision: CoreDecision,
-    written: {
-      readonly page: InstrumentsPage | null;
-      /** The rows of the page that were written. */
-      readonly rows: readonly DecodedRow[];
-      readonly commitMs: number;
-    },
-  ): void;
-}
-
-/** Decisions as business events: one place, so that logs and metrics see the same. */
-export function createInstrumentsReport(source: string, events: Events, walkIntervalMs: number): InstrumentsReport {
+function createReport({ source, events, walkIntervalMs }: InstrumentsTaskOptions) {
   const scheduled = ({ walkStartedOwnMs }: InstrumentsOffset) =>
     events.walkScheduled({ source, at: new Date(walkStartedOwnMs + walkIntervalMs).toISOString() });
   return {
-    started(offset) {
+    started(offset: InstrumentsOffset | null): void {
       if (offset !== null && !offset.walkPending) scheduled(offset);
     },
-    decided({ write, offset, notifications, begun }, { page, rows, commitMs }) {
+    decided(
+      { write, offset, notifications, begun }: CoreDecision,
+      page: InstrumentsPage | null,
+      rows: readonly DecodedRow[],
+      commitMs: number,
+    ): void {
       if (offset === null) return;
       if (write.kind === 'tombstones') {
         events.instrumentsDeleted({ source, why: 'walk', instruments: write.ids.length });
@@ -272,7 +255,6 @@ export function createInstrumentsReport(source: string, events: Events, walkInte
   };
 }
 
-/** The newest walk, as the committed offset has it. */
 function newestWalk({
   walk,
   walkStartedOwnMs,

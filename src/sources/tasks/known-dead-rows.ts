@@ -2,27 +2,23 @@ import { createHash } from 'node:crypto';
 import { type DeadLetterTail, readDeadLetterTail } from '../../kafka/dead-letter.ts';
 import type { DecodedFailure } from '../../records/decoding/decoded-list.ts';
 
-/** More dead rows than this are dead letters again at the next walk. */
+/** Further dead rows are dead letters again at the next walk. */
 const MOST_KNOWN = 65_536;
 
-/**
- * The rows of the list that are dead letters already, by what they hold: a row that does not map is there at every walk,
- * and is one dead letter for each content, not for each walk nor for each restart.
- */
+/** Rows that are dead letters already: one dead letter for each content, not for each walk or restart. */
 export class KnownDeadRows {
-  /** The first eight bytes of a SHA-256, the one that was met last at the end. */
+  /** The first eight bytes of a SHA-256; the newest at the end. */
   readonly #digests = new Set<bigint>();
 
   isKnown(row: Pick<DecodedFailure, 'key' | 'raw'>): boolean {
     return this.#digests.has(digestOf(row.key, contentOf(row.raw)));
   }
 
-  /** To be called once the dead letters are committed. */
   remember(rows: readonly Pick<DecodedFailure, 'key' | 'raw'>[]): void {
     for (const { key, raw } of rows) this.add(key, contentOf(raw));
   }
 
-  /** `sha256`: of the whole row, in hexadecimal digits, as the header of its dead letter has it. */
+  /** `sha256`: of the whole row, in hexadecimal digits. */
   add(key: string | null, sha256: string): void {
     const digest = digestOf(key, sha256);
     this.#digests.delete(digest);
@@ -33,10 +29,9 @@ export class KnownDeadRows {
 }
 
 /**
- * Remembers the newest dead letters that are on their topic already, so that a restart writes none of them again.
- * `targetTopic`: the topic that the rows were to become records of; dead letters of events are others.
+ * Reads the newest dead letters of rows. `targetTopic`: of the rows; dead letters of events have another.
  *
- * @throws the signal's reason, and nothing else.
+ * @throws the signal's reason only.
  */
 export async function readKnownDeadRows(
   known: KnownDeadRows,

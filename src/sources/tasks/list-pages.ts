@@ -7,14 +7,13 @@ import type { InstrumentsPage, InstrumentsProvider } from './instruments-provide
 interface Asked {
   readonly request: PageRequest;
   readonly page: Promise<InstrumentsPage>;
-  /** Gives up the page, and what was asked of the stream for its drain. */
+  /** Gives up the page, and the response for its drain. */
   readonly stop: AbortController;
-  /** Its last byte has come. */
   hasArrived: boolean;
   isDecoded: boolean;
-  /** The cursor behind this page, as it seems; null until the page has arrived. */
+  /** A guess until the page is decoded; null before it has arrived. */
   probableNext: string | null;
-  /** The stream's response with which its drain begins; null where it was not asked for, or is used. */
+  /** The first response of its drain; null where not requested, or used. */
   drain: DrainAhead | null;
 }
 
@@ -24,34 +23,28 @@ interface DrainAhead {
   readonly response: Promise<FollowedOutcome<DecodedEvent>>;
 }
 
-/** A response that is kept is as one that took so long: for a longer time, the provider would not be waited for. */
+/** A kept response is as one that took so long; requests time out later. */
 const LONGEST_KEPT_MS = 10_000;
 
-/** Pages that may be under way or kept behind the one that was taken. */
+/** Pages under way or kept behind the taken one. */
 const MOST_AHEAD = 2;
 
 /**
- * The pages of a walk, so that the provider's latency costs its time once per page: the newest page is held until its rows
- * are used, and meanwhile the next one is under way.
- *
- * - The next page is asked for as soon as the one before has arrived and the one before that is decoded: so where responses
- *   take long, their requests follow each other without a pause, and elsewhere one page waits to be decoded. Until a page is
- *   decoded, the cursor behind it is a guess. A page that was asked for by a wrong guess is dropped unseen, and no guess
- *   follows it.
- * - The stream is asked as soon as the next page has arrived and the rows of the held one are being written, since from then
- *   on our offset stays where it is. As this is after the page's last byte, the response covers all that the page shows:
- *   it may begin the page's drain, and that of no other page.
+ * The pages of a walk, requested ahead so that the provider's latency counts once per page. The next page is requested
+ * once the one before has arrived and the one before that is decoded; until then its cursor is a guess. A page of a
+ * wrong guess is dropped, and no guess follows. The stream is asked once the next page has arrived and the rows of the
+ * held one are being written, since our offset stays from then on: this response may begin the drain of that page, and
+ * of no other.
  */
 export class ListPages {
   readonly #provider: Pick<InstrumentsProvider, 'page' | 'after'>;
   readonly #clock: Pick<Clock, 'monotonicMs'>;
   #held: InstrumentsPage | null = null;
   #taken: Asked | null = null;
-  /** Behind the page that was taken, in order. */
   #ahead: readonly Asked[] = [];
-  /** The page whose rows are being written, or are written. */
+  /** The page whose rows are being, or were, written. */
   #used: Asked | null = null;
-  /** Our offset in the stream from then on; null as soon as the stream is asked again. */
+  /** Our offset from then on; null once the stream is asked again. */
   #since: string | null = null;
   #guesses = true;
 
@@ -60,12 +53,11 @@ export class ListPages {
     this.#clock = clock;
   }
 
-  /** The page that came last. */
   get held(): InstrumentsPage | null {
     return this.#held;
   }
 
-  /** The page of this request: the one that is under way, or one that is asked for now. */
+  /** The page under way for this request, or a new request. */
   async take(request: PageRequest, signal: AbortSignal): Promise<InstrumentsPage> {
     this.#keepAhead(request);
     const [taken = this.#begin(request, signal), ...ahead] = this.#ahead;
@@ -77,7 +69,6 @@ export class ListPages {
     return this.#held;
   }
 
-  /** Asks for the page that follows the one that was taken, unless it is under way. */
   fetchAhead(request: PageRequest, signal: AbortSignal): void {
     const guessed = this.#ahead[0];
     this.#keepAhead(request);
@@ -86,14 +77,14 @@ export class ListPages {
     this.#ahead = [this.#begin(request, signal)];
   }
 
-  /** The rows of the held page are being written, with our offset in the stream. */
+  /** `since`: our offset. */
   use(since: string, signal: AbortSignal): void {
     this.#used = this.#taken;
     this.#since = since;
     this.#askAhead(signal);
   }
 
-  /** The events after our offset. `drains`: for the drain of the page that was taken. */
+  /** `drains`: for the drain of the taken page. */
   after(since: string, drains: boolean, signal: AbortSignal): Promise<FollowedOutcome<DecodedEvent>> {
     const ahead = drains ? this.#taken?.drain : null;
     if (drains && this.#taken) this.#taken.drain = null;
@@ -123,12 +114,12 @@ export class ListPages {
       asked.isDecoded = true;
       this.#askAhead(signal);
     };
-    // The caller that takes the page sees its failure; if the session ends before, it must not end the process.
+    // The caller that takes the page sees its failure; else it must not end the process.
     page.then(decoded, () => {});
     return asked;
   }
 
-  /** Asks for the page behind the newest one, and for the drain of the first page that is not being written yet. */
+  /** Asks for the page behind the newest one, and for the drain of the first page that is not being written. */
   #askAhead(signal: AbortSignal): void {
     if (signal.aborted) return;
     const earlier = [this.#taken, ...this.#ahead].filter((asked) => asked !== null);
@@ -141,19 +132,16 @@ export class ListPages {
 
   #guessBehind({ probableNext: minId, request }: Asked, signal: AbortSignal): void {
     if (minId === null || !this.#guesses) return;
-    // A cursor that does not go on ends the walk.
     if (request.minId !== null && BigInt(minId) <= BigInt(request.minId)) return;
     this.#ahead = [...this.#ahead, this.#begin({ walk: request.walk, minId }, signal)];
   }
 
   #drainAhead(asked: Asked, since: string, signal: AbortSignal): void {
     const response = this.#provider.after(since, AbortSignal.any([signal, asked.stop.signal]));
-    // As with a page: its drain sees the failure.
     response.catch(() => {});
     asked.drain = { since, askedMs: this.#clock.monotonicMs(), response };
   }
 
-  /** Drops what is under way unless it begins with this page. */
   #keepAhead(request: PageRequest): void {
     const [next] = this.#ahead;
     if (next !== undefined && isSame(next.request, request)) return;

@@ -13,15 +13,12 @@ export interface ListRequestsOptions {
 
 type Outcome<Answer> = { readonly answer: Answer } | { readonly error: unknown };
 
-/**
- * The requests to the instrument list, one at a time, beside the stream: that is another endpoint, and never waits for the
- * list. So a list that takes long, hangs, or refuses for an hour holds up a walk or a proof, and no event.
- */
+/** Requests to the instrument list, one at a time. The stream is another endpoint and never waits for the list. */
 export class ListRequests<Answer> {
   readonly #options: ListRequestsOptions;
   #failures = 0;
   #freeMs = 0;
-  /** Aborts when the request that is under way has ended, however; null where none is. */
+  /** Aborts at the end of the request under way; null for none. */
   #ending: AbortController | null = null;
   #outcome: Outcome<Answer> | null = null;
 
@@ -29,19 +26,19 @@ export class ListRequests<Answer> {
     this.#options = options;
   }
 
-  /** When the list may be asked again, on the monotonic clock; it may lie in the past. Infinite while a request is under way. */
+  /** Monotonic; infinite while a request is under way. */
   get freeMs(): number {
     return this.#ending === null ? this.#freeMs : Number.POSITIVE_INFINITY;
   }
 
-  /** Aborts when the request that is under way has ended, so that a wait for the stream ends; undefined where none is. */
+  /** Ends a wait for the stream; undefined where no request is under way. */
   get ending(): AbortSignal | undefined {
     return this.#ending?.signal;
   }
 
   /**
-   * Sends a request, and returns without waiting for its answer; what came of the one before was taken. What has come already is there when it returns, so that a
-   * page that was fetched ahead costs no wait. `isAwaited`: there is no stream yet that could go on, so its end is awaited.
+   * Returns without waiting, unless `isAwaited`: there is no stream yet that could go on. A page that was fetched ahead
+   * is there when it returns.
    */
   async begin(request: () => Promise<Answer>, signal: AbortSignal, isAwaited = false): Promise<void> {
     const ending = new AbortController();
@@ -54,10 +51,9 @@ export class ListRequests<Answer> {
   }
 
   /**
-   * The answer that has come; null where none has, or where it failed and the list is to be asked again later. It is given
-   * once.
+   * The response, once; null where none has come or it failed and will be repeated.
    *
-   * @throws what no repetition mends, or the signal's reason.
+   * @throws errors that no repetition mends, or the signal's reason.
    */
   take(): Answer | null {
     const outcome = this.#outcome;
@@ -76,7 +72,6 @@ export class ListRequests<Answer> {
     }
   }
 
-  /** Null: the list is asked again. */
   #failed(cause: unknown): Outcome<Answer> | null {
     const { source, events, clock, random } = this.#options;
     try {

@@ -5,18 +5,15 @@ import type { CoreNotification } from '../walk/instruments-messages.ts';
 
 type NotificationOf<Kind extends CoreNotification['kind']> = Extract<CoreNotification, { kind: Kind }>;
 
-/** How a notification speaks of what a stream carries. */
 export interface FollowerWords {
   readonly suspected: string;
   readonly proven: string;
-  /** Lost of a time that is longer ago than the provider keeps anything. */
+  /** Lost of the time beyond the retention. */
   readonly expired: string;
   readonly lost: string;
-  /** How a source goes on after its offset was reset. */
   readonly restart: string;
 }
 
-/** Why a gap was suspected or proven, for people. */
 const SIGNS = {
   refused: 'the provider refuses our offset but takes a fresh one',
   quiet: 'the provider answers our offset with nothing while the stream goes on',
@@ -75,7 +72,6 @@ function streamBehind({ to, since, endsAt, limitMs }: NotificationOf<'streamBehi
   };
 }
 
-/** No provider can serve this time any more. `lost`: in words of the source. */
 function gapCertain({ fromMs, toMs, silentMs, since }: NotificationOf<'gapCertain'>, lost: string) {
   const hours = Math.round(silentMs / 3_600_000);
   return {
@@ -89,7 +85,6 @@ function gapCertain({ fromMs, toMs, silentMs, since }: NotificationOf<'gapCertai
   };
 }
 
-/** The first transaction after a reset of the committed offset; `restart` and `lost` describe it for this kind of stream. */
 function offsetReset(
   { before, filter, to, goesOnAfter }: NotificationOf<'offsetReset'>,
   { restart, lost }: FollowerWords,
@@ -122,7 +117,6 @@ const INSTRUMENT_WORDS = {
   restart: 'The stream goes on from now, and a walk brings every instrument up to date.',
 };
 
-/** A notification of a source of instruments, as a record of the notifications topic; `at`: when the stream last answered. */
 export function instrumentsNotification(
   source: string,
   notification: CoreNotification,

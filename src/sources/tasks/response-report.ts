@@ -11,7 +11,6 @@ interface CountedRow {
   readonly reason?: string;
 }
 
-/** How many of some rows are dead letters, and why. */
 export function deadLetterCounts(rows: readonly (CountedRow | undefined)[]): DeadLetterCounts {
   const failures = rows.filter((row) => row?.kind === 'failure');
   const tooLarge = failures.filter((row) => row?.tooLarge);

@@ -13,15 +13,21 @@ export const REMEMBERED_MS = 90 * 60_000;
 /** Greater ages count as this one. */
 const OLDEST_MS = 18 * 3_600_000;
 
+/** The words of a row behind its id: age in the high bits and marks in the low ones, then the digest. */
+const MARKS = 2;
+const DIGEST = 3;
+const WIDTH = 5;
+const MARK_BITS = 6;
+
 /** How a row compares with what the topic holds. */
 export type CensusComparison = 'absent' | 'same' | 'sameUnderOtherSchema' | 'different';
 
 /**
- * The content of the instruments topic: per id a digest, a mark of the walk that saw it, and how long ago an event
- * named it: whole seconds and one more, 0 where none is remembered.
+ * The content of the instruments topic, in 25 to 26 bytes an id: a digest, marks, and how long ago an event named it, in
+ * whole seconds and one more; 0 where no such event is remembered.
  */
 export class Census {
-  readonly #table = new IdTable();
+  readonly #rows = new IdRows(WIDTH);
   readonly #deletedLately = new Map<bigint, number>();
   /** The events whose records are on the topic. */
   readonly reported: ReportedEvents;
@@ -31,28 +37,28 @@ export class Census {
   }
 
   get size(): number {
-    return this.#table.size;
+    return this.#rows.size;
   }
 
-  /**
-   * The newest content of an id. The digest is 8 bytes of the Avro body, without the 5 bytes of header, in the schema
-   * that is written now: the reader encodes a record of another schema in it before it takes the digest.
-   */
+  /** The newest content of an id. The digest is 8 bytes of the Avro body without its header, in the current schema. */
   put(id: bigint, digest: bigint, isCurrentSchema: boolean): void {
-    const place = this.#table.add(id);
-    this.#table.setDigest(place, digest);
-    const kept = this.#table.marksAt(place) & (SEEN | ADDED_LATELY);
-    this.#table.setMarks(place, isCurrentSchema ? kept : kept | OTHER_SCHEMA);
+    const known = this.#find(id);
+    const row = known < 0 ? this.#rows.add(lowOf(id), highOf(id)) : known;
+    const { words } = this.#rows;
+    words.set(row, DIGEST, lowOf(digest));
+    words.set(row, DIGEST + 1, highOf(digest));
+    const kept = words.get(row, MARKS) & ~OTHER_SCHEMA;
+    words.set(row, MARKS, isCurrentSchema ? kept : kept | OTHER_SCHEMA);
   }
 
   /** The newest content of an id, from an event that came `ageMs` before the census, asked after `since`. */
   putEvent(id: bigint, digest: bigint, isCurrentSchema: boolean, ageMs: number, since?: string): void {
-    const isNew = this.#table.find(id) === undefined || this.isAddedLately(id);
+    const isNew = this.#find(id) < 0 || this.isAddedLately(id);
     this.put(id, digest, isCurrentSchema);
     if (!this.isRemembered(ageMs, since)) return;
-    const place = this.#table.add(id);
-    this.#table.setAge(place, Math.floor(Math.min(ageMs, OLDEST_MS) / 1_000) + 1);
-    if (isNew) this.#table.setMarks(place, this.#table.marksAt(place) | ADDED_LATELY);
+    const age = Math.floor(Math.min(ageMs, OLDEST_MS) / 1_000) + 1;
+    const marks = (this.#marksOf(id) & (2 ** MARK_BITS - 1)) | (isNew ? ADDED_LATELY : 0);
+    this.#rows.words.set(this.#find(id), MARKS, (age << MARK_BITS) | marks);
     this.#deletedLately.delete(id);
   }
 
@@ -62,7 +68,8 @@ export class Census {
   }
 
   delete(id: bigint): void {
-    this.#table.remove(id);
+    const row = this.#find(id);
+    if (row >= 0) this.#rows.remove(row);
   }
 
   /** An event deleted the instrument `ageMs` before the census. */
@@ -72,114 +79,52 @@ export class Census {
       this.#deletedLately.set(id, ageMs);
   }
 
-  /** How long before the census an event last named the instrument; null where that is longer ago than is remembered. */
+  /** How long before the census an event last named the instrument; null where no such event is remembered. */
   reportedAgeMs(id: bigint): number | null {
-    const place = this.#table.find(id);
-    if (place === undefined) return this.#deletedLately.get(id) ?? null;
-    const age = this.#table.ageAt(place);
+    if (this.#find(id) < 0) return this.#deletedLately.get(id) ?? null;
+    const age = this.#marksOf(id) >> MARK_BITS;
     return age === 0 ? null : (age - 1) * 1_000;
   }
 
   /** The topic holds the instrument only since a remembered event: an old list lacks it. */
   isAddedLately(id: bigint): boolean {
-    const place = this.#table.find(id);
-    return place !== undefined && (this.#table.marksAt(place) & ADDED_LATELY) !== 0;
+    return (this.#marksOf(id) & ADDED_LATELY) !== 0;
   }
 
   compare(id: bigint, digest: bigint): CensusComparison {
-    const place = this.#table.find(id);
-    if (place === undefined) return 'absent';
-    if (this.#table.digestAt(place) !== BigInt.asUintN(64, digest)) return 'different';
-    return (this.#table.marksAt(place) & OTHER_SCHEMA) === 0 ? 'same' : 'sameUnderOtherSchema';
+    const row = this.#find(id);
+    if (row < 0) return 'absent';
+    const { words } = this.#rows;
+    const isSame = words.get(row, DIGEST) === lowOf(digest) && words.get(row, DIGEST + 1) === highOf(digest);
+    if (!isSame) return 'different';
+    return (this.#marksOf(id) & OTHER_SCHEMA) === 0 ? 'same' : 'sameUnderOtherSchema';
   }
 
   /** A row of this id came; an id that the topic does not hold is ignored. */
   see(id: bigint): void {
-    const place = this.#table.find(id);
-    if (place !== undefined) this.#table.setMarks(place, this.#table.marksAt(place) | SEEN);
+    const row = this.#find(id);
+    if (row >= 0) this.#rows.words.set(row, MARKS, this.#marksOf(id) | SEEN);
   }
 
-  /** False for an id that the topic does not hold. */
   isSeen(id: bigint): boolean {
-    const place = this.#table.find(id);
-    return place !== undefined && (this.#table.marksAt(place) & SEEN) !== 0;
+    return (this.#marksOf(id) & SEEN) !== 0;
   }
 
   /** The ids of which no row came. */
   *unseen(): Generator<bigint> {
-    for (const [id, place] of this.#table.entries()) {
-      if ((this.#table.marksAt(place) & SEEN) === 0) yield id;
-    }
-  }
-}
-
-/** The words of a row behind its id: marks with age above them, and the digest. */
-const MARKS = 2;
-const DIGEST = 3;
-const WIDTH = 5;
-const MARK_BITS = 6;
-
-/**
- * Digest, marks (bits below 64) and age (below 65,536) by id (int64), in 25 to 26 bytes. A place names what is kept of an id,
- * until that is removed.
- * Exported for tests.
- */
-export class IdTable {
-  readonly #rows = new IdRows(WIDTH);
-
-  get size(): number {
-    return this.#rows.size;
+    for (const row of this.#rows.rows())
+      if ((this.#rows.words.get(row, MARKS) & SEEN) === 0) yield this.#rows.idAt(row);
   }
 
-  /** The place of an id, or undefined. */
-  find(id: bigint): number | undefined {
-    const row = this.#rows.find(lowOf(id), highOf(id));
-    return row < 0 ? undefined : row;
+  /** -1 for an id that the topic does not hold. */
+  #find(id: bigint): number {
+    return this.#rows.find(lowOf(id), highOf(id));
   }
 
-  /** The place of an id, which is put in with zeroes where it is not there. */
-  add(id: bigint): number {
-    const known = this.find(id);
-    if (known !== undefined) return known;
-    const row = this.#rows.add(lowOf(id), highOf(id));
-    this.setDigest(row, 0n);
-    return row;
-  }
-
-  remove(id: bigint): void {
-    const row = this.find(id);
-    if (row !== undefined) this.#rows.remove(row);
-  }
-
-  digestAt(place: number): bigint {
-    const { words } = this.#rows;
-    return (BigInt(words.get(place, DIGEST + 1) >>> 0) << 32n) | BigInt(words.get(place, DIGEST) >>> 0);
-  }
-
-  setDigest(place: number, digest: bigint): void {
-    this.#rows.words.set(place, DIGEST, lowOf(digest));
-    this.#rows.words.set(place, DIGEST + 1, highOf(digest));
-  }
-
-  marksAt(place: number): number {
-    return this.#rows.words.get(place, MARKS) & (2 ** MARK_BITS - 1);
-  }
-
-  setMarks(place: number, marks: number): void {
-    this.#rows.words.set(place, MARKS, (this.ageAt(place) << MARK_BITS) | marks);
-  }
-
-  ageAt(place: number): number {
-    return this.#rows.words.get(place, MARKS) >> MARK_BITS;
-  }
-
-  setAge(place: number, age: number): void {
-    this.#rows.words.set(place, MARKS, (age << MARK_BITS) | this.marksAt(place));
-  }
-
-  /** All ids with their places, in no order. */
-  *entries(): Generator<readonly [id: bigint, place: number]> {
-    for (const row of this.#rows.rows()) yield [this.#rows.idAt(row), row];
+  /** 0 for an id that the topic does not hold. */
+  #marksOf(id: bigint): number {
+    const row = this.#find(id);
+    return row < 0 ? 0 : this.#rows.words.get(row, MARKS);
   }
 }
 

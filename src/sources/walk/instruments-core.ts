@@ -32,27 +32,24 @@ import { type Walk, type WalkContext, type WalkInput, type WalkPhase, walkAtStar
 import { stepWalk } from './walk-steps.ts';
 
 /**
- * The decisions of an instruments source: what to ask next, and what a response means. It asks nothing itself, looks at
- * no clock, and moves on only when a decision is committed. `nowMs` is a monotonic clock throughout.
- *
- * One belongs to one start of a task: after a commit that failed, or whose outcome is unknown, it is thrown away and
- * replaced by one that starts from the committed offset.
+ * The decisions of an instruments source. It does no I/O, reads no clock, and moves on only when a decision is
+ * committed. `nowMs` is monotonic. One core serves one start of a task: after a failed commit a new one starts from the
+ * committed offset.
  */
 export class InstrumentsCore {
   readonly #settings: CoreContext['settings'];
-  /** Ids that events have named since the walk began or was resumed. */
   readonly #touched = new Set<bigint>();
   #census: Census | null = null;
   readonly #reset: ResetOffset | null;
   #state: CoreState | null;
   readonly #topicId: string | null;
   #demand: WalkRequest | null = null;
-  /** The stream has not answered since a walk was asked for: a walk begins with one of its responses. */
+  /** A walk begins with a response of the stream, which has not come since the request. */
   #isDemandNew = false;
 
   /**
-   * `committed`: the offset to go on from; null when there is none. `reset`: the offset from before a reset. `topicId`: of the
-   * instruments topic; null where it is not known.
+   * `committed`: null for none. `reset`: the offset from before a reset. `topicId`: of the instruments topic; null
+   * where unknown.
    */
   constructor(
     settings: InstrumentsSettings,
@@ -67,7 +64,6 @@ export class InstrumentsCore {
     this.#state = committed === null ? null : startFrom(committed, nowMs, topicId);
   }
 
-  /** The offset as the next commit will have it; null before the first response of a source without one. */
   get offset(): InstrumentsOffset | null {
     return this.#state?.offset ?? null;
   }
@@ -76,7 +72,7 @@ export class InstrumentsCore {
     return this.#state?.walk.phase ?? 'starting';
   }
 
-  /** Asks for a walk as soon as the one under way is over. A request that was served or waits already changes nothing. */
+  /** The walk under way is finished first. A request that was served or waits already changes nothing. */
   requestWalk(request: WalkRequest): void {
     if (this.#state?.offset.walkRequest === request.id || this.#demand?.id === request.id) return;
     this.#demand = request;
@@ -88,22 +84,18 @@ export class InstrumentsCore {
     return this.#state?.stream.caughtUp ?? false;
   }
 
-  /** Our own clock counts only until the provider has answered this task. Null before the first offset. */
   secondsToRetentionCliff(nowMs: number, wallMs: number): number | null {
     if (this.#state === null) return null;
     return secondsToRetentionCliff(this.#state.stream, this.#state.offset, { nowMs, wallMs });
   }
 
-  /** Null while a walk is under way and before the first offset; negative: overdue. */
+  /** Null while a walk is under way and before the first offset; negative when overdue. `wallMs`: our own clock. */
   secondsToNextWalk(nowMs: number, wallMs: number): number | null {
     if (this.#state === null) return null;
     return secondsToNextWalk(this.#state, this.#settings.walkIntervalMs, { nowMs, wallMs });
   }
 
-  /**
-   * The next request. Asking changes nothing: after a failed request the same comes again, or a more urgent one.
-   * `listFreeMs`: when the list may be asked again, which is being asked or has refused; in the past where it may be now.
-   */
+  /** Asking changes nothing. `listFreeMs`: when the list may be asked again, which is being asked or has refused. */
   next(nowMs: number, listFreeMs = nowMs): CoreRequest {
     if (this.#state === null) {
       return nowMs < listFreeMs ? waitForList(nowMs, listFreeMs) : { kind: 'start' };
@@ -115,8 +107,7 @@ export class InstrumentsCore {
   }
 
   /**
-   * Decides about the response to the newest request. Nothing changes until the decision is committed: a response that
-   * could not be used after all may be dropped, and is asked for again.
+   * Decides about the response to the newest request. A decision that is not committed is dropped, and asked for again.
    *
    * @throws ConnectorError WALK_CURSOR_REPEATED, RETENTION_GAPS_REPEAT: the source stops.
    */
@@ -130,7 +121,7 @@ export class InstrumentsCore {
     if (state === null) {
       if (answer.kind !== 'start') throw new Error(`A source without an offset was given ${answer.kind}.`);
       const { since, time } = answer;
-      // A request from before the first offset may be old: the first walk serves it.
+      // The first walk serves a request from before the first offset.
       const { filter } = this.#settings;
       const reset = { kind: 'offsetReset', filter, to: time, goesOnAfter: since } as const;
       const notifications = this.#reset === null ? [] : [{ ...reset, before: this.#reset }];
@@ -178,7 +169,7 @@ export class InstrumentsCore {
     for (const event of touches ?? []) this.#touch(event);
   }
 
-  /** An event is newer than any row of this walk, even as a dead letter. */
+  /** An event is newer than any row of this walk, dead letters included. */
   #touch({ id, digest, deletes }: EventFacts): void {
     if (id === null) return;
     this.#touched.add(id);
@@ -198,13 +189,11 @@ export class InstrumentsCore {
   }
 }
 
-/** A request, or a step of the walk that asks nothing. */
 type Wanted = Exclude<CoreRequest, { kind: 'commit' }> | { readonly kind: 'usePage' } | { readonly kind: 'sweep' };
 
 /**
- * The stream comes first wherever it is overdue, so that neither a list that fails nor a gap that
- * is being proven can starve it; and where it always has more, a page comes in between. Before `listFreeMs` the list is
- * not asked, since it is being asked or has refused; the stream goes on meanwhile.
+ * An overdue stream comes first, so that neither a failing list nor a proof can starve it. Before `listFreeMs` the list
+ * is not asked.
  */
 function nextRequest(
   { walk, stream, offset }: CoreState,
@@ -214,7 +203,7 @@ function nextRequest(
 ): Wanted {
   const events: Wanted = { kind: 'stream', since: offset.since };
   const unlessOverdue = (wanted: Wanted) => (isOverdue(stream, settings, nowMs) ? events : wanted);
-  // A walk that waits for the end of the stream leaves no pause in which the stream could move on again.
+  // A drain leaves no pause in which the stream could move on again.
   const isAwaited = 'drain' in walk && !walk.drain.isReached && isReadingOn(stream);
   const streamBy = (otherwiseMs: number): Wanted => {
     if (nowMs >= stream.dueMs || isAwaited) return events;
@@ -223,14 +212,14 @@ function nextRequest(
   const fromList = (wanted: Wanted) => (nowMs < listFreeMs ? streamBy(listFreeMs) : unlessOverdue(wanted));
   const follow = () => streamBy(Number.POSITIVE_INFINITY);
 
-  // Nothing may come between the final drain and the tombstones, or between these.
+  // Nothing may come between the final drain and the tombstones.
   if (walk.phase === 'sweeping') return { kind: 'sweep' };
   if (walk.phase === 'closing' && walk.drain.isReached) return { kind: 'sweep' };
   if (walk.phase === 'draining' && walk.drain.isReached) return { kind: 'usePage' };
   const proof = requestForProof(stream, settings);
   if (proof !== null) return proof.kind === 'start' ? fromList(proof) : unlessOverdue(proof);
 
-  // A stream that never pauses, and whose responses do not name its end, ends where a fresh start of it lies.
+  // A stream that never pauses nor names its end ends at a fresh start.
   const isEndless = 'drain' in walk && isReadingOn(stream) && !stream.namesEnd;
   if (isEndless && wantsStart(walk.drain, { nowMs, marginMs: marginMs(settings, offset) })) {
     return fromList({ kind: 'start' });
@@ -261,7 +250,6 @@ function page({ walk, walkCursor }: CoreState['offset']): Wanted {
   return { kind: 'page', walk, minId: walkCursor };
 }
 
-/** One response to our offset: the stream is followed as any other is, and a walk begins or moves on. */
 function followEvents(
   state: CoreState,
   answer: Extract<CoreAnswer, { kind: 'stream' | 'refused' }>,
@@ -288,7 +276,7 @@ function followEvents(
   };
 }
 
-/** Events that come again name instruments, and say nothing of their state; a walk that begins with them brings it. */
+/** Events that come again touch ids and say nothing of their state; a walk that begins now brings it. */
 function touching(
   events: readonly EventFacts[],
   { isAgain }: FollowedOutcome,
@@ -298,13 +286,12 @@ function touching(
   return begun === null ? events.map(({ id }) => ({ id, digest: null, deletes: false })) : [];
 }
 
-/** A fresh start of the stream is where a drain may end, too. */
 function takeEventsStart(state: CoreState, start: StreamStart, at: CoreContext): Outcome {
   const after = withStream(state, takeStart(state, start, at).state);
   return { state: { ...after, walk: drainTo(start, state, at) }, commits: false };
 }
 
-/** Only one that was asked for since the drain began, and by the margin later, is from after it. */
+/** Only a fresh start that was asked for by the margin after the drain began counts. */
 function drainTo({ since, askedMs }: StreamStart, { walk, offset }: CoreState, { nowMs, settings }: CoreContext): Walk {
   const at = { nowMs: askedMs ?? nowMs, marginMs: marginMs(settings, offset) };
   if (!('drain' in walk) || !wantsStart(walk.drain, at)) return walk;
@@ -325,7 +312,7 @@ function reasonToWalk(
   const isOld = isStreamOld(state.offset);
   if (state.walk.phase !== 'idle' || (reading === null && !isOld)) return null;
   if (demand !== null) return 'requested';
-  // While the stream brings no instrument anything new, walks do.
+  // While the stream is old, only walks bring new states.
   const walkIntervalMs = isOld ? Math.min(settings.walkIntervalMs, settings.behindLimitMs) : settings.walkIntervalMs;
   return walkAgeMs(state, time, nowMs) >= walkIntervalMs ? 'interval' : null;
 }
@@ -334,7 +321,7 @@ function isReplaced({ offset }: CoreState, { topicId }: CoreContext): boolean {
   return topicId !== null && offset.topicId !== null && offset.topicId !== topicId;
 }
 
-/** A walk begins and replaces any walk under way; it also serves a requested walk that waits. */
+/** It replaces any walk under way and serves a requested one. */
 function replaceWalk(state: CoreState, time: ResponseTime, at: CoreContext): CoreState {
   const { walk } = stepWalk(state.walk, { kind: 'begin' }, walkContext(state, at));
   const topicId = at.topicId ?? state.offset.topicId;
@@ -348,8 +335,8 @@ function replaceWalk(state: CoreState, time: ResponseTime, at: CoreContext): Cor
 }
 
 /**
- * A response to an offset in doubt moves no drain: that it holds nothing does not mean that there is nothing. Where the
- * provider is behind, the stream has nothing for us, and a page from there is drained; any other page waits.
+ * A response to an offset in doubt moves no drain. Where the provider is behind, the stream has nothing for us: a page
+ * from there is drained, and any other page waits.
  */
 function walkBeside(
   state: CoreState,
@@ -368,24 +355,24 @@ function walkBeside(
 }
 
 /**
- * How long ago the newest walk began, as of a response. Within the life of the task that began it by the monotonic clock,
- * but for a machine that slept: then both of the others agree that it is longer. Across a restart as much as either of the
- * two committed clocks says: the one that was wrong when the walk began must not put off the next walk.
+ * Time since the newest walk began. Within the life of its task the monotonic clock counts, unless both other clocks
+ * show more (a machine that slept). Across a restart the greater of the two committed clocks counts: a wrong one must
+ * not put off the next walk.
  */
 function walkAgeMs(
   { offset, begunMs, isBegunHere }: Pick<CoreState, 'offset' | 'begunMs' | 'isBegunHere'>,
   time: ResponseTime,
   nowMs: number,
 ): number {
-  // Neither clock is compared with the other, so it does not matter here where the dates came from.
+  // The two clocks are not compared, so `from` does not matter.
   const begun: ResponseTime = { dateMs: offset.walkStartedAtMs, from: time.from, ownMs: offset.walkStartedOwnMs };
   const { leastMs, mostMs } = timeBetween(begun, time);
   return Math.max(nowMs - begunMs, isBegunHere ? leastMs : mostMs);
 }
 
 /**
- * Seconds until the next walk begins by itself; negative: it is overdue. Null while one is under way. It does not rely on
- * a clock alone either. `wallMs`: our own clock, for the time before the first response.
+ * Null while a walk is under way; negative when overdue. `wallMs`: our own clock, for the time before the first
+ * response.
  */
 function secondsToNextWalk(
   state: Pick<CoreState, 'offset' | 'begunMs' | 'isBegunHere' | 'stream'>,
@@ -399,39 +386,35 @@ function secondsToNextWalk(
   return (walkIntervalMs - ageMs) / 1_000;
 }
 
-/** All that moves on with a commit, but for the collections: that of the stream, and that of the walk. */
+/** All that a commit moves on, but for the collections. */
 export interface CoreState extends FollowerState {
   readonly offset: InstrumentsOffset;
   readonly walk: Walk;
-  /** When a walk was last begun by this task, by the monotonic clock. */
+  /** Monotonic; when this task began, or last began a walk. */
   readonly begunMs: number;
-  /** This task began that walk. */
   readonly isBegunHere: boolean;
 }
 
-/** All that a decision may look at; it changes none of it. */
 export interface CoreContext extends FollowerContext {
   readonly settings: InstrumentsSettings & FollowerContext['settings'];
   readonly touched: ReadonlySet<bigint>;
   readonly census: Census | null;
   readonly demand: WalkRequest | null;
-  /** Of the instruments topic now; null where it is not known. */
+  /** Null where unknown. */
   readonly topicId: string | null;
 }
 
-/** A decision, and what its commit changes. */
 export interface Outcome extends Partial<Omit<CoreDecision, 'committed' | 'offset'>> {
   readonly state: CoreState;
   readonly commits: boolean;
-  /** Nothing is touched any more, and the census is dropped. */
+  /** Drops the census and all touched ids. */
   readonly forgetsWalk?: boolean;
-  /** Replaces the census. */
   readonly census?: Census;
   readonly record?: ((census: Census) => void) | undefined;
   readonly touches?: readonly EventFacts[];
 }
 
-/** No committed offset: the stream starts where the provider's does now, and the first walk is pending. */
+/** The stream starts where the provider's does now, and the first walk is pending. */
 function startWithoutOffset(
   filter: string,
   since: string,
@@ -448,14 +431,13 @@ function startWithoutOffset(
   };
 }
 
-/** The stream's part moves on as it does for any source that follows one. */
 function withStream(state: CoreState, { offset, stream, committedMs }: FollowerState): CoreState {
   const { since } = offset;
   if (since === null) throw new Error('A source of instruments was left without its offset.');
   return { ...state, stream, committedMs, offset: { ...state.offset, ...offset, since } };
 }
 
-/** `topicId`: of the instruments topic now; an offset that has none yet takes it over. */
+/** An offset without a topic id takes over the present one. */
 function startFrom(committed: InstrumentsOffset, nowMs: number, topicId: string | null): CoreState {
   const { walk, resumed } = walkAtStart(committed);
   const offset = resumed ? { ...committed, walkResumed: true } : committed;
@@ -469,7 +451,6 @@ function startFrom(committed: InstrumentsOffset, nowMs: number, topicId: string 
   };
 }
 
-/** One step of the walk. */
 function walkOn(state: CoreState, input: WalkInput, at: CoreContext): Outcome {
   const { nowMs } = at;
   const step = stepWalk(state.walk, input, walkContext(state, at));
@@ -478,7 +459,7 @@ function walkOn(state: CoreState, input: WalkInput, at: CoreContext): Outcome {
   return {
     state: {
       offset: step.offset ?? state.offset,
-      // A drain that begins waits for the stream: it is asked at once.
+      // A drain begins with a request to the stream.
       stream: isNewDrain ? { ...state.stream, dueMs: nowMs } : state.stream,
       walk: step.walk,
       committedMs: step.commits ? nowMs : state.committedMs,

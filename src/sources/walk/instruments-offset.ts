@@ -16,23 +16,19 @@ import { isProviderBehind } from '../stream/retention-gap.ts';
 export interface WalkCounts {
   readonly pages: number;
   readonly rows: number;
-  /** Rows that the topic did not hold. */
   readonly added: number;
-  /** Rows that the topic held with other content. */
   readonly corrected: number;
   readonly unchanged: number;
   /** Rows with the content that the topic held under another schema. */
   readonly reEncoded: number;
-  /** Rows that an event since the walk's beginning had overtaken. */
   readonly touched: number;
-  /** Rows that differ from what an event said within the hour before the walk: not used, the list may lag. */
+  /** Rows that differ from a recent event: not used, the list may lag. */
   readonly contradicting: number;
   readonly deadLetters: number;
-  /** Rows that a later row of the same page replaced, and dead ones that ended the page before. */
+  /** Rows that a later row of the page replaced, and dead ones that ended the page before. */
   readonly repeated: number;
-  /** Rows with an id below the cursor of their page; counted besides. */
+  /** Counted besides. */
   readonly belowCursor: number;
-  /** Tombstones. */
   readonly gone: number;
 }
 
@@ -53,37 +49,31 @@ export const NO_COUNTS: WalkCounts = {
 
 export type MutableWalkCounts = { -readonly [Name in keyof WalkCounts]: number };
 
-/**
- * The committed offset of an instruments source: its place in the stream and the progress of its walk. Whatever must
- * survive a restart is here; what the source does next follows from it and the provider's next responses.
- */
+/** All that must survive a restart: the place in the stream and the progress of the walk. */
 export interface InstrumentsOffset extends FollowerOffset {
-  /** Our offset in the event stream. Pages do not count for its date: they say nothing about the stream. */
+  /** Pages do not count for its date: they say nothing about the stream. */
   readonly since: string;
-  /** The number of the newest walk, from 1. */
   readonly walk: number;
-  /** When that walk began, by the same clock. */
+  /** By the clock of `serverDate`. */
   readonly walkStartedAtMs: number;
-  /** The same moment by our own clock: a wrong date of the provider must not put off the next walk. */
+  /** By our own clock: a wrong date of the provider must not put off the next walk. */
   readonly walkStartedOwnMs: number;
   readonly walkPending: boolean;
-  /** The minId of the walk's next page; null before its first page is committed, and after its last. */
+  /** The minId of the next page; null before the first page is committed, and after the last. */
   readonly walkCursor: string | null;
-  /** The pending walk has read the list to its end: only the sweep is left. */
+  /** The list was read to its end: only the sweep is left. */
   readonly walkListed: boolean;
-  /** A restart resumed it: it cannot decide what is gone. */
+  /** A restart resumed the walk, so it cannot decide what is gone. */
   readonly walkResumed: boolean;
-  /** The newest walk on demand that was begun; the same request is never served twice. */
+  /** The newest requested walk that was begun; no request is served twice. */
   readonly walkRequest: string | null;
-  /** How many deletions the operator has allowed for the pending walk. */
   readonly walkAllowShrink: number | null;
-  /** How many walks in a row were given up, since the list did not come to an end. */
+  /** Walks in a row that were given up, since the list did not come to an end. */
   readonly walksGivenUp: number;
-  /** How many walks in a row could not decide what is gone. */
   readonly walksWithoutDeletion: number;
-  /** By how much the list was last seen to lag beyond the margin; 0 for not at all. The next walk waits longer. */
+  /** The list last lagged by so much beyond the margin; 0 for none. The next walk waits longer. */
   readonly listLagMs: number;
-  /** Kafka's id of the instruments topic that our walks have filled; null where it was never known. */
+  /** Kafka's id of the filled instruments topic; null where unknown. */
   readonly topicId: string | null;
   readonly counts: WalkCounts;
 }
@@ -95,21 +85,22 @@ export function isStreamOld(offset: FollowerOffset): boolean {
   return offset.again !== null || isProviderBehind(offset);
 }
 
-/** The walk on demand that a new walk serves, and what it may delete. */
 export type WalkDemand = Pick<InstrumentsOffset, 'walkRequest' | 'walkAllowShrink'>;
 
-/** The offset with a fresh walk pending, which replaces any walk under way. */
 export function beginWalk(
   offset: InstrumentsOffset,
   startedAt: Pick<ResponseTime, 'dateMs' | 'ownMs'>,
-  demand: WalkDemand,
+  demand: WalkDemand = offset,
 ): InstrumentsOffset {
+  const { walkRequest, walkAllowShrink } = demand;
+  return { ...offset, walkRequest, walkAllowShrink, ...freshWalk(offset.walk + 1, startedAt) };
+}
+
+function freshWalk(walk: number, { dateMs, ownMs }: Pick<ResponseTime, 'dateMs' | 'ownMs'>) {
   return {
-    ...offset,
-    ...demand,
-    walk: offset.walk + 1,
-    walkStartedAtMs: startedAt.dateMs,
-    walkStartedOwnMs: startedAt.ownMs,
+    walk,
+    walkStartedAtMs: dateMs,
+    walkStartedOwnMs: ownMs,
     walkPending: true,
     walkCursor: null,
     walkListed: false,
@@ -119,9 +110,8 @@ export function beginWalk(
 }
 
 /**
- * The offset with two walks pending, for one whose stream was moved to another place. Instruments that events name again
- * meanwhile are touched, so that a walk which begins before them can neither correct nor delete them: the first one counts as
- * resumed, and is followed by a fresh one, which can.
+ * Two walks for a stream that was moved. Events that come again are touched, so a walk that begins before them can
+ * neither correct nor delete their instruments: the first one counts as resumed, and a fresh one follows.
  */
 export function walkTwice(offset: InstrumentsOffset, startedAtMs: number): InstrumentsOffset {
   const { walkRequest } = offset;
@@ -129,10 +119,7 @@ export function walkTwice(offset: InstrumentsOffset, startedAtMs: number): Instr
   return { ...beginWalk(offset, startedAt, { walkRequest, walkAllowShrink: null }), walkResumed: true };
 }
 
-/**
- * The first offset of a source: its stream starts where the provider's does now, and its first walk is pending, which
- * serves a walk on demand that waits.
- */
+/** The stream starts where the provider's does now; the first walk also serves a requested one. */
 export function firstOffset(
   filter: string,
   since: string,
@@ -140,32 +127,21 @@ export function firstOffset(
   walkRequest: string | null,
   topicId: string | null = null,
 ): InstrumentsOffset {
-  const nothing: InstrumentsOffset = {
+  return {
     ...offsetAtStart(filter, since, time),
-    walk: 0,
-    walkStartedAtMs: time.dateMs,
-    walkStartedOwnMs: time.ownMs,
-    walkPending: false,
-    walkCursor: null,
-    walkListed: false,
-    walkResumed: false,
-    walkRequest: null,
+    ...freshWalk(1, time),
+    walkRequest,
     walkAllowShrink: null,
     walksGivenUp: 0,
     walksWithoutDeletion: 0,
     listLagMs: 0,
     topicId,
-    counts: NO_COUNTS,
   };
-  return beginWalk(nothing, time, { walkRequest, walkAllowShrink: null });
 }
 
 const COUNT_NAMES = Object.keys(NO_COUNTS) as readonly (keyof WalkCounts)[];
 
-/**
- * The offset as a flat map of primitives, the form of Kafka Connect's offsets topic. `walkIntervalMs`: as the source that
- * commits it walks; commands read it there, since the settings beside them may be others. Null where it is not known.
- */
+/** Flat primitives. `walkIntervalMs`: for the commands, whose settings may differ; null where unknown. */
 export function writeInstrumentsOffset(offset: InstrumentsOffset, walkIntervalMs: number | null = null): SourceOffset {
   return {
     ...writeCommittedStream(offset, VERSION),
@@ -187,7 +163,6 @@ export function writeInstrumentsOffset(offset: InstrumentsOffset, walkIntervalMs
   };
 }
 
-/** Throws as `offsetFields` does. */
 export function readInstrumentsOffset(raw: SourceOffset, source: string, filter: string): InstrumentsOffset {
   const { read, readOr, stream } = offsetFields(raw, { source, filter, versions: [1, VERSION] });
   const counts = Object.fromEntries(COUNT_NAMES.map((name) => [name, readOr(countKey(name), isCount, 0)]));
@@ -197,7 +172,6 @@ export function readInstrumentsOffset(raw: SourceOffset, source: string, filter:
     since: read('since', isText),
     walk: read('walk', isCount),
     walkStartedAtMs: Date.parse(read('walkStartedAt', isDate)),
-    // Offsets from before our own clock was kept are read as if both had agreed.
     walkStartedOwnMs: Date.parse(readOr('walkStartedOwn', isDate, read('walkStartedAt', isDate))),
     walkPending: read('walkPending', isFlag),
     walkCursor: readOr('walkCursor', isCursor, null),
@@ -213,7 +187,7 @@ export function readInstrumentsOffset(raw: SourceOffset, source: string, filter:
   };
 }
 
-/** The interval of the source that committed this offset; null in those of earlier versions. */
+/** Null in offsets of earlier versions. */
 export function committedWalkIntervalMs({ walkIntervalMs = null }: SourceOffset): number | null {
   return isCount(walkIntervalMs) ? walkIntervalMs : null;
 }

@@ -4,55 +4,48 @@ import type { InstrumentsSettings, SeenLag } from './instruments-messages.ts';
 import type { InstrumentsOffset } from './instruments-offset.ts';
 
 /*
- * A list that lags the stream by more than the hand-off margin shows rows from before the walk began, and does not show
- * what was issued since. Events within the hour before the walk reveal such a lag. The census knows these events from
- * the topic itself, so that a restart forgets nothing:
+ * A list that lags the stream by more than the hand-off margin shows old rows and lacks new instruments. Events of the
+ * hour before the walk reveal it; the census knows them from the topic, restarts included:
  *
- * - A row that contradicts such an event is not used. If a later event names the same instrument, the list was merely
- *   ahead of the stream.
- * - An instrument that such an event named is not deleted. If the topic holds it only since then, and the list lacks
- *   it, the list is older than the event.
- * - A page that names its own place in the stream (links.events) before an event that we had before the walk is older
- *   than that event; if it is older than all that is remembered, it corrects nothing.
+ * - A row that contradicts such an event is not used, unless a later event explains it: then the list was ahead.
+ * - An instrument that such an event named is not deleted. If the topic holds it only since then, the list is older.
+ * - A page whose own place in the stream (links.events) lies before such an event is older; if it lies before all that
+ *   is remembered, it corrects nothing.
  *
- * Each of these proves a lag, the second one only where the list lacks a new instrument. Then the walk deletes nothing.
- * A lag longer than the margin and the hour is noticed only where pages have links.events.
+ * After any of these the walk deletes nothing. A longer lag is noticed only where pages have links.events.
  */
 
-/** Contradicting rows that are remembered; more of them say nothing new. */
 const MOST_CONTRADICTIONS = 10_000;
-/** The longest that a walk waits for the list because of a lag that was seen. */
+/** The longest wait for a list that lags. */
 const LONGEST_WAIT_MS = 24 * 3_600_000;
 const HEADROOM = 2;
-/** Stands for a lag that is known only to be longer than the margin. */
+/** A lag of unknown length beyond the margin. */
 const LEAST_LAG_MS = 1_000;
 
-/** Times are monotonic. */
 export interface ListLag {
-  /** When the census was taken, and when the first page had come. */
+  /** Monotonic, as `pagesMs`, when the first page had come. */
   readonly censusMs: number;
   readonly pagesMs: number;
-  /** Where the stream began for a source that has no event yet; null for any other. */
+  /** Where the stream of a new source began; null for any other. */
   readonly streamStart: string | null;
-  /** Rows that were not used, since an event had said otherwise: by how much the list lags, if no later event explains it. */
+  /** Unused rows with the lag that each shows, unless a later event explains it. */
   readonly contradicted: ReadonlyMap<bigint, number>;
-  /** The longest lag that links.events of a page showed; 0 for none. */
+  /** The longest lag by links.events; 0 for none. */
   readonly linkedMs: number;
 }
 
-/** How old a page is by its own links.events. */
 export interface PageAge {
-  /** How long before the census the oldest event came that the page does not include; null where it includes all. */
+  /** Age of the oldest event that the page lacks; null where it has all. */
   readonly behindMs: number | null;
-  /** The page may be older than an event of this instrument that is no longer remembered. */
+  /** The page may be older than a forgotten event of this instrument. */
   readonly isOldFor: (id: bigint) => boolean;
 }
 
-/** `start`: links.events of the page; null where it says nothing that can be compared. */
+/** `start`: links.events; null where it has no valid one. */
 export function pageAge(start: string | null, lag: Pick<ListLag, 'streamStart'>, { reported }: Census): PageAge {
   const from = (place: string | null) => (place === null || start === null ? null : compareStreamOffsets(start, place));
   const [newest, first] = [from(reported.newest), from(lag.streamStart)];
-  // An event lies behind what was asked for: a page from that very place does not have it either.
+  // An event lies behind its `since`, so a page from there lacks it too.
   const isBehind = newest === null ? first !== null && first < 0 : newest <= 0;
   if (start !== null && isBehind) {
     const isOlderThanMemory = (from(reported.remembered) ?? -1) < 0;
@@ -61,12 +54,12 @@ export function pageAge(start: string | null, lag: Pick<ListLag, 'streamStart'>,
       isOldFor: (id) => isOlderThanMemory || reported.isAcrossEnd(id),
     };
   }
-  // Between the start and the end of the newest response with events, it is unknown which of them the page includes.
+  // It is unknown which events of the newest response the page includes.
   const isWithinNewest = newest !== null && (from(reported.upTo) ?? 0) < 0;
   return { behindMs: null, isOldFor: (id) => isWithinNewest && reported.isOfNewest(id) };
 }
 
-/** Adds a page whose rows were sorted. `cameMs`: when it arrived. */
+/** `cameMs`: when the page arrived. */
 export function noteLag(
   lag: ListLag,
   page: { readonly contradicted: readonly bigint[]; readonly behindMs: number | null; readonly cameMs: number },
@@ -84,8 +77,8 @@ export function noteLag(
 }
 
 /**
- * The lag, after the stream was read to its end behind the last page; null for none. `isResumed`: the census of a
- * resumed walk does not know the rows of the pages before the restart, so an instrument that it has not seen proves nothing.
+ * The lag, after the final drain; null for none. `isResumed`: the census lacks the rows of earlier pages, so a missing
+ * instrument proves nothing.
  */
 export function judgeLag(
   lag: ListLag,
@@ -106,7 +99,7 @@ export function judgeLag(
   return lagMs === 0 ? null : { lagMs, rows, lacking };
 }
 
-/** How long a walk waits for the list: as long as is set, or longer where the list was seen to lag by more. */
+/** A walk waits as long as is set, or longer for a list that lagged by more. */
 export function marginMs(
   { handoffMarginMs }: Pick<InstrumentsSettings, 'handoffMarginMs'>,
   { listLagMs }: Pick<InstrumentsOffset, 'listLagMs'>,
@@ -114,7 +107,7 @@ export function marginMs(
   return Math.max(handoffMarginMs, Math.min(listLagMs * HEADROOM, LONGEST_WAIT_MS));
 }
 
-/** The lag that is remembered for the next walk: a walk that saw none halves it, so that one false alarm fades. */
+/** A walk without a lag halves it, so that one false alarm fades. */
 export function rememberedLagMs(before: number, seen: SeenLag | null): number {
   if (seen !== null) return Math.ceil(seen.lagMs);
   return before < 2 * LEAST_LAG_MS ? 0 : Math.floor(before / 2);

@@ -2,24 +2,22 @@ import type { Census } from './census.ts';
 import type { RowFacts, WalkFlaw } from './instruments-messages.ts';
 import { type MutableWalkCounts, NO_COUNTS, type WalkCounts } from './instruments-offset.ts';
 
-/** The rows of a drained page that are used, and counts of the others. */
+/** The used rows of a drained page. */
 export interface SortedRows {
-  /** Positions of the rows that become records, in order. */
+  /** Positions, in order. */
   readonly write: readonly number[];
   readonly counts: WalkCounts;
   readonly flaws: readonly WalkFlaw[];
-  /** Ids of rows that are not used, since they differ from what an event said lately. */
+  /** Ids of rows that contradict a recent event. */
   readonly contradicted: readonly bigint[];
-  /** The highest id that could be read. */
   readonly lastId: bigint | null;
 }
 
 /**
- * Sorts the rows of a page. A row that an event has touched since the walk began is older than what the topic holds, or
- * will hold when the event is read: it is left out, also where it does not map. Of rows with one id the last one counts.
- * Where minId is inclusive, a page may begin with the row that ended the page before, `earlierLastId`: it becomes no
- * second dead letter. A row that contradicts a recent event may be older than that event; so may one that differs on a
- * page that is older than all remembered events, `isOldFor`.
+ * A row that an event has touched since the walk began is older than the topic, also where it does not map. Of rows
+ * with one id the last one counts. Where minId is inclusive, a page begins with the row that ended the page before,
+ * `earlierLastId`: it becomes no second dead letter. A row that contradicts a recent event may be older; so may one
+ * that differs on an old page, `isOldFor`.
  */
 export function sortRows(
   page: {
@@ -60,7 +58,7 @@ export function sortRows(
     const outcome = sorted === 'deadLetters' && row.id === earlierLastId ? 'repeated' : sorted;
     counts[outcome] += 1;
     if (WRITTEN.has(outcome)) write.push(position);
-    // A row may still show an instrument whose event deletes it by our setting: that proves nothing against the list.
+    // A row may show an instrument that `deleteOnEventTypes` deleted: this proves no lag.
     if (outcome === 'contradicting' && census.compare(row.id, 0n) !== 'absent') contradicted.push(row.id);
   }
   return { write, counts, flaws: [...flaws], contradicted, lastId };
@@ -79,7 +77,7 @@ function sortRow(
   if (digest === null) return 'deadLetters';
   const outcome = OUTCOMES[census.compare(id, digest)];
   if (outcome === 'added') return census.reportedAgeMs(id) === null ? outcome : 'contradicting';
-  // It is unknown which of two rows of one walk is older: the replicas of a list do not lag alike.
+  // The replicas of a list do not lag alike, so either of two rows of one walk may be older.
   if (outcome === 'corrected' && census.isSeen(id)) return 'repeated';
   if (outcome === 'corrected') return census.reportedAgeMs(id) === null && !isOld ? outcome : 'contradicting';
   return outcome;
@@ -94,7 +92,7 @@ const OUTCOMES = {
   sameUnderOtherSchema: 'reEncoded',
 } as const;
 
-/** Marks the rows of a committed page in the census. Every row that came is seen, also one that was not written. */
+/** Every row that came is seen, also one that was not written. */
 export function recordRows(rows: readonly RowFacts[], sorted: SortedRows, census: Census): void {
   for (const position of sorted.write) {
     const { id, digest } = rows[position] ?? { id: null, digest: null };

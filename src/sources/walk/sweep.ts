@@ -2,21 +2,19 @@ import type { Census } from './census.ts';
 import type { InstrumentsSettings, WalkFlaw, WalkNotification } from './instruments-messages.ts';
 import type { InstrumentsOffset } from './instruments-offset.ts';
 
-/** The deletions of a walk that has read the list to its end, and what it reports. */
+/** The deletions of a walk, and its notifications. */
 export interface SweepPlan {
   readonly gone: readonly bigint[];
   readonly notifications: readonly WalkNotification[];
-  /** `gone`: the walk decided what is gone. `refused`: it did, and an operator has to confirm. `nothing`: it could not. */
+  /** `refused`: an operator has to confirm. `nothing`: the walk could not decide. */
   readonly outcome: 'gone' | 'refused' | 'nothing';
 }
 
-/** Of a walk that has forgotten what it saw. */
 export const NOTHING_DECIDED: SweepPlan = { gone: [], notifications: [], outcome: 'nothing' };
 
 /**
- * Gone is what the topic holds, no row showed, and no event named since the walk began. A walk that was resumed has
- * forgotten what it saw before; one with a flaw cannot be trusted; and a list that lost much is more likely broken than
- * right, until an operator has said so.
+ * Gone: the topic holds it, no row showed it, and no event named it since the walk began. A resumed walk has forgotten
+ * earlier rows, a flaw makes the list unreliable, and a list that lost much needs an operator's consent.
  */
 export function planSweep(options: {
   readonly offset: Pick<InstrumentsOffset, 'walk' | 'counts' | 'walkAllowShrink' | 'walkResumed'>;
@@ -45,9 +43,8 @@ export function planSweep(options: {
 }
 
 /**
- * The ids of the topic without a row, in order. One that an event named within the hour before the walk may be missing
- * only because the list lags: the next walk decides. It is spared for as long as such an event is remembered, 90
- * minutes, so it cannot stay for good.
+ * The ids of the topic without a row, in order. One that an event named lately may be missing since the list lags: the
+ * next walk decides.
  */
 export function missingIds(census: Census, touched: ReadonlySet<bigint>): readonly bigint[] {
   const missing = [...census.unseen()].filter((id) => !touched.has(id) && census.reportedAgeMs(id) === null);

@@ -17,16 +17,15 @@ import {
 
 /** A list of more pages than this has no end. */
 const MOST_PAGES = 1_000_000;
-/** A list that has no end for so many walks in a row, and once more, stops the source. */
+/** So many given-up walks in a row, and one more, stop the source. */
 const MOST_GIVEN_UP = 3;
 const LEAST_REST_MS = 1_000;
-/** How often the list is asked once more at its end: more instruments are not issued meanwhile. */
+/** Requests behind the end of the list; no more instruments are issued meanwhile. */
 export const MOST_VERIFYING = 20;
-/** After so many walks in a row that could not decide what is gone, operators are notified. */
+/** Operators are notified of so many walks in a row that could not decide what is gone. */
 const WALKS_TO_REPORT = 2;
 /** Ids are int64 (part 2.2 of src/provider/README.md). */
 const HIGHEST_ID = 2n ** 63n - 1n;
-/** Tombstones of one transaction. */
 const TOMBSTONES_AT_ONCE = 10_000;
 
 type In<P extends WalkPhase> = Extract<Walk, { phase: P }>;
@@ -61,22 +60,22 @@ function takePage(walk: In<'paging'>, page: Of<'page'>, at: WalkContext): WalkSt
   };
 }
 
-/** A cursor that stays or falls would walk the same pages for ever. */
+/** A cursor that stays or falls would repeat pages for ever. */
 function endless(current: string | null, next: string | null, pages: number): string | null {
   if (pages >= MOST_PAGES) return `The instrument list goes on after ${MOST_PAGES} pages.`;
   if (current === null || next === null || BigInt(next) > BigInt(current)) return null;
   return `The instrument list answered minId=${current} with a link to minId=${next}, which does not lie behind it.`;
 }
 
-/** Another walk begins after a rest, which doubles; the stream goes on meanwhile. */
+/** Another walk begins after a rest, which doubles. */
 function giveUp(why: string, { offset, settings, nowMs }: WalkContext): WalkStep {
-  const { walk, walksGivenUp, walkRequest, walkAllowShrink } = offset;
+  const { walk, walksGivenUp } = offset;
   if (walksGivenUp >= MOST_GIVEN_UP) {
     const before = `${MOST_GIVEN_UP} walks before this one were given up for the same reason.`;
     throw new ConnectorError('WALK_CURSOR_REPEATED', `${why} ${before} Nothing of that page was written.`);
   }
   const waitMs = Math.max(settings.pollIntervalMs, LEAST_REST_MS) * 2 ** walksGivenUp;
-  const fresh = beginWalk(offset, offset.serverDate, { walkRequest, walkAllowShrink });
+  const fresh = beginWalk(offset, offset.serverDate);
   return {
     walk: { phase: 'census', streamStart: null, notBeforeMs: nowMs + waitMs },
     offset: { ...fresh, walksGivenUp: walksGivenUp + 1 },
@@ -117,19 +116,16 @@ function usePage(walk: In<'draining'>, _: Of<'usePage'>, at: WalkContext): WalkS
 }
 
 /**
- * Where to ask whether the list goes on. Whether minId is inclusive is not shown, so from the last row and from behind
- * it: an exclusive one hides the id next to the last from the second, and a list that is cut at the last row hides all
- * of its rest from the first. An empty list is asked for once more from its beginning.
+ * Where to ask whether the list goes on: from the last row and from behind it, since minId may be inclusive or
+ * exclusive. An exclusive one hides the next id from the second; a list cut at the last row hides its rest from the
+ * first. An empty list is asked from its beginning.
  */
 export function placesToVerify(lastId: bigint | null): readonly (string | null)[] {
   if (lastId === null) return [null];
   return lastId === HIGHEST_ID ? [String(lastId)] : [String(lastId), String(lastId + 1n)];
 }
 
-/**
- * A list that goes on behind its end was cut, and what it did not show may well be there; unless it is what was issued
- * meanwhile, which the stream names by the end of the final drain.
- */
+/** A list that goes on behind its end was cut, unless the stream names those rows by the end of the final drain. */
 function verifyEnd(walk: In<'verifying'>, { rows, next }: Of<'behindLast'>, { nowMs }: WalkContext): WalkStep {
   const { lastId, lag } = walk;
   const [place = null, ...others] = walk.places;
@@ -152,7 +148,7 @@ function sweepFirst(walk: In<'closing'>, _: Of<'sweep'>, at: WalkContext): WalkS
   const seen = isOld ? null : judgeLag(walk.lag, { ...at, isResumed: at.offset.walkResumed });
   if (seen !== null) flaws.add('listLags');
   const offset = isOld ? at.offset : { ...at.offset, listLagMs: rememberedLagMs(at.offset.listLagMs, seen) };
-  // A list that is as old as the stream lacks what is new.
+  // A list that is as old as the stream lacks new instruments.
   const plan: SweepPlan = isOld ? { ...NOTHING_DECIDED, outcome: 'refused' } : planSweep({ ...at, flaws });
   if (seen === null) return sweepOn(plan, { ...at, offset });
   const listLags = { kind: 'listLags', walk: offset.walk, waitMs: marginMs(at.settings, offset), ...seen } as const;
@@ -179,24 +175,18 @@ function sweepOn(plan: SweepPlan, at: WalkContext): WalkStep {
   return { ...endWalk(offset, plan), commits: true, write };
 }
 
-/** A resumed walk is followed by a fresh one at once, since it could not decide what is gone. */
+/** A fresh walk follows a resumed one, which could not decide what is gone. */
 function endWalk(before: InstrumentsOffset, { outcome, notifications }: SweepPlan): WalkStep {
   const { walk, walkStartedAtMs, walkResumed, counts, walksWithoutDeletion: earlier } = before;
   const walksWithoutDeletion = { gone: 0, refused: earlier, nothing: earlier + 1 }[outcome];
   const offset = { ...before, walksGivenUp: 0, walksWithoutDeletion };
-  const completed: WalkNotification = {
-    kind: 'walkCompleted',
-    walk,
-    startedAtMs: walkStartedAtMs,
-    resumed: walkResumed,
-    counts,
-  };
+  const startedAtMs = walkStartedAtMs;
+  const completed: WalkNotification = { kind: 'walkCompleted', walk, startedAtMs, resumed: walkResumed, counts };
   const standStill = { kind: 'deletionsStandStill', walk, walks: walksWithoutDeletion } as const;
   const isReported = outcome === 'nothing' && walksWithoutDeletion >= WALKS_TO_REPORT;
   const reported = [completed, ...notifications, ...(isReported ? [standStill] : [])];
   if (walkResumed) {
-    const { walkRequest, walkAllowShrink } = offset;
-    const fresh = beginWalk(offset, offset.serverDate, { walkRequest, walkAllowShrink });
+    const fresh = beginWalk(offset, offset.serverDate);
     return { ...begin(), offset: fresh, notifications: reported, begins: 'afterResumed' };
   }
   const ended = { ...offset, walkPending: false, walkListed: false, walkCursor: null, walkAllowShrink: null };
@@ -210,7 +200,7 @@ function highest(a: bigint | null, b: bigint | null): bigint | null {
 
 type Cell<P extends WalkPhase, K extends WalkInput['kind']> = (walk: In<P>, input: Of<K>, at: WalkContext) => WalkStep;
 
-/** The way of a walk. In every phase a new one may begin, and the stream goes on; nothing else was requested. */
+/** In every phase a new walk may begin and the stream goes on; nothing else was requested. */
 const STEPS: { readonly [P in WalkPhase]: { readonly [K in WalkInput['kind']]?: Cell<P, K> } } = {
   idle: {},
   census: { census: takeCensus },
@@ -222,14 +212,13 @@ const STEPS: { readonly [P in WalkPhase]: { readonly [K in WalkInput['kind']]?: 
   sweeping: { sweep: sweepMore },
 };
 
-/** The walk after an input; nothing that it is given is changed. */
 export function stepWalk(walk: Walk, input: WalkInput, at: WalkContext): WalkStep {
   if (input.kind === 'begin') return begin();
   const step = STEPS[walk.phase][input.kind] as
     | ((walk: Walk, input: WalkInput, at: WalkContext) => WalkStep)
     | undefined;
   if (step !== undefined) return step(walk, input, at);
-  // Outside a drain, a walk learns nothing from a response of the stream but the touched ids.
+  // Outside a drain, a response of the stream only touches ids.
   if (input.kind === 'streamed') return { walk };
   throw new Error(`A walk that is ${walk.phase} was given ${input.kind}, which it had not asked for.`);
 }

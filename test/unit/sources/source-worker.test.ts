@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ConnectorError } from '../../../src/errors.ts';
 import type { OutgoingRecord } from '../../../src/kafka/record.ts';
-import type { SourceTask, SourceTurn } from '../../../src/sources/source-task.ts';
+import type { SourceTask, SourceTurn } from '../../../src/sources/source-worker.ts';
 import { runSource } from '../../../src/sources/source-worker.ts';
 import { type Clock, systemClock } from '../../../src/support/clock.ts';
 import { operator } from '../../support/connectors/operator.ts';

@@ -1,7 +1,4 @@
-import {
-  createInstrumentsReport,
-  type InstrumentsTaskOptions,
-} from '../../../../src/sources/tasks/instruments-task.ts';
+import type { InstrumentsTaskOptions } from '../../../../src/sources/tasks/instruments-task.ts';
 import { KnownDeadRows } from '../../../../src/sources/tasks/known-dead-rows.ts';
 import { Census } from '../../../../src/sources/walk/census.ts';
 
@@ -31,7 +28,6 @@ export function instrumentsTaskOptions({ events, clock }: Pick<InstrumentsTaskOp
     walkIntervalMs: DAY_MS,
     instrumentsEndpoint: '/v1/instruments',
     eventsEndpoint: '/v1/instruments/events',
-    report: createInstrumentsReport('instruments', events, DAY_MS),
     random: () => 0,
   } satisfies Omit<InstrumentsTaskOptions, 'core' | 'provider'>;
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { OutgoingRecord } from '../../../../src/kafka/record.ts';
 import type { DecodedRow } from '../../../../src/records/decoding/page-decoder.ts';
-import type { SourceTask } from '../../../../src/sources/source-task.ts';
+import type { SourceTask } from '../../../../src/sources/source-worker.ts';
 import { FollowerCore } from '../../../../src/sources/stream/follower-core.ts';
 import { responseTime } from '../../../../src/sources/stream/response-time.ts';
 import { createFollowerTask } from '../../../../src/sources/tasks/core-task.ts';
