@@ -5,15 +5,11 @@ import { hostname } from 'node:os';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import fastify from 'fastify';
 import type { AdminSettings } from '../config/settings.ts';
-import type { SourceOffset } from '../kafka/offset-store.ts';
 import { boundPort, isEverywhere } from './admin-port.ts';
-import { addConnectChanges } from './connect-changes.ts';
-import { addConnectReads, type ConnectReads, findConnector } from './connect-reads.ts';
-import { addConnectWorker, type ConnectWorker } from './connect-worker.ts';
-import type { ConnectorOffset, ConnectorOperations } from './connector-operations.ts';
+import { addConnectRoutes, type ConnectWorker } from './connect-routes.ts';
 import { RestError, sendError, sendNotFound } from './rest-error.ts';
 import type { Status } from './status/status.ts';
-import { addStatusRoutes } from './status/status-routes.ts';
+import { addStatusRoutes, type StatusRoutes } from './status/status-page.ts';
 
 const READING = ['GET', 'HEAD', 'OPTIONS'];
 
@@ -29,9 +25,8 @@ const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 
 const MAXIMUM_BODY_BYTES = 64 * 1024;
 
-export interface AdminServerOptions extends HealthRoutes, Omit<ConnectReads, 'workerId'>, ConnectWorker {
+export interface AdminServerOptions extends HealthRoutes, StatusRoutes, Omit<ConnectWorker, 'workerId'> {
   readonly settings: Pick<AdminSettings, 'host' | 'port' | 'token' | 'allowedHosts'>;
-  readonly operations: ConnectorOperations;
   /** Resolves when `status` and `metrics` are new enough; asked before each request that is answered from them. */
   readonly refreshed: () => Promise<void>;
 }
@@ -81,14 +76,10 @@ export async function createAdminListener(server: Server, options: AdminServerOp
   });
 
   const workerId = () => `${isEverywhere(host) ? hostname() : host}:${boundPort(server, port)}`;
-  const reads = { ...options, workerId };
   const addRefusals = refuseOtherMethods(app);
   addHealthRoutes(app, options);
   addStatusRoutes(app, options);
-  addConnectWorker(app, options);
-  addConnectReads(app, reads);
-  addConnectChanges(app, reads, options.operations);
-  addConnectOffsets(app, reads, options.operations);
+  addConnectRoutes(app, { ...options, workerId });
   addRefusals();
 
   await app.ready();
@@ -161,78 +152,6 @@ function whyNot(checks: Status['checks']): string {
 
 function oneLine(text: string): string {
   return text.replace(/\s+/g, ' ');
-}
-
-interface Named {
-  readonly Params: { readonly name: string };
-}
-
-interface Altered extends Named {
-  readonly Body: unknown;
-}
-
-/** Committed offsets in Kafka Connect's form: shown always, altered and reset only while the connector is stopped. */
-function addConnectOffsets(app: FastifyInstance, reads: ConnectReads, operations: ConnectorOperations): void {
-  const find = (name: string) => findConnector(reads.connectors, name);
-  const stoppedSource = (name: string) => {
-    const { type } = find(name);
-    if (type !== 'source')
-      throw new RestError(400, 'The offsets of a consumer group are changed with the tools of Kafka.');
-    if (reads.status().sources.some((source) => source.name === name && source.wanted === 'stopped')) return name;
-    throw new RestError(
-      400,
-      `Connectors must be in the STOPPED state before their offsets can be modified. This can be done for the ` +
-        `specified connector by issuing a 'PUT' request to the '/connectors/${name}/stop' endpoint`,
-    );
-  };
-
-  app.get<Named>('/connectors/:name/offsets', async ({ params }) => {
-    const offsets = await operations.offsets(find(params.name).name);
-    return { offsets: offsets.filter(({ offset }) => offset !== null) };
-  });
-  app.delete<Named>('/connectors/:name/offsets', async ({ params }) => {
-    await operations.alterOffset(stoppedSource(params.name), null);
-    return { message: 'The offsets for this connector have been reset successfully' };
-  });
-  app.patch<Altered>('/connectors/:name/offsets', async ({ params, body }) => {
-    const offsets = offsetsIn(body);
-    const name = stoppedSource(params.name);
-    const [current] = await operations.offsets(name);
-    await operations.alterOffset(name, theOffset(offsets, current?.partition ?? {}));
-    return { message: 'The offsets for this connector have been altered successfully' };
-  });
-}
-
-/** What is listed in `{"offsets":[{"partition":{…},"offset":{…}}]}`. */
-function offsetsIn(body: unknown): readonly unknown[] {
-  const offsets = isObject(body) ? body.offsets : undefined;
-  if (Array.isArray(offsets) && offsets.length > 0) return offsets;
-  throw new RestError(400, 'Partitions / offsets need to be provided for an alter offsets request');
-}
-
-/** The one offset that a source has. */
-function theOffset([only, ...more]: readonly unknown[], wanted: ConnectorOffset['partition']): SourceOffset | null {
-  const partition = JSON.stringify(wanted);
-  if (!isObject(only) || more.length > 0 || JSON.stringify(only.partition) !== partition) {
-    throw new RestError(400, `Expected exactly one offset, with the partition ${partition}`);
-  }
-  const { offset } = only;
-  if (offset === null) return null;
-  if (!isObject(offset) || Object.keys(offset).length === 0 || !Object.values(offset).every(isPrimitive)) {
-    throw new RestError(
-      400,
-      'The offset must be a flat map of texts, numbers, booleans and nulls, or null to reset it',
-    );
-  }
-  return offset as SourceOffset;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function isPrimitive(value: unknown): boolean {
-  return value === null || ['string', 'number', 'boolean'].includes(typeof value);
 }
 
 interface AccessOptions {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { countText } from '../admin/drawing/counts.ts';
+import { countText } from '../admin/texts.ts';
 import { DEFAULT_SETTINGS_FILE } from '../config/load.ts';
 import { epochDays, parseInstant } from '../records/avro/instant.ts';
 import { atInstallation } from '../run/installation.ts';

@@ -1,4 +1,4 @@
-import { ago, durationText } from '../admin/status/ages.ts';
+import { ago, durationText } from '../admin/texts.ts';
 import { type SourceSettings, topicOf } from '../config/settings.ts';
 import { ConnectorError, type ErrorCode } from '../errors.ts';
 import type { SourceOffset, StoredOffset } from '../kafka/offset-store.ts';

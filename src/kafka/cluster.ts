@@ -14,6 +14,13 @@ export interface CommittedOffset {
   readonly metadata: string;
 }
 
+/** A member of a group, as the brokers see it. */
+export interface DescribedMember {
+  /** The address from which it connects. */
+  readonly host: string;
+  readonly partitions: readonly TopicPartition[];
+}
+
 /** All that the rest of the code sees of Kafka. Another client, or memory, can implement it. */
 export interface KafkaCluster {
   /** A closed writer; `open` makes it usable. */
@@ -45,6 +52,8 @@ export interface KafkaCluster {
    * @throws ConnectorError KAFKA_UNREACHABLE, or the signal's reason.
    */
   topicIds(topics: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, string>>;
+  /** The members of a group; null while it rebalances. @throws ConnectorError KAFKA_UNREACHABLE. */
+  groupMembers(groupId: string): Promise<readonly DescribedMember[] | null>;
   /** The cluster's own id. @throws ConnectorError KAFKA_UNREACHABLE. */
   clusterId(): Promise<string>;
   /**

@@ -12,6 +12,7 @@ import type { Clock } from '../support/clock.ts';
 import { projectVersion } from '../support/version.ts';
 import { PRICE_PROCESSOR } from '../worker/target.ts';
 import { createConnectorOperations } from './connector-operations.ts';
+import { createWholeReader } from './whole-installation.ts';
 
 const CLASS_PREFIX = 'structured-products-connect';
 
@@ -30,6 +31,8 @@ export interface AdminSide {
 /** What answers on the port of a connector's admin server. */
 export async function answerAdmin(server: Server, parts: AdminSide): Promise<RequestListener> {
   const { settings, roles, topics, board, metrics } = parts;
+  const place = { ...parts, prefix: settings.prefix };
+  const operations = createConnectorOperations(place);
   return createAdminListener(server, {
     settings: settings.admin,
     version: projectVersion(),
@@ -41,7 +44,8 @@ export async function answerAdmin(server: Server, parts: AdminSide): Promise<Req
     status: board.status,
     refreshed: board.refreshed,
     metrics,
-    operations: createConnectorOperations({ ...parts, prefix: settings.prefix }),
+    whole: createWholeReader(place, operations),
+    operations,
   });
 }
 

@@ -1,4 +1,4 @@
-import type { ConnectorOffset, ConnectorOperations } from '../admin/connector-operations.ts';
+import type { ConnectorOffset, ConnectorOperations } from '../admin/connect-routes.ts';
 import { RestError } from '../admin/rest-error.ts';
 import type { SourceSettings } from '../config/settings.ts';
 import { ConnectorError } from '../errors.ts';

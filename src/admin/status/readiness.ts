@@ -1,4 +1,4 @@
-import { durationText } from './ages.ts';
+import { durationText, secondsBetween } from '../texts.ts';
 import type { Alarm, ProcessorStatus, ReadinessCheck, SourceStatus } from './status.ts';
 
 /** A failure that is retried for longer has not passed by itself. */
@@ -46,7 +46,7 @@ export function alarmsOf({
   processor,
   at,
 }: Pick<Known, 'kafka' | 'sources' | 'processor'> & { readonly at: string }): readonly Alarm[] {
-  const secondsSince = (instant: string) => Math.max(0, (Date.parse(at) - Date.parse(instant)) / 1_000);
+  const secondsSince = (instant: string) => secondsBetween(instant, at);
   const alarms: Alarm[] = [];
   const add = (isGrave: boolean, text: string) => alarms.push({ isGrave, text });
   if (kafka.isSilent) {

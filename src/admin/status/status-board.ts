@@ -3,7 +3,7 @@ import { toAll } from '../../observe/event-table.ts';
 import type { Events, WalkCompleted } from '../../observe/events.ts';
 import type { Clock } from '../../support/clock.ts';
 import type { WorkerTargets } from '../../worker/target.ts';
-import { countText } from '../drawing/counts.ts';
+import { countText } from '../texts.ts';
 import { alarmsOf, readinessChecks } from './readiness.ts';
 import type { Notified, ReadinessCheck, Status } from './status.ts';
 import { createStatusProcessor } from './status-processor.ts';

@@ -1,7 +1,7 @@
 import type { Meters } from '../../observe/meters.ts';
 import { STATUSES } from '../../observe/metric-table.ts';
-import { shownState } from './cards.ts';
 import type { ProcessorStatus, ShownKind, SourceStatus, Status } from './status.ts';
+import { shownState } from './status-view.ts';
 
 /** The provider chooses the status of each item; only valid ones become a label. */
 const KNOWN_PROBLEM = /^((status|refused) [1-5][0-9]{2}|mismatch|unanswered|unusable|none)$/;

@@ -1,3 +1,4 @@
+import type { DescribedMember } from '../../kafka/cluster.ts';
 import type { Freshness, KindFreshness, NOTIFICATION_KINDS } from '../../observe/events.ts';
 import type { TargetState } from '../../worker/target.ts';
 import type { AgeStep } from '../drawing/charts.ts';
@@ -26,6 +27,25 @@ export interface Status {
   readonly processor: ProcessorStatus | null;
   /** The newest records that went to the notifications topic from here, the newest first. */
   readonly notifications: readonly Notified[];
+}
+
+/** All replicas of the installation, as Kafka's groups and topics show them. */
+export interface Whole {
+  /** Those that run sources, with their partitions of the offsets topic; null while the group rebalances. */
+  readonly sources: readonly DescribedMember[] | null;
+  /** Those that price, with their partitions of instruments topics; null while the group rebalances. */
+  readonly prices: readonly DescribedMember[] | null;
+  /** How many partitions of instruments topics there are. */
+  readonly pricedPartitions: number;
+  /** The committed offset of each source in its stream; empty where there is a single replica. */
+  readonly offsets: Readonly<Record<string, string | null>>;
+  /** When the newest price of each partition was written, by partition; empty where there is a single replica. */
+  readonly newestPrices: Readonly<Record<number, string>>;
+}
+
+/** With the other replicas; null where Kafka has not said lately which there are. */
+export interface WholeStatus extends Status {
+  readonly whole: Whole | null;
 }
 
 export interface Alarm {

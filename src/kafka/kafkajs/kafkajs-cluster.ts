@@ -13,7 +13,7 @@ import { KafkajsWriter } from './kafkajs-writer.ts';
 import { BrokerConnections, OpenWriters } from './open-clients.ts';
 import { zstdCodec } from './produce/compression.ts';
 import type { TopicFacts } from './refusals.ts';
-import { askAdmin, ensureTopics, fetchClusterId, fetchMaxMessageBytes } from './topic-admin.ts';
+import { askAdmin, ensureTopics, fetchClusterId, fetchGroupMembers, fetchMaxMessageBytes } from './topic-admin.ts';
 import { TopicIds } from './topic-ids.ts';
 import { DEFAULT_TUNING, type KafkaTuning, kafkajsRetry } from './tuning.ts';
 
@@ -117,6 +117,7 @@ export function connectKafka(options: KafkajsOptions): KafkaCluster {
       return report;
     },
     topicIds,
+    groupMembers: (groupId) => fetchGroupMembers({ kafkajs, kafka, tuning }, groupId),
     clusterId: () => fetchClusterId({ kafka, tuning }),
     answeredMs: connections.answeredMs,
     async close() {

@@ -1,6 +1,7 @@
 import type { Admin, Kafka } from 'kafkajs';
 import { ConnectorError } from '../../errors.ts';
 import type { Clock } from '../../support/clock.ts';
+import type { DescribedMember } from '../cluster.ts';
 import type { EnsureOptions, TopicReport, TopicSpecification } from '../topic.ts';
 import { compareTopic, type FoundTopic } from '../topic-comparison.ts';
 import { isLoginFailure, isUnanswered, kafkaReason, topicRefusalOf } from './kafkajs-errors.ts';
@@ -276,6 +277,29 @@ export async function askAdmin<Found>(
   } finally {
     // Not earlier: a client that is disconnected while it connects stays connected.
     admin.disconnect().catch(() => {});
+  }
+}
+
+/** See `KafkaCluster.groupMembers`. */
+export async function fetchGroupMembers(
+  { kafkajs, ...client }: Pick<TopicAdminOptions, 'kafka' | 'kafkajs' | 'tuning'>,
+  groupId: string,
+): Promise<readonly DescribedMember[] | null> {
+  const { MemberAssignment } = kafkajs.AssignerProtocol;
+  try {
+    const { groups } = await askAdmin(client, (admin) => admin.describeGroups([groupId]));
+    const { state = 'Dead', members = [] } = groups[0] ?? {};
+    if (!['Stable', 'Empty', 'Dead'].includes(state)) return null;
+    return members.map(({ clientHost, memberAssignment }) => {
+      const given = memberAssignment.length > 0 ? MemberAssignment.decode(memberAssignment)?.assignment : undefined;
+      const partitions = Object.entries(given ?? {}).flatMap(([topic, held]) =>
+        held.map((partition) => ({ topic, partition })),
+      );
+      return { host: clientHost.replace(/^\//, ''), partitions };
+    });
+  } catch (cause) {
+    const text = `The members of group ${groupId} could not be listed (${kafkaReason(cause)}).`;
+    throw new ConnectorError('KAFKA_UNREACHABLE', text, { cause, fields: { groupId } });
   }
 }
 

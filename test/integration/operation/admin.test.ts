@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { test } from 'node:test';
+import type { WholeStatus } from '../../../src/admin/status/status.ts';
 import { adminWorld } from '../../support/connectors/admin-connector.ts';
 import { startCommand } from '../../support/connectors/connector-command.ts';
 import { fenceSource } from '../../support/ledgers/at-rest.ts';
@@ -157,4 +158,44 @@ test('a port that is taken ends the start with what to do', options, async (t) =
   const text = connector.lines.join('\n');
   assert.match(text, /ADMIN_PORT_TAKEN: The admin server cannot listen on 127\.0\.0\.1:\d+ \(EADDRINUSE\)/);
   assert.match(text, /Set admin\.port \(ADMIN_PORT\)/);
+});
+
+test('with two replicas, the status of either shows both: from the groups and the topics', options, async (t) => {
+  const prices = (simulator: { readonly marketDataUrl: string }) => `marketData: { url: "${simulator.marketDataUrl}" }
+prices: { kinds: { overview: { refreshInterval: 2s } } }`;
+  const world = await adminWorld(t, INSTRUMENTS, prices);
+  if (!world) return;
+  const others = [{ name: 'other', limit: 20 }];
+  const replicas = [await world.start({}, others), await world.start({}, others)] as const;
+  const shown = () =>
+    Promise.all(replicas.map(async ({ url, get }) => ({ url, ...((await get('/status.json')).body as WholeStatus) })));
+  const isWhole = ({ sources, processor, whole }: WholeStatus) =>
+    sources.filter(({ owned }) => owned).length === 1 &&
+    processor?.partitions.length === (whole?.pricedPartitions ?? 0) / 2 &&
+    whole?.sources?.length === 2 &&
+    Object.values(whole.offsets).every((since) => since !== null) &&
+    Object.keys(whole.newestPrices).length >= whole.pricedPartitions / 2;
+  const both = await eventually('both know each other', shown, (found) => found.every(isWhole), 120_000);
+  for (const { url, sources, processor, whole } of both) {
+    const { stdout, stderr } = await world.spconnect(['status', '--url', url]);
+    const share = `this one has ${processor?.partitions.length} of ${whole?.pricedPartitions} partitions`;
+    assert.match(stderr, new RegExp(`2 replicas run sources; this one runs 1 of 2; 2 replicas price; ${share}`));
+    const elsewhere = sources.find(({ owned }) => owned === false)?.name ?? '';
+    assert.match(
+      stdout,
+      new RegExp(
+        `^${elsewhere}: UNASSIGNED .*\\n  +Another replica runs it\\.\\n  Runs at +\\S+\\n  Offset +\\d+-\\d+$`,
+        'm',
+      ),
+    );
+    assert.match(stdout, /^ {2}At \S+ +\d+ partitions, (each with a price of the last |one without)/m);
+  }
+  await replicas[1].stop();
+  const alone = await eventually(
+    'the one that stays has all',
+    async () => (await world.spconnect(['status', '--url', replicas[0].url])).stdout,
+    (text) => !/Another replica|Replicas/.test(text) && text.match(/RUNNING/g)?.length === 3,
+    120_000,
+  );
+  assert.doesNotMatch(alone, /At \S+ +\d+ partition/);
 });

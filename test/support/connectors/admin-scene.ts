@@ -1,7 +1,8 @@
 import type { TestContext } from 'node:test';
 import { type AdminServer, openAdminPort } from '../../../src/admin/admin-port.ts';
 import { type AdminServerOptions, createAdminListener } from '../../../src/admin/admin-server.ts';
-import type { ConnectorOffset } from '../../../src/admin/connector-operations.ts';
+import type { ConnectorOffset } from '../../../src/admin/connect-routes.ts';
+import type { Whole } from '../../../src/admin/status/status.ts';
 import { createStatusBoard, type StatusBoard } from '../../../src/admin/status/status-board.ts';
 import type { Clock } from '../../../src/support/clock.ts';
 import { operator } from './operator.ts';
@@ -23,6 +24,8 @@ export interface AdminScene {
   now: number;
   /** When Kafka last answered; null: just now. */
   kafkaAnsweredMs: number | null;
+  /** The replicas, as Kafka sees them. */
+  whole: Whole | null;
   /** What the operations throw, if anything. */
   failure: Error | null;
   ask(path: string, init?: RequestInit): Promise<Response>;
@@ -56,6 +59,7 @@ export async function startAdminScene(
     stop,
     now: Date.parse('2026-03-01T10:00:00.000Z'),
     kafkaAnsweredMs: null,
+    whole: null,
     failure: null,
     ask: (path, init) => fetch(`${server.url}${path}`, init),
     change: (method, path, body) =>
@@ -86,6 +90,7 @@ export async function startAdminScene(
     version: '1.2.3',
     logLevel: 'info',
     status: board.status,
+    whole: async () => scene.whole,
     refreshed: board.refreshed,
     metrics: { text: async () => 'a_metric 1\n', contentType: 'text/plain; version=0.0.4' },
     connectors: [

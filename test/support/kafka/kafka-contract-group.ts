@@ -92,6 +92,16 @@ export function testGroupContract(
     const [first, second] = [parts.read(), parts.read()];
     const both = () => [first, second].map((member) => `${member.held().length} of ${member.members()}`).join();
     await eventually('both have some and count two', both, (shares) => shares === '2 of 2,2 of 2', PATIENCE_MS);
+    const described = await parts.subject.cluster.groupMembers(parts.input);
+    assert.deepEqual(described?.flatMap(({ partitions }) => partitions.map(({ partition }) => partition)).sort(), ALL);
+    assert.deepEqual(
+      described?.map(({ host, partitions }) => [host === '', partitions.length]),
+      [
+        [false, 2],
+        [false, 2],
+      ],
+    );
+    assert.deepEqual(await parts.subject.cluster.groupMembers(`${parts.input}-nobody`), []);
     const lost = second.held();
     const reason = new Error('enough');
     second.stop(reason);

@@ -101,6 +101,7 @@ export function createMemoryCluster(options: MemoryClusterOptions): KafkaCluster
       const ids = topics.map((name) => [name, broker.topicId(name)] as const);
       return new Map(ids.filter((entry): entry is readonly [string, string] => entry[1] !== undefined));
     },
+    groupMembers: async (groupId) => broker.groups.members(groupId),
     clusterId: async () => 'memory',
     answeredMs: () => Number.POSITIVE_INFINITY,
     async close() {

@@ -33,6 +33,12 @@ export class MemoryGroups {
     return this.#groups.get(groupId)?.includes(member) ?? false;
   }
 
+  members(groupId: string): readonly { readonly host: string; readonly partitions: readonly TopicPartition[] }[] {
+    const members = this.#groups.get(groupId) ?? [];
+    const shares = this.#share(members);
+    return members.map((_, index) => ({ host: `memory-${index}`, partitions: shares.get(String(index)) ?? [] }));
+  }
+
   /** Each member's partitions go to the next member, as often as `shift` says; with 0, all join again as they were. */
   rebalance(groupId: string, shift = 0): void {
     const members = this.#groups.get(groupId) ?? [];

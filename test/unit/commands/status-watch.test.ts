@@ -74,7 +74,7 @@ for (const [columns, rows] of [
     assert.ok(second.startsWith(`\u001b[${height}A\u001b[J`), JSON.stringify(second.slice(0, 20)));
     assert.match(third, /Ctrl-C ends\.\n$/);
     assert.match(first, /^p<q: not ready; version 1\.2\.3, up 4 min\n/);
-    assert.match(first, rows > 20 ? /^ {2}progress +990 of 1,007 priced/m : /^… \d+ more lines$/m);
+    assert.match(first, rows > 20 ? /^ {2}Prices +990 priced, 5 failing, 12 repaid$/m : /^… \d+ more lines$/m);
     // biome-ignore lint/suspicious/noControlCharactersInRegex: it must not be there.
     assert.doesNotMatch(first.replaceAll('\n', ''), /[\u0000-\u001f]/);
   });
@@ -95,7 +95,7 @@ test('elsewhere it is plain text, and it goes on while the connector is away', a
   await watchStatus(shown, scene.server.url, { sleep });
   assert.equal(written.length, 3);
   assert.ok(!written.join('').includes('\u001b'));
-  assert.match(written[0] ?? '', /^p<q: not ready; .*\n[\s\S]*^instruments +running/m);
+  assert.match(written[0] ?? '', /^p<q: not ready; .*\n[\s\S]*^instruments: RUNNING/m);
   assert.match(written[2] ?? '', /^No admin server responded at .* Trying again; this was at 2026-03-01T/);
 });
 

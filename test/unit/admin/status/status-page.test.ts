@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ago, durationText } from '../../../../src/admin/status/ages.ts';
+import { ago, durationText } from '../../../../src/admin/texts.ts';
 import { ConnectorError } from '../../../../src/errors.ts';
 import { makeReady, startAdminScene } from '../../../support/connectors/admin-scene.ts';
 
@@ -141,21 +141,96 @@ test('what needs somebody stands first, and how many do what is reported above',
   assert.ok(page.indexOf('source checks: failed') < page.indexOf('process: running'));
 });
 
-test('a source that another replica runs is reported as such, with nothing of what was seen here before', async (t) => {
+test('what another replica runs is shown from the groups and the topics, with nothing of what was seen here before', async (t) => {
   const scene = await startAdminScene(t);
-  const poll = {
-    source: 'instruments',
-    since: '7-1',
-    secondsToRetentionCliff: 9,
-    rows: 0,
-    caughtUp: false,
-    durationMs: 1,
+  const { board } = scene;
+  makeReady(scene);
+  const poll = { source: 'instruments', since: '7-1', secondsToRetentionCliff: 9, rows: 0, durationMs: 1 };
+  board.events.polled({ ...poll, caughtUp: false, endpoint: 'events' });
+  const [instruments, checks] = board.status().sources.map(({ partition }) => partition);
+  const own = checks ?? -1;
+  const page = async () => pageOf(await scene.ask('/', asPage));
+  board.events.replicaJoined({ partitions: [own], sources: ['checks'] });
+  const unknown = await page();
+  assert.match(unknown, /Another replica runs it\./);
+  assert.doesNotMatch(unknown, /replicas|Runs at/);
+  const priced = (partition: number) => ({ topic: 'p.instruments', partition });
+  const assigned = { transactionalId: 'x', offset: '0', instruments: 1, durationMs: 1 };
+  board.events.processorJoined({ partitions: 1 });
+  board.events.partitionAssigned({ ...priced(0), ...assigned });
+  scene.whole = {
+    sources: [
+      { host: '10.0.0.1', partitions: [{ topic: 'p.offsets', partition: own }] },
+      { host: '10.0.0.2', partitions: [{ topic: 'p.offsets', partition: instruments ?? -1 }] },
+    ],
+    prices: [
+      { host: '10.0.0.1', partitions: [priced(0)] },
+      { host: '10.0.0.2', partitions: [priced(1), priced(2)] },
+      { host: '10.0.0.3', partitions: [priced(3)] },
+      { host: '10.0.0.4', partitions: [] },
+    ],
+    pricedPartitions: 4,
+    offsets: { instruments: '8-1' },
+    newestPrices: { 1: '2026-03-01T09:59:00.000Z', 2: '2026-03-01T09:59:51.000Z' },
   };
-  scene.board.events.polled({ ...poll, endpoint: 'events' });
-  scene.board.events.replicaJoined({ partitions: [], sources: [] });
+  const shown = await page();
+  for (const part of [
+    '2 replicas run sources; this one runs 1 of 2; 4 replicas price; this one has 1 of 4 partitions',
+    '<dt>Runs at</dt><dd>10.0.0.2</dd>\n<dt>Offset</dt><dd>8-1</dd>',
+    '<dt>At 10.0.0.2</dt><dd>2 partitions, each with a price of the last 1 min</dd>',
+    '<dt>At 10.0.0.3</dt><dd>1 partition, one without a price</dd>',
+    '<dt>At 10.0.0.4</dt><dd>0 partitions</dd>',
+  ]) {
+    assert.ok(shown.includes(part), `${part} is missing`);
+  }
+  assert.doesNotMatch(shown, /Last poll<\/dt><dd><time datetime|At 10\.0\.0\.1|7-1/);
+});
+
+test('bars are as high as their shares, a single price shows, and ages end one step beside the last ones', async (t) => {
+  const scene = await startAdminScene(t);
+  const { board } = scene;
+  const counts = [
+    [1, 0],
+    [2, 0],
+    [5, 10],
+    [45, 50],
+    [60, 51],
+    [90, 51],
+    [129_600, 51],
+    [Number.POSITIVE_INFINITY, 51],
+  ];
+  const ages = counts.map(([seconds = 0, instruments = 0]) => ({ atMostMs: seconds * 1_000, instruments }));
+  const none = { waiting: 0, repaid: 0, overdue: 0, pulled: 0, failing: {} };
+  const overview = { ...none, kind: 'overview', priced: 51, ages, ageP50Ms: 1, ageP99Ms: 1 } as never;
+  const fresh = { kinds: [overview], instruments: 51, unreadable: 0, pulled: 0, unansweredInputs: 0, lag: 0 } as never;
+  board.events.processorStarted({ groupId: 'g', topics: ['i'], kinds: ['overview'], freshness: () => fresh });
+  for (const records of [4, 0, 8, 2, 3]) {
+    board.events.batchPriced({ records, deadLetters: 0 } as never);
+    scene.now += 60_000;
+  }
   const page = await pageOf(await scene.ask('/', asPage));
-  assert.equal(page.match(/Another replica runs it\./g)?.length, 2);
-  assert.doesNotMatch(page, /Last poll/);
+  const [byAge = '', byMinute = ''] = page.split('<svg class="chart"').slice(1);
+  const bars = (chart: string) =>
+    [...chart.matchAll(/<rect x="([\d.]+)%" y="[\d.]+" width="[\d.]+%" height="([\d.]+)"/g)].map((found) =>
+      found.slice(1).map(Number),
+    );
+  assert.deepEqual(bars(byAge), [
+    [20, 14],
+    [40, 56],
+    [60, 1.5],
+  ]);
+  assert.deepEqual(
+    [...byAge.matchAll(/text-anchor="end">([^<]*)/g)].map(([, name]) => name),
+    ['2 s', '5 s', '45 s', '1 min', '90 s'],
+  );
+  assert.match(byAge, /<th scope="row">at most 90 s<\/th><td>0</);
+  assert.deepEqual(
+    bars(byMinute).map(([, height]) => height),
+    [28, 56, 14, 21],
+  );
+  assert.ok((bars(byMinute).at(-1)?.[0] ?? 0) > 96, 'the newest minute stands at the end');
+  assert.match(byMinute, /30 min ago/);
+  assert.match(page, /3 in the last minute; 3\.4 on average and at most 8 since the start 5 min ago/);
 });
 
 test('the processor shows how fresh its prices are', async (t) => {
@@ -180,12 +255,14 @@ test('the processor shows how fresh its prices are', async (t) => {
   board.events.processorJoined({ partitions: 0 });
   const page = await pageOf(await scene.ask('/', asPage));
   for (const part of [
-    '1,200: 180 priced, 1,005 failing, 15 repaid',
+    '<dt>Instruments</dt><dd>1,200</dd>',
+    '<dt>Prices overview</dt><dd>180 priced, 1,005 failing, 15 repaid</dd>',
     'half below 30 s, 99 % below 1 min 1 s',
     '7 records',
     '1,005 (none: 1,000, status 404: 5)',
     '<span class="badge bad">42</span>',
-    '17 priced, 1,183 waiting; <span class="badge bad">1,183</span> overdue, failing: 0</dd>',
+    '<dt>Prices daily</dt><dd>17 priced, 1,183 waiting</dd>',
+    '<dt>Overdue daily</dt><dd><span class="badge bad">1,183</span></dd>',
   ]) {
     assert.ok(page.includes(part), `${part} is missing`);
   }

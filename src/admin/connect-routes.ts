@@ -1,0 +1,302 @@
+import type { FastifyInstance } from 'fastify';
+import type { SourceOffset } from '../kafka/offset-store.ts';
+import type { TargetState } from '../worker/target.ts';
+import {
+  type ConnectorDescription,
+  infoShape,
+  restartingShape,
+  statusShape,
+  type TaskShape,
+  taskShapes,
+} from './connect-shapes.ts';
+import { RestError } from './rest-error.ts';
+import type { Status } from './status/status.ts';
+
+/** The version of Kafka Connect whose interface this is: tools decide by it what they may ask for. */
+const CONNECT_VERSION = '4.3.1';
+
+const IS_A_FILE =
+  'Connectors are configured in the settings file of structured-products-connect (config/connector.yaml) and its ' +
+  'environment: change them there and restart the process. Pause, resume, stop, restart and offsets work from here.';
+
+/** The offset of one connector on one partition of what it reads, as Kafka Connect shows it. */
+export interface ConnectorOffset {
+  readonly partition: Readonly<Record<string, unknown>>;
+  readonly offset: Readonly<Record<string, unknown>> | null;
+}
+
+/** What can be done to the connectors, here and wherever they run. All of it throws ConnectorError as its writer does. */
+export interface ConnectorOperations {
+  /** Lets a connector run, pause or stop until something else is wanted. */
+  want(connector: string, state: TargetState): Promise<void>;
+  /** Lets it start again from its committed offset, wherever it runs; perhaps only where it has failed. */
+  restart(connector: string, which: { readonly onlyFailed: boolean }): Promise<void>;
+  /** What it has committed; a null offset where it has committed nothing. @throws ConnectorError KAFKA_UNREACHABLE. */
+  offsets(connector: string): Promise<readonly ConnectorOffset[]>;
+  /** Writes this offset, or deletes the one that is committed: to be asked only of a stopped connector. */
+  alterOffset(connector: string, offset: SourceOffset | null): Promise<void>;
+}
+
+export interface ConnectWorker {
+  readonly version: string;
+  readonly logLevel: string;
+  readonly connectors: readonly ConnectorDescription[];
+  readonly status: () => Status;
+  /** `host:port` of this server, as Connect's workers are named. */
+  readonly workerId: () => string;
+  readonly operations: ConnectorOperations;
+}
+
+interface Params<Names extends string> {
+  readonly Params: Readonly<Record<Names, string>>;
+}
+
+/** The part of Kafka Connect's interface that its tools use. */
+export function addConnectRoutes(app: FastifyInstance, worker: ConnectWorker): void {
+  addWorker(app, worker);
+  addReads(app, worker);
+  addChanges(app, worker);
+  addOffsets(app, worker);
+}
+
+/** Kafka Connect's interface beyond its connectors: the worker, its plugins, its loggers. */
+function addWorker(app: FastifyInstance, worker: ConnectWorker): void {
+  const root = { level: worker.logLevel.toUpperCase(), last_modified: null };
+  const classes = new Map(worker.connectors.map(({ type, config }) => [config['connector.class'] ?? '', type]));
+
+  app.get('/connector-plugins', () =>
+    [...classes].map(([name, type]) => ({ class: name, type, version: worker.version })),
+  );
+  app.get<Params<'plugin'>>('/connector-plugins/:plugin/config', ({ params: { plugin } }) => {
+    if ([...classes.keys()].some((name) => name === plugin || name.endsWith(`.${plugin}`))) return [];
+    throw new RestError(404, `Unknown plugin ${plugin}.`);
+  });
+  app.put<Params<'plugin'>>('/connector-plugins/:plugin/config/validate', ({ params }) => refusal(params.plugin));
+  app.get('/admin/loggers', () => ({ root }));
+  app.get<Params<'logger'>>('/admin/loggers/:logger', ({ params: { logger } }) => {
+    if (logger === 'root') return root;
+    throw new RestError(404, `Logger ${logger} not found.`);
+  });
+  app.put<Params<'logger'>>('/admin/loggers/:logger', () => {
+    throw new RestError(405, 'The level of the log is the setting log.level (LOG_LEVEL); a restart applies it.');
+  });
+}
+
+/** `GET /` for a client that does not accept HTML. */
+export function workerInfo({ version, kafkaClusterId }: Status) {
+  return {
+    version: CONNECT_VERSION,
+    commit: `structured-products-connect-${version}`,
+    kafka_cluster_id: kafkaClusterId,
+  };
+}
+
+/** A configuration is never accepted here; this is the form in which Kafka Connect says why. */
+function refusal(plugin: string) {
+  const definition = {
+    name: 'connector.class',
+    type: 'STRING',
+    required: true,
+    default_value: null,
+    importance: 'HIGH',
+    documentation: 'Connectors are configured in the settings file.',
+    group: 'Common',
+    order_in_group: 1,
+    width: 'LONG',
+    display_name: 'Connector class',
+    dependents: [],
+  };
+  const errors = ['Connectors are configured in the settings file of structured-products-connect, not from here.'];
+  const value = { name: 'connector.class', value: plugin, recommended_values: [], errors, visible: true };
+  return { name: plugin, error_count: 1, groups: ['Common'], configs: [{ definition, value }] };
+}
+
+/** Connectors, their configuration, state and tasks. */
+function addReads(app: FastifyInstance, { connectors, status, workerId }: ConnectWorker): void {
+  const tasksOf = (connector: ConnectorDescription) => taskShapes(connector, status(), workerId());
+  const statusOf = (connector: ConnectorDescription) => statusShape(connector, status(), workerId());
+  const infoOf = (connector: ConnectorDescription) => infoShape(connector, tasksOf(connector));
+  const find = (name: string) => findConnector(connectors, name);
+
+  app.get<{ Querystring: { readonly expand?: string | readonly string[] } }>('/connectors', ({ query: { expand } }) => {
+    if (expand === undefined) return connectors.map(({ name }) => name);
+    const wanted = [expand].flat();
+    const expanded = connectors.map((connector) => [
+      connector.name,
+      {
+        ...(wanted.includes('status') && { status: statusOf(connector) }),
+        ...(wanted.includes('info') && { info: infoOf(connector) }),
+      },
+    ]);
+    return Object.fromEntries(expanded);
+  });
+  app.get<Params<'name'>>('/connectors/:name', ({ params }) => infoOf(find(params.name)));
+  app.get<Params<'name'>>('/connectors/:name/config', ({ params }) => find(params.name).config);
+  app.get<Params<'name'>>('/connectors/:name/status', ({ params: { name } }) =>
+    statusOf(findConnector(connectors, name, `No status found for connector ${name}`)),
+  );
+  app.get<Params<'name'>>('/connectors/:name/tasks', ({ params }) => {
+    const connector = find(params.name);
+    return tasksOf(connector).map(({ id }) => ({
+      id: { connector: connector.name, task: id },
+      config: connector.config,
+    }));
+  });
+  app.get<Params<'name' | 'id'>>('/connectors/:name/tasks/:id/status', ({ params: { name, id } }) =>
+    findTask(
+      connectors.filter((connector) => connector.name === name).flatMap(tasksOf),
+      id,
+      `No status found for task ${name}-${id}`,
+    ),
+  );
+  app.get<Params<'name'>>('/connectors/:name/topics', ({ params }) => {
+    const { name, topics } = find(params.name);
+    return { [name]: { topics } };
+  });
+}
+
+const TARGETS = [
+  ['pause', 'paused', 202],
+  ['resume', 'running', 202],
+  ['stop', 'stopped', 204],
+] as const;
+
+/**
+ * Lets connectors run, pause, stop and start again. The response comes when that is written to the states topic. A
+ * connector is its task here: restarting the one restarts the other.
+ */
+function addChanges(app: FastifyInstance, { connectors, status, workerId, operations }: ConnectWorker): void {
+  const find = (name: string) => findConnector(connectors, name);
+  // Kafka Connect words it in three ways.
+  const findToChange = (name: string) => findConnector(connectors, name, `Unknown connector ${name}`);
+  const findToRestart = (name: string) => findConnector(connectors, name, `Unknown connector: ${name}`);
+  const isFailed = (connector: ConnectorDescription) =>
+    taskShapes(connector, status(), workerId()).some(({ state }) => state === 'FAILED');
+
+  for (const [verb, state, code] of TARGETS) {
+    app.put<Params<'name'>>(`/connectors/:name/${verb}`, async ({ params }, reply) => {
+      await operations.want(findToChange(params.name).name, state);
+      return reply.code(code).send();
+    });
+  }
+  app.post<Params<'name'> & { Querystring: { readonly includeTasks?: string; readonly onlyFailed?: string } }>(
+    '/connectors/:name/restart',
+    async ({ params, query }, reply) => {
+      const connector = findToRestart(params.name);
+      const [includeTasks, onlyFailed] = [isTrue(query.includeTasks), isTrue(query.onlyFailed)];
+      // Only the replica that runs it knows whether it has failed, and that may be another one.
+      await operations.restart(connector.name, { onlyFailed });
+      if (!onlyFailed && !includeTasks) return reply.code(204).send();
+      const shape = statusShape(connector, status(), workerId());
+      const isRestarting = !onlyFailed || isFailed(connector);
+      return reply.code(202).send(isRestarting ? restartingShape(shape, onlyFailed) : shape);
+    },
+  );
+  app.post<Params<'name' | 'id'>>('/connectors/:name/tasks/:id/restart', async ({ params: { name, id } }, reply) => {
+    const connector = findToRestart(name);
+    findTask(taskShapes(connector, status(), workerId()), id, `Unknown task: ${name}-${id}`);
+    await operations.restart(name, { onlyFailed: false });
+    return reply.code(204).send();
+  });
+  // The topics are those of the settings, used or not: there is nothing to forget.
+  app.put<Params<'name'>>('/connectors/:name/topics/reset', async ({ params }, reply) => {
+    find(params.name);
+    return reply.code(202).send();
+  });
+
+  const refuse = (status: number) => {
+    throw new RestError(status, IS_A_FILE);
+  };
+  // With the status of a configuration that is not right: tools show the text of such a response, but not that of a 405.
+  app.post('/connectors', () => refuse(400));
+  app.put<Params<'name'>>('/connectors/:name/config', () => refuse(400));
+  app.patch<Params<'name'>>('/connectors/:name/config', ({ params }) => find(params.name) && refuse(400));
+  app.delete<Params<'name'>>('/connectors/:name', ({ params }) => find(params.name) && refuse(405));
+}
+
+/** Committed offsets in Kafka Connect's form: shown always, altered and reset only while the connector is stopped. */
+function addOffsets(app: FastifyInstance, { connectors, status, operations }: ConnectWorker): void {
+  const find = (name: string) => findConnector(connectors, name);
+  const stoppedSource = (name: string) => {
+    const { type } = find(name);
+    if (type !== 'source')
+      throw new RestError(400, 'The offsets of a consumer group are changed with the tools of Kafka.');
+    if (status().sources.some((source) => source.name === name && source.wanted === 'stopped')) return name;
+    throw new RestError(
+      400,
+      `Connectors must be in the STOPPED state before their offsets can be modified. This can be done for the ` +
+        `specified connector by issuing a 'PUT' request to the '/connectors/${name}/stop' endpoint`,
+    );
+  };
+
+  app.get<Params<'name'>>('/connectors/:name/offsets', async ({ params }) => {
+    const offsets = await operations.offsets(find(params.name).name);
+    return { offsets: offsets.filter(({ offset }) => offset !== null) };
+  });
+  app.delete<Params<'name'>>('/connectors/:name/offsets', async ({ params }) => {
+    await operations.alterOffset(stoppedSource(params.name), null);
+    return { message: 'The offsets for this connector have been reset successfully' };
+  });
+  app.patch<Params<'name'> & { Body: unknown }>('/connectors/:name/offsets', async ({ params, body }) => {
+    const offsets = offsetsIn(body);
+    const name = stoppedSource(params.name);
+    const [current] = await operations.offsets(name);
+    await operations.alterOffset(name, theOffset(offsets, current?.partition ?? {}));
+    return { message: 'The offsets for this connector have been altered successfully' };
+  });
+}
+
+/** What is listed in `{"offsets":[{"partition":{…},"offset":{…}}]}`. */
+function offsetsIn(body: unknown): readonly unknown[] {
+  const offsets = isObject(body) ? body.offsets : undefined;
+  if (Array.isArray(offsets) && offsets.length > 0) return offsets;
+  throw new RestError(400, 'Partitions / offsets need to be provided for an alter offsets request');
+}
+
+/** The one offset that a source has. */
+function theOffset([only, ...more]: readonly unknown[], wanted: ConnectorOffset['partition']): SourceOffset | null {
+  const partition = JSON.stringify(wanted);
+  if (!isObject(only) || more.length > 0 || JSON.stringify(only.partition) !== partition) {
+    throw new RestError(400, `Expected exactly one offset, with the partition ${partition}`);
+  }
+  const { offset } = only;
+  if (offset === null) return null;
+  if (!isObject(offset) || Object.keys(offset).length === 0 || !Object.values(offset).every(isPrimitive)) {
+    throw new RestError(
+      400,
+      'The offset must be a flat map of texts, numbers, booleans and nulls, or null to reset it',
+    );
+  }
+  return offset as SourceOffset;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isPrimitive(value: unknown): boolean {
+  return value === null || ['string', 'number', 'boolean'].includes(typeof value);
+}
+
+/** @throws RestError 404 */
+function findConnector(
+  connectors: readonly ConnectorDescription[],
+  name: string,
+  missing = `Connector ${name} not found`,
+): ConnectorDescription {
+  const found = connectors.find((connector) => connector.name === name);
+  if (found === undefined) throw new RestError(404, missing);
+  return found;
+}
+
+/** @throws RestError 404 */
+function findTask(tasks: readonly TaskShape[], id: string, missing: string): TaskShape {
+  const found = tasks.find((task) => String(task.id) === id);
+  if (found === undefined) throw new RestError(404, missing);
+  return found;
+}
+
+/** As Java reads it: true in any case of letters, all else false. */
+function isTrue(parameter: string | undefined): boolean {
+  return String(parameter).toLowerCase() === 'true';
+}

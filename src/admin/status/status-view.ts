@@ -1,0 +1,369 @@
+import type { DescribedMember } from '../../kafka/cluster.ts';
+import { RETENTION_MS } from '../../sources/stream/retention-gap.ts';
+import type { AgeStep } from '../drawing/charts.ts';
+import { ago, counted, countText, durationText, secondsBetween } from '../texts.ts';
+import type {
+  Notified,
+  ProcessorStatus,
+  ShownKind,
+  SourceStatus,
+  TaskState,
+  WalkStatus,
+  Whole,
+  WholeStatus,
+} from './status.ts';
+
+/** The look of a text. The text says the same without it. */
+export type Level = 'good' | 'wait' | 'bad' | 'plain';
+
+/** Part of a whole; `share` from 0 to 1. */
+export interface Share {
+  readonly title: string;
+  readonly text: string;
+  readonly share: number;
+  readonly level: Level;
+}
+
+export interface Fact {
+  readonly label: string;
+  readonly value: string;
+  readonly level?: Level;
+  /** The instant whose age the value is. */
+  readonly at?: string | null;
+  readonly share?: Share | null;
+  /** The command that shows more. */
+  readonly command?: string;
+}
+
+export interface Item {
+  readonly level: Level;
+  readonly label: string;
+  readonly text: string;
+  readonly at?: string;
+}
+
+/** Numbers over the last minutes, or over the ages of prices. */
+export type Chart =
+  | { readonly title: string; readonly perMinute: readonly number[] }
+  | { readonly title: string; readonly text: string; readonly ages: readonly AgeStep[] };
+
+/** A source, or the price processor. */
+export interface Card {
+  readonly name: string;
+  readonly about: string;
+  readonly state: string;
+  readonly level: Level;
+  /** How long it has been in this state. */
+  readonly age: string;
+  /** The present problems, the worst first. */
+  readonly notes: readonly Item[];
+  readonly facts: readonly Fact[];
+  readonly charts: readonly Chart[];
+}
+
+/** The status in words: page, text and terminal show this, each in its own form. */
+export interface StatusView {
+  readonly title: string;
+  readonly ready: Item;
+  readonly about: string;
+  /** What is wrong and since when, the worst first. */
+  readonly alarms: readonly Item[];
+  readonly summary: string;
+  readonly cards: readonly Card[];
+  /** Of readiness: those that fail come first. */
+  readonly checks: readonly Item[];
+  readonly notifications: readonly Item[];
+}
+
+/** Describes a status for people. */
+export function viewOf(status: WholeStatus): StatusView {
+  const { prefix, version, ready, at, startedAt, alarms, checks, sources, processor, notifications } = status;
+  const fleet = fleetOf(status);
+  // The failed ones come first; the others are in the order of the settings.
+  const urgent = [...sources].sort((a, b) => urgency(a) - urgency(b));
+  return {
+    title: prefix,
+    ready: { level: ready ? 'good' : 'bad', label: ready ? 'ready' : 'not ready', text: '' },
+    about: `version ${version}, up ${durationText(secondsBetween(startedAt, at))}`,
+    alarms: alarms.map(({ isGrave, text }) => ({ level: isGrave ? 'bad' : 'wait', label: '', text })),
+    summary: [summary(sources), ...(fleet?.lines ?? [])].join('; '),
+    cards: [
+      ...urgent.map((source) => sourceCard(source, status, fleet)),
+      ...(processor === null ? [] : [processorCard(processor, status, fleet)]),
+    ],
+    checks: [...checks]
+      .sort((a, b) => Number(a.ok) - Number(b.ok))
+      .map(({ name, ok, why }) => ({ level: ok ? 'good' : 'bad', label: ok ? 'ok' : 'no', text: `${name}: ${why}` })),
+    notifications: notifications.map(({ kind, source, text, at: when }) => {
+      const [name, level] = KINDS[kind];
+      return { level, label: `${name}: ${source}`, text, at: when };
+    }),
+  };
+}
+
+/** The name of each kind for people, and its look. */
+const KINDS: Readonly<Record<Notified['kind'], readonly [text: string, level: Level]>> = {
+  walkCompleted: ['walk completed', 'good'],
+  gapSuspected: ['retention gap suspected', 'wait'],
+  gapCertain: ['retention gap', 'bad'],
+  gapProven: ['retention gap', 'bad'],
+  streamBehind: ['provider behind', 'wait'],
+  streamReset: ['stream reset', 'bad'],
+  offsetReset: ['offset reset', 'wait'],
+  shrinkRefused: ['shrink refused', 'bad'],
+  deletionSkipped: ['deletion skipped', 'wait'],
+  deletionsStandStill: ['deletions suspended', 'bad'],
+  walkGivenUp: ['walk given up', 'wait'],
+  topicReplaced: ['topic replaced', 'wait'],
+  listLags: ['list lags the stream', 'bad'],
+  sourceFailed: ['source failed', 'bad'],
+};
+
+type ShownState = TaskState | 'stopped';
+
+const STATE_LEVELS: Readonly<Record<ShownState, Level>> = {
+  running: 'good',
+  paused: 'wait',
+  stopped: 'wait',
+  failed: 'bad',
+  unassigned: 'plain',
+};
+
+/** The state of a source or the processor for people: stopped on request is not a missing task. */
+export function shownState({ wanted, task }: Pick<SourceStatus, 'wanted' | 'task'>): ShownState {
+  return task !== 'failed' && wanted === 'stopped' ? 'stopped' : task;
+}
+
+function urgency({ task, trouble }: SourceStatus): number {
+  if (task === 'failed') return 0;
+  return trouble === null ? 2 : 1;
+}
+
+/** `3 sources: 2 running, 1 failed`. */
+function summary(sources: readonly SourceStatus[]): string {
+  const states = [...Map.groupBy(sources, shownState)].map(([state, some]) => `${some.length} ${state}`).join(', ');
+  return `${counted(sources.length, 'source')}: ${states || 'none runs in this process'}`;
+}
+
+type Now = Pick<WholeStatus, 'at' | 'kafkaIsSilent'>;
+
+/** Name, state and problems of a source or the processor. */
+function heading(shown: SourceStatus | ProcessorStatus, { at, kafkaIsSilent }: Now) {
+  const { name, changedAt, trace, trouble, writerTrouble } = shown;
+  const state = shownState(shown);
+  const waits = state !== 'running' ? '' : kafkaIsSilent ? ', waiting for Kafka' : trouble ? ', retrying' : '';
+  const level: Level = waits ? 'wait' : STATE_LEVELS[state];
+  const notes: Item[] = [];
+  if (trace !== null) notes.push({ level: 'bad', label: 'Failed', text: trace });
+  if (trouble !== null) {
+    const wait = durationText(secondsBetween(at, trouble.nextTryAt));
+    const text = `${counted(trouble.failures, 'failure')} in a row, next try in ${wait}.\n${trouble.message}`;
+    notes.push({ level: 'wait', label: 'Retrying', text });
+  }
+  if (writerTrouble !== null) {
+    notes.push({ level: 'wait', label: 'Writer', text: `The writer is being opened again: ${writerTrouble}` });
+  }
+  const age = `for ${durationText(secondsBetween(changedAt, at))}`;
+  return { name, state: `${state.toUpperCase()}${waits}`, level, age, notes };
+}
+
+function fact(label: string, value: string, level: Level = 'plain'): Fact {
+  return { label, value, level };
+}
+
+function sinceFact(label: string, at: string | null, now: string): Fact {
+  return { label, at, value: at === null ? 'none yet' : ago(at, now) };
+}
+
+function deadLetters(count: number, source: string, level: Level): Fact {
+  if (count === 0) return fact('Dead letters', '0');
+  const command = `spconnect dead-letters list --source ${source} --since 1d`;
+  return { label: 'Dead letters', value: countText(count), level, command };
+}
+
+/** Below this there is little time left to correct what keeps the source from reading: a day. */
+const CLIFF_IS_NEAR_SECONDS = 86_400;
+const RETENTION_SECONDS = RETENTION_MS / 1_000;
+
+function sourceCard(source: SourceStatus, status: Now, fleet: Fleet | null): Card {
+  const { name, type, owned, task, lastPollAt, perMinute } = source;
+  const head = { ...heading(source, status), about: `source of type ${type}` };
+  if (owned === false) {
+    const text = 'Another replica runs it.';
+    return {
+      ...head,
+      notes: [...head.notes, { level: 'plain', label: '', text }],
+      facts: fleet?.of(name) ?? [],
+      charts: [],
+    };
+  }
+  if (task === 'unassigned' && lastPollAt === null) return { ...head, facts: [], charts: [] };
+  const title = type === 'pre-trade-checks' ? 'Checks a minute' : 'Events a minute';
+  return { ...head, facts: sourceFacts(source, status.at), charts: [{ title, perMinute }] };
+}
+
+function sourceFacts(source: SourceStatus, now: string): readonly Fact[] {
+  const { name, type, lastPollAt, written, since, walk, secondsToNextWalk } = source;
+  const streamed = type === 'pre-trade-checks' ? counted(written.checks, 'check') : counted(written.events, 'event');
+  const records = type === 'instruments' ? `${counted(written.instruments, 'instrument')}, ${streamed}` : streamed;
+  const next = secondsToNextWalk;
+  return [
+    fact('Stream', caughtUpText(source), source.caughtUp === false ? 'wait' : 'plain'),
+    ...(since === null ? [] : [fact('Offset', since)]),
+    sinceFact('Last poll', lastPollAt, now),
+    ...cliffFacts(source),
+    ...(walk === null ? [] : [walkFact(walk, now)]),
+    ...(next === null ? [] : [fact('Next walk', next > 0 ? `in ${durationText(next)}` : 'with the next response')]),
+    fact('Written', records),
+    deadLetters(written.deadLetters, name, 'wait'),
+  ];
+}
+
+/** `caught up`, `behind`, by how much the provider is behind us, or when it was lately caught up. */
+function caughtUpText({ caughtUp: is, caughtUpAt: at, since, providerEndsAt }: SourceStatus): string {
+  if (providerEndsAt !== null) return `the provider is behind us by ${providerEndsAt} to ${since}`;
+  if (is !== null) return is ? 'caught up' : 'behind';
+  return at === null ? 'not known yet' : `caught up as of ${at.slice(11, 19)} UTC`;
+}
+
+function cliffFacts({ secondsToRetentionCliff: seconds, caughtUp }: SourceStatus): readonly Fact[] {
+  if (seconds === null) return [];
+  const value = seconds < 0 ? 'events may be lost' : `unread events are kept for ${durationText(seconds)}`;
+  const isNear = seconds < CLIFF_IS_NEAR_SECONDS;
+  const look = { title: 'Time to the retention cliff', text: `${value}, of 7 d`, share: seconds / RETENTION_SECONDS };
+  const level = isNear ? 'bad' : caughtUp === null ? 'plain' : 'good';
+  return [{ ...fact('Retention', value, isNear ? 'bad' : 'plain'), share: { ...look, level } }];
+}
+
+function walkFact(walk: WalkStatus, now: string): Fact {
+  const { number, running, pages, rows, startedAt, completedAt, gone, expectedRows } = walk;
+  const size = `${counted(rows, 'row')} in ${counted(pages, 'page')}`;
+  if (!running && gone !== null) {
+    // When a walk of the process before ended is not known.
+    const when = completedAt === null ? `begun ${ago(startedAt, now)}` : `completed ${ago(completedAt, now)}`;
+    return fact('Walk', `no. ${number}: ${size}, ${countText(gone)} gone, ${when}`);
+  }
+  const value = `no. ${number} ${running ? 'running' : 'not running'}: ${size}, started ${ago(startedAt, now)}`;
+  if (!expectedRows) return fact('Walk', value);
+  const text = `${countText(rows)} of about ${countText(expectedRows)} rows`;
+  const share = { title: 'Progress of the walk', text, share: rows / expectedRows, level: 'plain' } as const;
+  return { ...fact('Walk', `${value}, ${text}`), share };
+}
+
+function processorCard(processor: ProcessorStatus, status: Now, fleet: Fleet | null): Card {
+  const { name, wanted, partitions, freshness, lastBatchAt, written, perMinute } = processor;
+  const now = status.at;
+  const kinds = freshness?.kinds ?? [];
+  const nothing =
+    wanted === 'running' ? 'not known until instruments are read' : 'none are requested until it is resumed';
+  return {
+    ...heading(processor, status),
+    about: `price processor, ${counted(partitions.length, 'partition')} of instruments here`,
+    facts: [
+      ...(freshness === null
+        ? [fact('Prices', nothing)]
+        : [
+            fact('Instruments', countText(freshness.instruments)),
+            ...(freshness.unreadable > 0 ? [fact('Unreadable', countText(freshness.unreadable), 'bad')] : []),
+            ...kinds.flatMap((kind) => kindFacts(kind, kinds.length === 1 ? '' : ` ${kind.kind}`)),
+            fact('Quoting pulled', countText(freshness.pulled)),
+            fact('Input lag', freshness.lag === null ? 'not known' : counted(freshness.lag, 'record')),
+          ]),
+      sinceFact('Last batch', lastBatchAt, now),
+      fact('Written', counted(written.records, 'price')),
+      deadLetters(written.deadLetters, name, 'plain'),
+      ...(fleet?.of(name) ?? []),
+    ],
+    charts: [
+      ...kinds.map((kind) => {
+        const title = kinds.length === 1 ? 'Prices by age' : `Prices by age, ${kind.kind}`;
+        return { title, text: agesText(kind), ages: kind.ages };
+      }),
+      { title: 'Prices a minute', perMinute },
+    ],
+  };
+}
+
+/** Problems of prices that are shown one by one. */
+const MOST_PROBLEMS = 5;
+
+/** The states together are all instruments. `suffix` names the kind where there are several. */
+function kindFacts(kind: ShownKind, suffix: string): readonly Fact[] {
+  const { priced, waiting, repaid, overdue } = kind;
+  const problems = Object.entries(kind.failing).sort(([, a], [, b]) => b - a);
+  const failing = problems.reduce((sum, [, instruments]) => sum + instruments, 0);
+  const states = Object.entries({ priced, waiting, failing, repaid })
+    .filter(([name, count]) => name === 'priced' || count > 0)
+    .map(([name, count]) => `${countText(count)} ${name}`);
+  const shown = problems.slice(0, MOST_PROBLEMS).map(([problem, count]) => `${problem}: ${countText(count)}`);
+  return [
+    fact(`Prices${suffix}`, states.join(', ')),
+    fact(`Overdue${suffix}`, countText(overdue), overdue > 0 ? 'bad' : 'plain'),
+    ...(failing > 0 ? [fact(`Failing${suffix}`, `${countText(failing)} (${shown.join(', ')})`)] : []),
+  ];
+}
+
+function agesText({ ageP50Ms, ageP99Ms }: ShownKind): string {
+  if (ageP50Ms === null || ageP99Ms === null) return 'none yet';
+  return `half below ${durationText(ageP50Ms / 1_000)}, 99 % below ${durationText(ageP99Ms / 1_000)}`;
+}
+
+/** The other replicas in words. */
+interface Fleet {
+  /** `2 replicas price; this one has 3 of 6 partitions`. */
+  readonly lines: readonly string[];
+  /** Facts of a source that another replica runs, or of the price processor's other replicas. */
+  of(name: string): readonly Fact[];
+}
+
+/** Null where this process is the only one, or Kafka has not said who else there is. */
+function fleetOf({ whole, sources, processor, at }: WholeStatus): Fleet | null {
+  const [running, pricing] = [whole?.sources ?? [], whole?.prices ?? []];
+  if (whole === null || Math.max(running.length, pricing.length) < 2) return null;
+  const own = sources.filter(({ owned }) => owned === true).length;
+  const share = `this one has ${processor?.partitions.length ?? 0} of ${counted(whole.pricedPartitions, 'partition')}`;
+  const isOurs = ({ partitions }: DescribedMember) =>
+    partitions.some(({ topic, partition }) =>
+      processor?.partitions.some((one) => one.topic === topic && one.partition === partition),
+    );
+  return {
+    lines: [
+      ...(running.length > 1
+        ? [`${running.length} replicas run sources; this one runs ${own} of ${sources.length}`]
+        : []),
+      ...(pricing.length > 1 ? [`${pricing.length} replicas price; ${share}`] : []),
+    ],
+    of(name) {
+      const source = sources.find((one) => one.name === name);
+      if (source !== undefined) {
+        const holds = ({ partitions }: DescribedMember) =>
+          partitions.some(({ partition }) => partition === source.partition);
+        const offset = whole.offsets[name];
+        return [
+          { label: 'Runs at', value: running.find(holds)?.host ?? 'not known' },
+          ...(offset ? [{ label: 'Offset', value: offset }] : []),
+        ];
+      }
+      if (pricing.length < 2) return [];
+      return [
+        { label: 'Replicas', value: `${pricing.length}; ${share}` },
+        ...pricing
+          .filter((replica) => !isOurs(replica))
+          .map((replica) => ({
+            label: `At ${replica.host}`,
+            value: pricedText(replica, whole.newestPrices, at),
+          })),
+      ];
+    },
+  };
+}
+
+/** The partition whose newest price is oldest shows whether one stands still. */
+function pricedText({ partitions }: DescribedMember, newest: Whole['newestPrices'], now: string): string {
+  const size = counted(partitions.length, 'partition');
+  const instants = partitions.map(({ partition }) => newest[partition] ?? '').sort();
+  const [oldest] = instants;
+  if (oldest === undefined) return size;
+  if (oldest === '') return `${size}, one without a price`;
+  return `${size}, each with a price of the last ${durationText(Math.max(1, secondsBetween(oldest, now)))}`;
+}
