@@ -165,7 +165,7 @@ test('with two replicas, the status of either shows both: from the groups and th
 prices: { kinds: { overview: { refreshInterval: 2s } } }`;
   const world = await adminWorld(t, INSTRUMENTS, prices);
   if (!world) return;
-  const others = [{ name: 'other', limit: 20 }];
+  const others = [{ name: 'checks', type: 'pre-trade-checks' }];
   const replicas = [await world.start({}, others), await world.start({}, others)] as const;
   const shown = () =>
     Promise.all(replicas.map(async ({ url, get }) => ({ url, ...((await get('/status.json')).body as WholeStatus) })));
