@@ -199,14 +199,21 @@ export interface WalkResumed {
   readonly cursor: string | null;
 }
 
+/** A dead letter as its log line has it: `pointer` and `reason` quote no value. */
+export interface DeadRow {
+  readonly key: string | null;
+  readonly pointer: string;
+  readonly reason: string;
+}
+
 /** Inputs that could not become a record and went to the dead letters. */
 export interface DeadLetterCounts {
   readonly deadLetters: number;
   /** Of these, values larger than their topic takes, and inputs without a readable key; the others have a wrong type. */
   readonly deadLettersTooLarge: number;
   readonly deadLettersWithoutKey: number;
-  /** A log line each; `pointer` and `reason` quote no value. */
-  readonly dead?: readonly { readonly key: string | null; readonly pointer: string; readonly reason: string }[];
+  /** A log line each. */
+  readonly dead?: readonly DeadRow[];
 }
 
 /** Reported for every response whose rows were committed. */
@@ -360,6 +367,8 @@ export interface BatchPriced extends InputPartition {
   readonly postponed: number;
   /** Repaid products aside: that they have no price any more is as it should be. */
   readonly deadLetters: number;
+  /** Those of them that are new, a log line each: an instrument that fails for days has one per problem. */
+  readonly dead?: readonly (DeadRow & { readonly source: string; readonly kind: Kind })[];
   /** Tombstones on the topic of latest prices, by reason. */
   readonly tombstones: Readonly<Partial<Record<TombstoneReason, number>>>;
   /** Bulk calls made for it, repetitions and parts included. */

@@ -216,7 +216,8 @@ export class PartitionTask implements PartitionReader, WorkerTask {
 
   async #commit({ core, windows }: PriceSession, transaction: CoreTransaction): Promise<void> {
     const { writer, groupId, partition, targets, clock, events } = this.#options;
-    const context = { input: partition, targets, windows, wallMs: clock.wallMs() };
+    const { reported } = this.#options.core;
+    const context = { input: partition, targets, windows, reported, wallMs: clock.wallMs() };
     const parts = transaction.parts.map((part) => priceRecords(part, context));
     const { offset, progress } = transaction;
     const notices = await this.#noticesOf(progress);

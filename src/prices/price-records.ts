@@ -4,7 +4,7 @@ import { keyedRecord, partitionFor, type TargetTopic } from '../kafka/record.ts'
 import type { TopicPartition } from '../kafka/topic.ts';
 import type { BatchPriced, TombstoneReason } from '../observe/events.ts';
 import type { PriceKind } from './bulk-prices.ts';
-import type { CommittedPart, CoreResult } from './core/core-messages.ts';
+import type { CommittedPart, CoreResult, ReportedFailures } from './core/core-messages.ts';
 import type { WindowDigests } from './read-windows.ts';
 
 export const NAME = 'prices';
@@ -27,6 +27,8 @@ interface RecordsContext {
   /** Of the kinds that are series. */
   readonly windows: ReadonlyMap<PriceKind, WindowDigests>;
   readonly wallMs: number;
+  /** Failures that are dead letters already; none when left out. */
+  readonly reported?: ReportedFailures;
   /** Who writes; the processor unless it is named. */
   readonly source?: string;
   readonly deadLetterHeaders?: Readonly<Record<string, string>>;
@@ -45,6 +47,7 @@ class PartRecords {
   readonly records: OutgoingRecord[] = [];
   readonly prices: { instrumentId: string; isin: string; values: readonly Buffer[] }[] = [];
   readonly tombstones: Partial<Record<TombstoneReason, number>> = {};
+  readonly dead: NonNullable<BatchReport['dead']>[number][] = [];
   unchanged = 0;
   readonly #kind: PriceKind;
   readonly #context: RecordsContext;
@@ -76,7 +79,10 @@ class PartRecords {
         const { instrument, withdrawal, problem, offsets } = result;
         const header = { [PROBLEM]: problem };
         if (result.isDeadLetter) {
-          this.#addDeadLetter(rejectedAnswer(result), this.#headersFor(offsets, { ...header, [KIND]: this.#kind }));
+          // That a repaid product has no price is as it should be.
+          const isNew = !result.isRepaid && !this.#context.reported?.has(this.#kind, instrument.id, problem);
+          const headers = this.#headersFor(offsets, { ...header, [KIND]: this.#kind });
+          this.#addDeadLetter(rejectedAnswer(result), headers, isNew);
         }
         // The dead letter beside it is what answers the record.
         if (withdrawal !== null) this.#addTombstone(instrument.id, withdrawal, { ...this.#provenance, ...header });
@@ -90,7 +96,7 @@ class PartRecords {
       }
       case 'unreadable': {
         const { id, key, reason, value: raw, offsets } = result;
-        this.#addDeadLetter({ key, pointer: '', reason, raw }, this.#headersFor(offsets));
+        this.#addDeadLetter({ key, pointer: '', reason, raw }, this.#headersFor(offsets), true);
         this.#forget(id);
         // Any other key is not the id of an instrument, so no price has it.
         if (id === key) this.#addTombstone(id, 'unreadable', this.#provenance);
@@ -132,8 +138,11 @@ class PartRecords {
   #addDeadLetter(
     input: Parameters<typeof deadLetterRecord>[0]['input'],
     provenance: Readonly<Record<string, string>>,
+    isNew: boolean,
   ): void {
     const { source = NAME, targets, deadLetterHeaders } = this.#context;
+    const { key, pointer, reason } = input;
+    if (isNew) this.dead.push({ source, kind: this.#kind, key, pointer, reason });
     const record = { topic: targets.deadLetters, source, targetTopic: this.#target.name, input };
     this.records.push(deadLetterRecord({ ...record, provenance: { ...provenance, ...deadLetterHeaders } }));
   }
@@ -152,7 +161,7 @@ class PartRecords {
 function reportOf(
   { batch, results }: CommittedPart,
   input: TopicPartition,
-  counts: Pick<BatchReport, 'unchanged' | 'tombstones' | 'prices'>,
+  counts: Pick<BatchReport, 'unchanged' | 'tombstones' | 'prices' | 'dead'>,
 ): BatchReport {
   const { answers } = batch;
   const count = (wanted: (result: CoreResult) => boolean) => results.filter(wanted).length;
@@ -172,6 +181,7 @@ function reportOf(
     deadLetters: count((result) =>
       result.kind === 'failure' ? result.isDeadLetter && !result.isRepaid : result.kind === 'unreadable',
     ),
+    dead: counts.dead ?? [],
     calls: answers.calls,
     drift: answers.drift,
     roundedNumbers: answers.roundedNumbers,

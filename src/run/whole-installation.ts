@@ -24,8 +24,8 @@ export function createWholeReader(
   let looking: Promise<void> | null = null;
   const isYoung = (ms: number) => known !== null && clock.monotonicMs() - known.atMs < ms;
   return async () => {
-    if (!isYoung(LOOK_EVERY_MS)) {
-      looking ??= readWhole(at, operations)
+    if (looking === null && !isYoung(LOOK_EVERY_MS)) {
+      looking = readWhole(at, operations)
         .then((whole) => {
           known = { whole, atMs: clock.monotonicMs() };
         })

@@ -175,10 +175,10 @@ function sinceFact(label: string, at: string | null, now: string): Fact {
   return { label, at, value: at === null ? 'none yet' : ago(at, now) };
 }
 
-function deadLetters(count: number, source: string, level: Level): Fact {
+function deadLetters(count: number, source: string): Fact {
   if (count === 0) return fact('Dead letters', '0');
   const command = `spconnect dead-letters list --source ${source} --since 1d`;
-  return { label: 'Dead letters', value: countText(count), level, command };
+  return { label: 'Dead letters', value: countText(count), level: 'wait', command };
 }
 
 /** Below this there is little time left to correct what keeps the source from reading: a day. */
@@ -215,7 +215,7 @@ function sourceFacts(source: SourceStatus, now: string): readonly Fact[] {
     ...(walk === null ? [] : [walkFact(walk, now)]),
     ...(next === null ? [] : [fact('Next walk', next > 0 ? `in ${durationText(next)}` : 'with the next response')]),
     fact('Written', records),
-    deadLetters(written.deadLetters, name, 'wait'),
+    deadLetters(written.deadLetters, name),
   ];
 }
 
@@ -271,7 +271,7 @@ function processorCard(processor: ProcessorStatus, status: Now, fleet: Fleet | n
           ]),
       sinceFact('Last batch', lastBatchAt, now),
       fact('Written', counted(written.records, 'price')),
-      deadLetters(written.deadLetters, name, 'plain'),
+      deadLetters(written.deadLetters, name),
       ...(fleet?.of(name) ?? []),
     ],
     charts: [

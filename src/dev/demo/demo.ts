@@ -90,9 +90,10 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
       stdout.write('\nThe provider now changes its instruments, until Ctrl-C. Events, as they are committed:\n');
       parts.simulator.setChangeRate(CHANGES_PER_SECOND);
       const where = stdout.isTTY && shellFile !== null ? placeLines(shell.statusPage, shellFile) : [];
-      const lines = () => {
+      const lines = async () => {
         const columns = stdout.isTTY ? stdout.columns : undefined;
-        return ['', ...board.table(names, columns), board.freshnessLine(), ...where];
+        const wrong = await missingNow(shell.statusPage, signal);
+        return ['', ...board.table(names, columns), board.freshnessLine(), ...wrong, ...where];
       };
       const intervalMs = stdout.isTTY ? TABLE_INTERVAL_MS.terminal : TABLE_INTERVAL_MS.elsewhere;
       await Promise.race([showPrices(live, lines, intervalMs, signal), connector]);
@@ -100,6 +101,19 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
   }
   await connector;
   return walk !== null;
+}
+
+/** What keeps the connector from being ready, a line each, such as a Kafka that does not answer. Exported for tests. */
+export async function missingNow(statusPage: string | null, signal: AbortSignal): Promise<string[]> {
+  if (statusPage === null) return [];
+  try {
+    const response = await fetch(`${statusPage}/readyz`, { signal });
+    const checks = (await response.text()).split('\n');
+    return checks.flatMap((line) => (line.startsWith('[-] ') ? [`Not ready: ${line.slice(4)}`] : []));
+  } catch {
+    // It ends with the connector.
+    return [];
+  }
 }
 
 /** Stays in sight on a terminal, where all that was printed before scrolls away. */
@@ -194,12 +208,13 @@ function startConnector({
 
 async function showPrices(
   live: LiveBlock,
-  lines: () => readonly string[],
+  lines: () => Promise<readonly string[]>,
   intervalMs: number,
   signal: AbortSignal,
 ): Promise<void> {
   while (!signal.aborted) {
-    live.show(lines());
+    const shown = await lines();
+    if (!signal.aborted) live.show(shown);
     await clock.sleep(intervalMs, signal).catch(() => {});
   }
 }

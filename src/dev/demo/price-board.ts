@@ -74,7 +74,8 @@ export function createPriceBoard(clock: Clock, refreshIntervalMs: number): Price
     },
     freshnessLine() {
       const now = freshness();
-      return now === null ? 'Prices: none yet' : `${freshnessText(now)} · ${rate.text()}`;
+      if (now !== null) return `${freshnessText(now)} · ${rate.text()}`;
+      return products.size === 0 ? 'Prices: none yet' : 'Prices: not known now';
     },
   };
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ConnectorError } from '../../../src/errors.ts';
 import { logEvents } from '../../../src/observe/event-table.ts';
+import { eventsReport } from '../../../src/sources/tasks/response-report.ts';
 import { keptLog } from './log-lines.ts';
 
 test('each event is one line with a fixed message, its fields and a fitting level', async () => {
@@ -109,21 +110,26 @@ test('polls are reported to each part that counts them, and logged at debug only
   }
 });
 
-test('a dead letter is a line of its own, with its key and the reason, up to twenty of a response', async () => {
+const DEAD = { key: '7', pointer: '/issuePrice', reason: 'is no number' };
+
+test('a dead letter is a warning of its own, with its key and the reason, up to twenty of a response', async () => {
   const { log, parsed } = await keptLog();
-  const row = { key: '7', pointer: '/issuePrice', reason: 'is no number' };
-  const counts = { deadLetters: 30, deadLettersTooLarge: 0, deadLettersWithoutKey: 0 };
-  const response = { ...counts, drift: 0, roundedNumbers: 0, duplicateKeys: 0, since: '5-1', commitMs: 3 };
-  logEvents(log, () => {}).eventsCommitted({
-    source: 'a',
-    events: 1,
-    items: [],
-    ...response,
-    dead: Array.from({ length: 30 }, () => row),
-  });
+  const rows = Array.from({ length: 30 }, () => ({ ...DEAD, kind: 'failure' }));
+  const answer = { decoded: { rows, duplicateKeys: 0 }, next: '5-1' } as never;
+  logEvents(log, () => {}).eventsCommitted(eventsReport('a', answer, 3));
   const lines = parsed().map(({ time: _, ...fields }) => fields);
   assert.equal(lines.length, 20);
-  assert.deepEqual(lines[0], { level: 'warn', source: 'a', ...row, msg: 'dead letter' });
+  assert.deepEqual(lines[0], { level: 'warn', source: 'a', ...DEAD, msg: 'dead letter' });
+});
+
+test('a dead letter of prices is such a warning too, with the kind of price', async () => {
+  const { log, parsed } = await keptLog();
+  const priced = { source: 'prices', kind: 'overview', ...DEAD };
+  logEvents(log, () => {}).batchPriced({ kind: 'overview', deadLetters: 2, dead: [priced] } as never);
+  assert.deepEqual(
+    parsed().map(({ time: _, ...fields }) => fields),
+    [{ level: 'warn', ...priced, msg: 'dead letter' }],
+  );
 });
 
 test('events that come often are one line a minute for each source, and none while none comes', async () => {

@@ -101,7 +101,7 @@ test('an instrument without a price is one dead letter for each problem, over re
   const { broker, write, start } = await memoryPrices(t);
   await write(...ids.map((id) => [id, `isin-${id}`] as const));
 
-  /** One life of the processor, in which everything is asked for more than once; gives the dead letters so far. */
+  /** One life of the processor, in which everything is asked for more than once; gives the dead letters so far, and those that it logs. */
   const live = async (status: number) => {
     const counts = { errorsFlagDiffers: false, drift: 0, roundedNumbers: 0 };
     const prices: BulkPrices = {
@@ -110,15 +110,16 @@ test('an instrument without a price is one dead letter for each problem, over re
     const member = start({ prices });
     await until('all were asked for three times', () => member.sum('batchPriced', 'problems') >= 3 * ids.length);
     await member.stop();
-    return broker
-      .readCommitted(TOPICS.deadLetters.name, 0)
-      .map(({ key }) => String(key))
-      .toSorted();
+    const letters = broker.readCommitted(TOPICS.deadLetters.name, 0).map(({ key }) => String(key));
+    const logged = member.seen.flatMap(({ name, fields }) => (name === 'batchPriced' ? fields.dead : []));
+    for (const row of logged) assert.match(row.reason, new RegExp(`with the problem status ${status}$`));
+    return { letters: letters.toSorted(), logged: logged.map(({ key }: { key: string }) => key).toSorted() };
   };
-  assert.deepEqual(await live(404), ids, 'each record is answered by one');
-  assert.deepEqual(await live(404), ids);
-  assert.deepEqual(await live(410), [...ids, ...ids].toSorted(), 'another problem is another dead letter');
-  assert.deepEqual(await live(404), [...ids, ...ids].toSorted());
+  const twice = [...ids, ...ids].toSorted();
+  assert.deepEqual(await live(404), { letters: ids, logged: ids }, 'each record is answered by one');
+  assert.deepEqual(await live(404), { letters: ids, logged: [] });
+  assert.deepEqual(await live(410), { letters: twice, logged: ids }, 'another problem is another dead letter');
+  assert.deepEqual(await live(404), { letters: twice, logged: [] });
 });
 
 test('what cannot be read counts too when the writer was opened again before there was room for it', async (t) => {
