@@ -1,4 +1,4 @@
-import { counted } from '../admin/drawing/counts.ts';
+import { counted } from '../admin/texts.ts';
 import type { SourceSettingsOf } from '../config/settings.ts';
 import { ConnectorError } from '../errors.ts';
 import { recordDigest } from '../records/avro/record-digest.ts';

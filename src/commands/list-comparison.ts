@@ -1,4 +1,4 @@
-import { counted, countText } from '../admin/drawing/counts.ts';
+import { counted, countText } from '../admin/texts.ts';
 import { type SourceSettingsOf, topicOf } from '../config/settings.ts';
 import { ConnectorError } from '../errors.ts';
 import { offsetKey, offsetPartition, readAllOffsets } from '../kafka/offset-store.ts';

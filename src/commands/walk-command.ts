@@ -1,4 +1,4 @@
-import { counted, countText } from '../admin/drawing/counts.ts';
+import { counted, countText } from '../admin/texts.ts';
 import { topicOf } from '../config/settings.ts';
 import { atInstallation, type Installation } from '../run/installation.ts';
 import { requestWalk } from '../run/state-operation.ts';
