@@ -1,4 +1,4 @@
-import { counted } from '../../admin/drawing/counts.ts';
+import { counted } from '../../admin/texts.ts';
 import type { Events, PageCommitted, WalkCompleted } from '../../observe/events.ts';
 import type { Clock } from '../../support/clock.ts';
 import type { ProgressLine } from '../local-stack/progress-line.ts';
