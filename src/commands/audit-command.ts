@@ -102,24 +102,11 @@ function whenDeleted(walks: WalkTimes | null): string {
     : `${after}, the next deletes them, at ${walks.nextAt} or on request`;
 }
 
-/** An instrument whose record is not as it should be. */
 interface AuditDifference {
   readonly id: string;
   /** `extra`: on the topic alone, although no walk is to come that deletes it. */
   readonly kind: keyof typeof MEANINGS;
-  /** For `different`. */
   readonly fields: readonly FieldDifference[];
-}
-
-/** The walks of a source, by its committed offset. Times in ISO 8601. */
-interface WalkTimes {
-  readonly walk: number;
-  readonly startedAt: string;
-  readonly isRunning: boolean;
-  readonly nextAt: string;
-  readonly intervalMs: number;
-  /** Walks in a row that could not decide about deletions. */
-  readonly withoutDeletion: number;
 }
 
 type AuditReport = Awaited<ReturnType<typeof audit>>;
@@ -170,14 +157,7 @@ async function audit(at: Installation, session: ProviderSession, { source, settl
   const { committed, topic, digests, read, held, counts, withoutId, gone } = comparison;
   // A row without a readable id may be any instrument that did not come.
   if (withoutId === 0) for (const id of gone) suspect(id, null);
-  const walks = committed && {
-    walk: committed.walk,
-    startedAt: new Date(committed.walkStartedOwnMs).toISOString(),
-    isRunning: committed.walkPending,
-    nextAt: new Date(committed.walkStartedOwnMs + committed.walkIntervalMs).toISOString(),
-    intervalMs: committed.walkIntervalMs,
-    withoutDeletion: committed.walksWithoutDeletion,
-  };
+  const walks = committed && walksOf(committed);
   const neighbours = session.instruments(source, NEIGHBOURS).provider;
   const providerReader = sessionReader('Instrument');
   const digestOf = async (value: Buffer | null): Promise<bigint | null> => {
@@ -226,6 +206,15 @@ async function audit(at: Installation, session: ProviderSession, { source, settl
   };
 }
 
+/** The walks of a source. Times in ISO 8601. `withoutDeletion`: walks in a row that could not decide about deletions. */
+function walksOf(committed: NonNullable<Awaited<ReturnType<typeof compareList>>['committed']>) {
+  const { walk, walkStartedOwnMs, walkPending: isRunning, walkIntervalMs: intervalMs } = committed;
+  const [startedAt, nextAt] = [walkStartedOwnMs, walkStartedOwnMs + intervalMs].map((ms) => new Date(ms).toISOString());
+  return { walk, startedAt, isRunning, nextAt, intervalMs, withoutDeletion: committed.walksWithoutDeletion };
+}
+
+type WalkTimes = ReturnType<typeof walksOf>;
+
 /**
  * Only a walk deletes. An instrument on the topic alone is a difference where that walk is overdue, or would refuse to
  * delete so many; else it `left` the list after the last walk.
@@ -238,7 +227,8 @@ function withoutLeft(
 ): { readonly differences: readonly AuditDifference[]; readonly left: readonly string[] } {
   const extra = found.filter(({ kind }) => kind === 'extra');
   // A walk that was resumed decides nothing; the next one does.
-  const isOnTime = walks !== null && nowMs <= Date.parse(walks.nextAt) + walks.intervalMs && walks.withoutDeletion <= 1;
+  const isOnTime =
+    walks !== null && nowMs <= Date.parse(walks.nextAt ?? '') + walks.intervalMs && walks.withoutDeletion <= 1;
   const mayGo = mayDelete(extra.length, instruments, { maxShrink, shrinkAlwaysAllowed: SHRINK_ALWAYS_ALLOWED });
   if (tombstones && !(isOnTime && mayGo)) return { differences: found, left: [] };
   return { differences: found.filter(({ kind }) => kind !== 'extra'), left: extra.map(({ id }) => id) };

@@ -13,7 +13,6 @@ import { commandProgress, print, printable, textTable } from './shell/output.ts'
 import { type CommandContext, EXIT_CODES } from './shell/terminal.ts';
 
 const DAY_MS = 86_400_000;
-/** Lines elsewhere than on a terminal. */
 const LINE_EVERY_MS = 5_000;
 /** More products without prices are in a file. */
 const MOST_ISINS = 100;

@@ -46,7 +46,6 @@ export function loadWithoutProvider(given: Given): Promise<Settings> {
   return loadWholeSettings({ ...given, env: { ...PROVIDER_NOT_NEEDED, ...Object.fromEntries(set) } });
 }
 
-/** An empty variable counts as not set. */
 function setIn(env: Given['env']): Record<string, string | undefined> {
   return Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
 }

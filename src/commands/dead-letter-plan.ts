@@ -76,12 +76,10 @@ const NEWER_CHECK_LETTER = 'a newer dead letter of this check takes its place';
 const MAYBE_DELETED =
   'the instruments topic has no state of this instrument, which may have been deleted; if not, the next walk writes it';
 
-/** The result of one dead letter. */
 export interface RetriedLetter {
   readonly id: string;
   /** `toWrite` without --execute; `superseded`: the topic has a newer state, or the records of this letter. */
   readonly outcome: 'written' | 'toWrite' | 'superseded' | 'impossible';
-  /** The topics of its records. */
   readonly topics: readonly string[];
   /** The reason of what is not written; empty otherwise. */
   readonly says: string;

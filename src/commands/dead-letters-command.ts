@@ -7,7 +7,7 @@ import { RECORD_ALLOWANCE_BYTES } from '../kafka/topic.ts';
 import type { SchemaRegistry } from '../records/avro/registry.ts';
 import { readSchemaText, type SchemaName } from '../records/avro/schema-files.ts';
 import { createCheckDecoder } from '../records/decoding/check-decoder.ts';
-import { createEventDecoder, type DecodedEvent } from '../records/decoding/event-decoder.ts';
+import { createEventDecoder } from '../records/decoding/event-decoder.ts';
 import { createPageDecoder } from '../records/decoding/page-decoder.ts';
 import { commitInTurn } from '../run/commit-in-turn.ts';
 import { atInstallation, type Installation } from '../run/installation.ts';
@@ -33,7 +33,6 @@ import { type CommandContext, EXIT_CODES } from './shell/terminal.ts';
 
 interface ListOptions {
   readonly source?: string;
-  /** A part of the reason. */
   readonly reason?: string;
   /** Milliseconds since the epoch. */
   readonly since?: number;
@@ -76,7 +75,6 @@ export async function deadLettersShow(context: CommandContext, _options: object,
   if (letter === undefined) return;
   const { headers, key, timestampMs, value } = letter;
   const facts = [['key', key ?? ''], ['written', new Date(timestampMs).toISOString()], ...Object.entries(headers)];
-  // Bytes that are not UTF-8 are shown in Latin-1.
   const text = value === null ? null : value.toString(isUtf8(value) ? 'utf8' : 'latin1');
   const shown = `${textTable(facts)}\n${text === null ? 'It has no input.' : printable(text)}\n`;
   print(context, { ...withoutValue(letter), value: text }, shown);
@@ -205,7 +203,6 @@ async function retry(
   return done.outcomes;
 }
 
-/** Restarts of every source whose instruments are among the records. */
 async function restartsFor(at: Installation, records: readonly OutgoingRecord[]): Promise<readonly OutgoingRecord[]> {
   const written = new Set(records.map(({ topic }) => topic));
   const restarts: OutgoingRecord[] = [];
@@ -228,8 +225,6 @@ async function heldOf({ kafka, signal }: Installation, records: readonly Outgoin
 
 const PROVENANCE = ['spc-source', 'spc-walk', 'spc-since', 'spc-endpoint', 'spc-received'];
 
-type WholeSource = Exclude<SourceSettings, { readonly type: 'pre-trade-checks' }>;
-
 interface RereadTools {
   readonly registry: SchemaRegistry;
   /** Present when a letter is of a pre-trade check. */
@@ -246,40 +241,46 @@ async function rereadLetter(at: Installation, tools: RereadTools, letter: DeadLe
   }
   if (source === undefined) return impossible(`the settings have no source ${JSON.stringify(letter.source)}`);
   if (source.type === 'pre-trade-checks') return asCheck(at, tools, source, letter);
-  if (letter.value === null) return impossible('it has no input');
-  if (Number(letter.headers['spc-length']) !== letter.value.length) return impossible('its input was cut');
-  const decoding = await decodingOf(at, tools.registry, source);
-  const { instruments, instrumentEvents } = decoding.targets;
-  if (source.type === 'instruments' && letter.topic === instruments.name) return asRow(decoding, letter, letter.value);
-  if (letter.topic === instrumentEvents.name) return asEvent(decoding, source, letter, letter.value);
-  return impossible('its topic is not one that its source writes');
+  return asInstrument(at, tools.registry, source, letter);
 }
 
-type Decoding = Awaited<ReturnType<typeof decodingOf>>;
-
-async function asRow(
-  { targets, schemaOf, common }: Decoding,
+/** A row of the list, or an event with its instrument; an events source writes the event alone. */
+async function asInstrument(
+  { settings, topics, kafka, clock, signal }: Installation,
+  registry: SchemaRegistry,
+  source: Exclude<SourceSettings, { readonly type: 'pre-trade-checks' }>,
   letter: DeadLetter,
-  input: Buffer,
 ): Promise<RereadLetter> {
-  const instrument = await schemaOf('Instrument', targets.instruments);
-  const decoder = createPageDecoder({ ...common, ...instrument, listKey: 'instruments' });
-  const { rows } = await decoder.decode(listOf('instruments', input));
-  return unmapped(rows) ?? { kind: 'records', records: rowRecords(rows, targets, headersOf(letter)) };
-}
-
-async function asEvent(
-  { targets, schemaOf, common }: Decoding,
-  source: WholeSource,
-  letter: DeadLetter,
-  input: Buffer,
-): Promise<RereadLetter> {
-  const event = await schemaOf('InstrumentEvent', targets.instrumentEvents);
-  const ofInstruments = source.type === 'instruments';
-  // An events source writes no instruments, so the id of their schema has no effect.
-  const instrument = ofInstruments
-    ? await schemaOf('Instrument', targets.instruments)
-    : { schema: readSchemaText('Instrument'), schemaId: event.schemaId };
+  const input = letter.value;
+  if (input === null) return impossible('it has no input');
+  if (Number(letter.headers['spc-length']) !== input.length) return impossible('its input was cut');
+  const own = source.type === 'instruments' ? source : null;
+  const { 'instrument-events': eventsName } = source.topics;
+  const instrumentEvents = { ...topics['instrument-events'], name: topicOf(settings, eventsName) };
+  const instruments = { ...topics.instruments, ...(own && { name: topicOf(settings, own.topics.instruments) }) };
+  const written = own ? [instruments, instrumentEvents] : [instrumentEvents];
+  if (!written.some(({ name }) => name === letter.topic)) return notWritten();
+  const { maxMessageBytes } = await kafka.ensureTopics(written, { create: false });
+  const limitBytes = Math.min(...written.map(({ name }) => maxMessageBytes.get(name) ?? 0));
+  const { onMismatch } = settings.mapping;
+  const common = { onMismatch, maxValueBytes: limitBytes - RECORD_ALLOWANCE_BYTES, clock };
+  const schemaOf = async (name: SchemaName, topic: { readonly name: string }) => {
+    const schema = readSchemaText(name);
+    return { schema, schemaId: await registry.schemaId(`${topic.name}-value`, schema, signal) };
+  };
+  const { 'dead-letters': deadLetters, notifications } = topics;
+  const targets: InstrumentTargets = { source: source.name, instruments, instrumentEvents, deadLetters, notifications };
+  const headers = headersOf(letter);
+  if (letter.topic !== instrumentEvents.name) {
+    const instrument = await schemaOf('Instrument', instruments);
+    const decoder = createPageDecoder({ ...common, ...instrument, listKey: 'instruments' });
+    const { rows } = await decoder.decode(listOf('instruments', input));
+    return unmapped(rows) ?? { kind: 'records', records: rowRecords(rows, targets, headers) };
+  }
+  const event = await schemaOf('InstrumentEvent', instrumentEvents);
+  const instrument = own
+    ? await schemaOf('Instrument', instruments)
+    : { ...event, schema: readSchemaText('Instrument') };
   const decoder = createEventDecoder({
     ...common,
     eventSchema: event.schema,
@@ -288,11 +289,14 @@ async function asEvent(
     instrumentSchemaId: instrument.schemaId,
   });
   const { rows } = await decoder.decode(listOf('events', input));
-  const deletes = (row: DecodedEvent) =>
-    ofInstruments && row.kind === 'event' && row.type !== null && source.deleteOnEventTypes.includes(row.type);
-  const records = eventRecords(rows, targets, headersOf(letter), deletes);
-  const own = ofInstruments ? records : records.filter(({ topic }) => topic === targets.instrumentEvents.name);
-  return unmapped(rows) ?? { kind: 'records', records: own };
+  const records = eventRecords(
+    rows,
+    targets,
+    headers,
+    (row) => row.kind === 'event' && row.type !== null && own?.deleteOnEventTypes.includes(row.type) === true,
+  );
+  const kept = records.filter(({ topic }) => written.some(({ name }) => name === topic));
+  return unmapped(rows) ?? { kind: 'records', records: kept };
 }
 
 /** The topic has no input of a check: the provider is asked for its present state. */
@@ -303,7 +307,7 @@ async function asCheck(
   letter: DeadLetter,
 ): Promise<RereadLetter> {
   const topic = { ...topics['pre-trade-checks'], name: topicOf(settings, source.topics['pre-trade-checks']) };
-  if (letter.topic !== topic.name) return impossible('its topic is not one that its source writes');
+  if (letter.topic !== topic.name) return notWritten();
   if (letter.key === null) return impossible('its id could not be read, and the provider gives a check only by its id');
   const { maxMessageBytes } = await kafka.ensureTopics([topic], { create: false });
   const schema = readSchemaText('PreTradeCheck');
@@ -326,35 +330,6 @@ async function asCheck(
   }
 }
 
-async function decodingOf(at: Installation, registry: SchemaRegistry, source: WholeSource) {
-  const { settings, topics, kafka, clock, signal } = at;
-  const named = (role: 'instruments' | 'instrument-events', name: string) => {
-    return { ...topics[role], name: topicOf(settings, name) };
-  };
-  const instrumentEvents = named('instrument-events', source.topics['instrument-events']);
-  const ofInstruments = source.type === 'instruments';
-  const instruments = ofInstruments ? named('instruments', source.topics.instruments) : topics.instruments;
-  const targets: InstrumentTargets = {
-    source: source.name,
-    instruments,
-    instrumentEvents,
-    deadLetters: topics['dead-letters'],
-    notifications: topics.notifications,
-  };
-  const written = ofInstruments ? [instruments, instrumentEvents] : [instrumentEvents];
-  const { maxMessageBytes } = await kafka.ensureTopics(written, { create: false });
-  const limitBytes = Math.min(...written.map(({ name }) => maxMessageBytes.get(name) ?? 0));
-  return {
-    targets,
-    common: { onMismatch: settings.mapping.onMismatch, maxValueBytes: limitBytes - RECORD_ALLOWANCE_BYTES, clock },
-    async schemaOf(name: SchemaName, topic: { readonly name: string }) {
-      const schema = readSchemaText(name);
-      return { schema, schemaId: await registry.schemaId(`${topic.name}-value`, schema, signal) };
-    },
-  };
-}
-
-/** The input as the only element of a response. */
 async function* listOf(listKey: string, input: Buffer): AsyncGenerator<Uint8Array> {
   yield Buffer.from(`{"${listKey}":[`);
   yield input;
@@ -370,6 +345,10 @@ function unmapped(
 
 function impossible(why: string): RereadLetter {
   return { kind: 'impossible', why };
+}
+
+function notWritten(): RereadLetter {
+  return impossible('its topic is not one that its source writes');
 }
 
 function headersOf({ id, headers }: DeadLetter): Record<string, string> {

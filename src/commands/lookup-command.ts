@@ -117,7 +117,6 @@ function seriesRows(prices: readonly JsonValue[]): string[][] {
   return [[...names], ...windows.map((window) => [...names].map((name) => cell(window.get(name))))];
 }
 
-/** Numbers keep the digits of the provider. */
 function cell(value: JsonValue | undefined): string {
   if (value === undefined || value === null) return '';
   return typeof value === 'string' ? value : toJsonText(value);

@@ -30,7 +30,6 @@ import { type CommandContext, EXIT_CODES } from './shell/terminal.ts';
 
 const NEEDS = ['offsets', 'states'] as const;
 
-/** `offsets list`: the committed offset of each source, as of now. */
 export async function offsetsList(context: CommandContext): Promise<void> {
   const settings = await loadWithoutProvider(context);
   const found = await atInstallation({ settings, signal: context.signal, needs: NEEDS }, listOffsets);
@@ -342,11 +341,9 @@ async function skipPosition(at: Installation, session: ProviderSession, { source
 }
 
 interface Unreadable {
-  /** Of the first position. */
   readonly problem: string;
   /** The first offset whose response can be read; null when a response does not show it, or after too many. */
   readonly to: string | null;
-  /** How many responses in a row cannot be read. */
   readonly positions: number;
 }
 

@@ -1,6 +1,8 @@
 import { type Settings, type SourceSettings, topicOf } from '../config/settings.ts';
 import { ConnectorError } from '../errors.ts';
 import type { ReadableValue } from '../records/avro/record-reader.ts';
+import type { SchemaName } from '../records/avro/schema-files.ts';
+import type { DecodedFailure } from '../records/decoding/decoded-list.ts';
 import type { FollowedOutcome } from '../sources/tasks/followed-stream.ts';
 import { knownSource, loadWithoutKafka } from './command-settings.ts';
 import { atProvider, type ProviderSession, sessionReader } from './provider-session.ts';
@@ -40,6 +42,8 @@ export async function previewCommand(context: CommandContext, options: PreviewOp
   if (records.length === 0) stderr.write('The provider has no rows, events or checks there now.\n');
 }
 
+type ValueRow = DecodedFailure | { readonly kind: 'record'; readonly key: string; readonly value: Buffer };
+
 interface PreviewRequest {
   readonly settings: Settings;
   readonly source: SourceSettings;
@@ -52,32 +56,28 @@ async function previewed(
   session: ProviderSession,
   { settings, source, from, limit, signal }: PreviewRequest,
 ): Promise<readonly PreviewedRecord[]> {
-  if (source.type === 'pre-trade-checks') {
-    const outcome = await session.checks().stream.after(from, signal);
-    const { rows } = answerOf(outcome, 'checks', 'Use a newer one as --from, or none.').decoded;
-    const topic = topicOf(settings, source.topics['pre-trade-checks']);
-    const reader = sessionReader('PreTradeCheck');
+  const shown = (rows: readonly ValueRow[], topic: string, schema: SchemaName) => {
+    const reader = sessionReader(schema);
     return rows
       .slice(0, limit)
       .map((row) =>
         row.kind === 'failure' ? deadLetter(settings, row) : record(topic, row.key, reader.read(row.value)),
       );
+  };
+  if (source.type === 'pre-trade-checks') {
+    const outcome = await session.checks().stream.after(from, signal);
+    const { rows } = answerOf(outcome, 'checks', 'Use a newer one as --from, or none.').decoded;
+    return shown(rows, topicOf(settings, source.topics['pre-trade-checks']), 'PreTradeCheck');
   }
   const { provider } = session.instruments(source, limit);
-  const reader = sessionReader('Instrument');
   const instruments = source.type === 'instruments' ? topicOf(settings, source.topics.instruments) : null;
   if (instruments !== null && (from === null || ID.test(from))) {
-    const { decoded } = await provider.page(from, signal);
-    return decoded.rows
-      .slice(0, limit)
-      .map((row) =>
-        row.kind === 'failure' ? deadLetter(settings, row) : record(instruments, row.key, reader.read(row.value)),
-      );
+    return shown((await provider.page(from, signal)).decoded.rows, instruments, 'Instrument');
   }
   const outcome = await provider.after(from ?? (await provider.start(signal)).since, signal);
   const { rows } = answerOf(outcome, 'stream', 'Use a newer one as --from, or an id of the list.').decoded;
   const topic = topicOf(settings, source.topics['instrument-events']);
-  const events = sessionReader('InstrumentEvent');
+  const [events, reader] = [sessionReader('InstrumentEvent'), sessionReader('Instrument')];
   return rows.slice(0, limit).flatMap((row): PreviewedRecord[] => {
     if (row.kind === 'failure') return [deadLetter(settings, row)];
     const event = record(topic, row.key, events.read(row.eventValue));
@@ -98,10 +98,7 @@ function record(topic: string, key: string, value: ReadableValue): PreviewedReco
 }
 
 /** The input of a check allows trading, so a dead letter of one has none. */
-function deadLetter(
-  settings: Settings,
-  row: { readonly key: string | null; readonly pointer: string; readonly reason: string; readonly raw: Buffer },
-): PreviewedRecord {
+function deadLetter(settings: Settings, row: DecodedFailure): PreviewedRecord {
   const { key, pointer, reason, raw } = row;
   const topic = topicOf(settings, settings.topics.names['dead-letters']);
   return { topic, key, value: raw.length === 0 ? null : raw.toString(), deadLetter: { pointer, reason } };

@@ -61,7 +61,6 @@ export interface SessionStream extends FollowedStream<unknown> {
   nextOf(since: string | null, signal: AbortSignal): Promise<string | null>;
 }
 
-/** Opens a session, does the work and closes the session. */
 export function atProvider<Found>(
   at: { readonly settings: Settings; readonly signal: AbortSignal; readonly clock?: Clock },
   work: (session: ProviderSession) => Promise<Found>,
@@ -83,7 +82,6 @@ export function atMarketData<Found>(
   return withClient(createMarketDataHttp(marketData, { clock, random: systemRandom, log: silentLog }), work);
 }
 
-/** Reads the values of a session. */
 export function sessionReader(name: SchemaName): RecordReader {
   return createRecordReader({ schemas: new Map([[NO_SCHEMA_ID, readSchemaText(name)]]) });
 }

@@ -54,7 +54,6 @@ export async function schemasRegister(context: CommandContext): Promise<void> {
   print(context, found, textTable(found.map(({ subject, schema, id }) => [subject, schema, `id ${id}`])));
 }
 
-/** `schemas export`: every schema as a self-contained file. */
 export async function schemasExport({ stdout }: CommandContext, _options: object, folder: string): Promise<void> {
   await mkdir(folder, { recursive: true });
   for (const name of SCHEMA_NAMES) {

@@ -16,7 +16,7 @@ export async function stateCommand(
   const { signal, stderr } = context;
   const settings = await loadWithoutProvider(context);
   const { sources, prices } = settings;
-  // Whether prices run depends on the provider's address, which need not be set here.
+  // Prices also need the provider's address, which need not be set here.
   const processor = prices.from.length > 0 ? [{ name: PRICE_PROCESSOR }] : [];
   const { name } = knownSource(context, given, [...sources, ...processor]);
   await atInstallation({ settings, signal, needs: ['states'] }, (at) =>

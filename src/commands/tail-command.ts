@@ -70,7 +70,6 @@ function knownTopic(settings: Settings, given: string): TopicSpecification {
 interface ReadableTopicRecord {
   readonly topic: string;
   readonly partition: number;
-  /** In decimal. */
   readonly offset: string;
   /** ISO 8601, by the broker's clock. */
   readonly timestamp: string;
@@ -82,7 +81,6 @@ interface ReadableTopicRecord {
 
 interface TailRequest {
   readonly topic: TopicSpecification;
-  /** Null for all records. */
   readonly key: string | null;
   readonly fromBeginning: boolean;
   /** Ends at the end that the topic had at the start; only with `fromBeginning`. */

@@ -10,12 +10,10 @@ import { withoutControls } from './shell/describe-error.ts';
 import { print, textTable } from './shell/output.ts';
 import { type CommandContext, EXIT_CODES } from './shell/terminal.ts';
 
-/** The state of one topic of the settings on the brokers. */
 interface TopicFinding {
   readonly topic: string;
   /** `wrong`: the connector would not start; `differs`: it would, with a warning. */
   readonly state: 'ok' | 'created' | 'missing' | 'wrong' | 'differs';
-  /** Each difference as a sentence with its correction. */
   readonly problems: readonly string[];
   /** Empty where the connector would start. */
   readonly toDo: string;

@@ -1,5 +1,5 @@
 import { type Settings, type SourceSettings, topicOf } from '../config/settings.ts';
-import { adviceBehind, ConnectorError } from '../errors.ts';
+import { adviceBehind, ConnectorError, type ErrorCode } from '../errors.ts';
 import type { KafkaCluster } from '../kafka/cluster.ts';
 import { offsetKey, offsetPartition, readAllOffsets } from '../kafka/offset-store.ts';
 import { createMarketData } from '../provider/market-data.ts';
@@ -50,7 +50,6 @@ export async function validateCommand(
   exitWith(EXIT_CODES.failed);
 }
 
-/** The lines about wrong settings; any other error is thrown. */
 function problemsOf(error: unknown): readonly string[] {
   if (!(error instanceof ConnectorError) || error.code !== 'SETTINGS_INVALID') throw error;
   const [title = '', ...lines] = error.message.split('\n');
@@ -64,6 +63,7 @@ interface ConnectionCheck {
   readonly says: string;
   /** Empty when there is nothing to do. */
   readonly toDo: string;
+  readonly code?: ErrorCode;
 }
 
 interface CheckOptions {
@@ -91,12 +91,12 @@ function checkProvider({ settings, signal }: CheckOptions): Promise<readonly Con
   return atProvider({ settings, signal }, async (session) => {
     const checks: ConnectionCheck[] = [];
     for (const source of sources) {
-      const { check, code } = await attempt(name(source), signal, async () => {
+      const check = await attempt(name(source), signal, async () => {
         // As the source would, so that another service is noticed.
         await session.stream(source, 1).start(signal);
         return 'it can be read';
       });
-      if (code === 'TOKEN_FAILED') return [{ ...check, what: token }, ...sources.map(name).map(notTried)];
+      if (check.code === 'TOKEN_FAILED') return [{ ...check, what: token }, ...sources.map(name).map(notTried)];
       checks.push(check);
     }
     const accepted = checks.some(({ state }) => state === 'ok');
@@ -109,7 +109,7 @@ function checkProvider({ settings, signal }: CheckOptions): Promise<readonly Con
 async function checkMarketData({ settings, signal }: CheckOptions): Promise<readonly ConnectionCheck[]> {
   if (settings.marketData === null) return [];
   const items = [{ isin: UNKNOWN_ISIN, query: { kind: 'overview' as const, fields: [] } }];
-  const { check } = await attempt('prices of marketData', signal, () =>
+  const check = await attempt('prices of marketData', signal, () =>
     atMarketData({ settings }, async (http) => {
       const answer = await createMarketData({ http }).bulk(
         items,
@@ -150,7 +150,7 @@ async function checkKafka({ settings, signal }: CheckOptions): Promise<readonly 
     const ofSources = hasRun ? await checkOffsets(settings, offsets, kafka, signal) : [];
     return [okay(brokers, 'they respond'), ...checks, ...ofSources];
   } catch (error) {
-    return [failure(brokers, error, signal).check, notTried('topics')];
+    return [failure(brokers, error, signal), notTried('topics')];
   } finally {
     await kafka.close();
   }
@@ -164,8 +164,8 @@ function checkOffsets(
   signal: AbortSignal,
 ): Promise<readonly ConnectionCheck[]> {
   return Promise.all(
-    settings.sources.map(async (source) => {
-      const { check } = await attempt(`offset of source ${source.name}`, signal, async () => {
+    settings.sources.map((source) =>
+      attempt(`offset of source ${source.name}`, signal, async () => {
         const key = offsetKey(source.name, source.type);
         const stored = await readAllOffsets(logReader, topic, [offsetPartition(key)], signal);
         const found = stored.find((one) => one.key === key);
@@ -173,9 +173,8 @@ function checkOffsets(
         if (found.offset === null) throw found.error;
         assertUsable(source, found.offset);
         return 'the source continues from it';
-      });
-      return check;
-    }),
+      }),
+    ),
   );
 }
 
@@ -185,7 +184,7 @@ async function checkRegistry({ settings, signal }: CheckOptions): Promise<readon
   const checks: ConnectionCheck[] = [];
   let refused: ConnectionCheck | null = null;
   for (const { subject, schema } of subjectsOf(settings)) {
-    const { check, code } = await attempt(`subject ${subject}`, signal, async () => {
+    const check = await attempt(`subject ${subject}`, signal, async () => {
       const { state, versions } = await listedSubject(subjects, { subject, schema }, signal);
       const ours = versions.find(({ isOurs }) => isOurs);
       if (ours !== undefined) return `version ${ours.version}, id ${ours.id}`;
@@ -200,9 +199,9 @@ async function checkRegistry({ settings, signal }: CheckOptions): Promise<readon
       return 'will be registered';
     });
     // The other requests would fail too.
-    if (code === 'REGISTRY_UNREACHABLE' || code === 'TOKEN_FAILED')
+    if (check.code === 'REGISTRY_UNREACHABLE' || check.code === 'TOKEN_FAILED')
       return [{ ...check, what: 'schema registry' }, notTried('subjects')];
-    if (code === 'REGISTRY_REFUSED') refused ??= check;
+    if (check.code === 'REGISTRY_REFUSED') refused ??= check;
     checks.push(check);
   }
   // A server that refuses every request may not be a registry.
@@ -212,23 +211,21 @@ async function checkRegistry({ settings, signal }: CheckOptions): Promise<readon
   return [okay('schema registry', 'it responds'), ...checks];
 }
 
-async function attempt(what: string, signal: AbortSignal, work: () => Promise<string>) {
-  try {
-    return { check: okay(what, await work()), code: null };
-  } catch (error) {
-    return failure(what, error, signal);
-  }
+async function attempt(what: string, signal: AbortSignal, work: () => Promise<string>): Promise<ConnectionCheck> {
+  return work().then(
+    (says) => okay(what, says),
+    (error: unknown) => failure(what, error, signal),
+  );
 }
 
 function okay(what: string, says: string): ConnectionCheck {
   return { what, state: 'ok', says, toDo: '' };
 }
 
-function failure(what: string, error: unknown, signal: AbortSignal) {
+function failure(what: string, error: unknown, signal: AbortSignal): ConnectionCheck {
   signal.throwIfAborted();
   if (!(error instanceof ConnectorError)) throw error;
-  const check: ConnectionCheck = { what, state: 'failed', says: error.message, toDo: adviceBehind(error) };
-  return { check, code: error.code };
+  return { what, state: 'failed', says: error.message, toDo: adviceBehind(error), code: error.code };
 }
 
 function notTried(what: string): ConnectionCheck {

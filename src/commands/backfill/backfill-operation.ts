@@ -49,7 +49,6 @@ interface BackfillRequest {
   /** Requests a second; null for half of marketData.requestsPerSecond: the rest is for a connector that runs beside. */
   readonly rate: number | null;
   readonly onProgress: (series: string, progress: SeriesProgress) => void;
-  /** A request failed and is repeated. */
   readonly onTrouble: (text: string) => void;
 }
 
@@ -280,7 +279,6 @@ function inOrder(instruments: readonly AskedInstrument[]): readonly AskedInstrum
   return placed.sort((one, other) => (one.at < other.at ? -1 : 1)).map(({ instrument }) => instrument);
 }
 
-/** So many of the items, spread over the whole list. */
 function spreadOver<Item>(items: readonly Item[], most: number): readonly Item[] {
   const count = Math.min(most, items.length);
   const phase = systemRandom();
@@ -330,7 +328,6 @@ interface SeriesProgress {
   readonly instruments: number;
   /** In this run and earlier ones. */
   readonly done: number;
-  /** In this run. */
   readonly windows: number;
   readonly deadLetters: number;
   /** Products without prices, in this run or an earlier one. The same request does not ask for them again. */

@@ -1,10 +1,8 @@
 import type { PriceQuery, SeriesWindows } from '../../config/price-kinds/all.ts';
 import { ConnectorError } from '../../errors.ts';
 
-/** The prices that can be read back in time. */
 export type BackfilledKind = Exclude<PriceQuery['kind'], 'overview'>;
 
-/** The windows that are requested: those that open from one moment on and before another. */
 export interface WindowRange {
   readonly fromMs: number;
   readonly toMs: number;
@@ -69,7 +67,7 @@ export function pagePlan(
   return { slices, instruments: Math.max(1, Math.min(fitting, maxItems, MOST_ITEMS)) };
 }
 
-/** Whether the window of a key, `<id>/…/<window>`, opens within a range: what else is sent belongs to another part. */
+/** True when the window of a key, `<id>/…/<window>`, opens within a range; others belong to another part. */
 export function opensWithin(key: string, { fromMs, toMs }: WindowRange): boolean {
   const opensMs = Date.parse(key.slice(key.lastIndexOf('/') + 1));
   return opensMs >= fromMs && opensMs < toMs;

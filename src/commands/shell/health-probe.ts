@@ -41,7 +41,7 @@ function settingsFileOf(words: readonly string[]): string | undefined {
   return files.at(-1);
 }
 
-/** Whether it is answered with success within 3 s. Never rejects. Exported for tests. */
+/** True when it is answered with success within 3 s. Never rejects. Exported for tests. */
 export async function answersWell(url: string): Promise<boolean> {
   try {
     const response = await fetch(url, { redirect: 'manual', signal: AbortSignal.timeout(TIMEOUT_MS) });

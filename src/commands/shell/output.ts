@@ -17,7 +17,6 @@ export function jsonText(value: unknown): string {
   return writtenJson(JSON.stringify(value, null, 2));
 }
 
-/** The same for JSON that has been written already. */
 export function writtenJson(json: string): string {
   // The line breaks are those of the layout: within texts they are escaped already.
   return `${escaped(json, '\n')}\n`;

@@ -72,7 +72,6 @@ const GROUPS: Readonly<Record<string, readonly [description: string, example: st
   lookup: ['Print one price or one pre-trade check from the provider.', 'lookup price CH0012032048'],
 };
 
-/** Every command, in the order of the help. */
 const COMMANDS: Readonly<Record<string, Definition>> = {
   run: {
     description: 'Run the sources and the price processor of the settings until SIGTERM or SIGINT.',
@@ -462,7 +461,6 @@ function hintAtUsage(command: Command): void {
   for (const inner of command.commands) hintAtUsage(inner);
 }
 
-/** Options that every command has or may have. */
 const EVERYWHERE = /^--(config|output|help|version)\b/;
 
 /**

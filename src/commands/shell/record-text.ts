@@ -37,7 +37,6 @@ export function recordText(record: PrintedRecord): string {
   return `${printable(head.join(', '))}\n${bodyText(value, headers).replace(/^(?=.)/gm, '  ')}\n`;
 }
 
-/** Of a record of the dead letters. */
 function deadLetterOf(headers: NonNullable<PrintedRecord['headers']>): PrintedRecord['deadLetter'] {
   const reason = headers['__connect.errors.exception.message'];
   return reason === undefined ? null : { reason, pointer: headers['spc-pointer'] ?? '' };

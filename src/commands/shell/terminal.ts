@@ -11,11 +11,9 @@ export interface Terminal {
   readonly signal: AbortSignal;
 }
 
-/** The form of the data on stdout. */
 export type Output = 'text' | 'json';
 
 export interface CommandContext extends Terminal {
-  /** The settings file. */
   readonly config: string;
   readonly output: Output;
   readonly redaction: Redaction;
@@ -25,10 +23,9 @@ export interface CommandContext extends Terminal {
   readonly refuse: (text: string) => never;
 }
 
-/** The exit codes of every command. */
 export const EXIT_CODES = { ok: 0, failed: 1, usage: 2, interrupted: 130 } as const;
 
-/** What each exit code says. Exported for tests. */
+/** Exported for tests. */
 export const EXIT_CODE_MEANINGS: Readonly<Record<keyof typeof EXIT_CODES, string>> = {
   ok: 'Done. For run, tail, demo, simulate and status --watch, which run until they are stopped: stopped as requested.',
   failed: 'The command failed or found a problem; the last lines on stderr say what, and what to do.',
