@@ -7,6 +7,7 @@ import { createNotificationEncoder } from '../records/avro/record-encoder.ts';
 import { readSchemaText } from '../records/avro/schema-files.ts';
 import { atInstallation, type Installation } from '../run/installation.ts';
 import {
+  assertForm,
   changeOffset,
   type ListedOffset,
   listOffsets,
@@ -14,7 +15,6 @@ import {
   resetOffset,
 } from '../run/offsets-operation.ts';
 import { createRegistry } from '../run/registry-client.ts';
-import { assertForm } from '../run/usable-offset.ts';
 import { kindOf } from '../sources/kinds/all.ts';
 import { RETENTION_MS } from '../sources/stream/retention-gap.ts';
 import { isBefore } from '../sources/stream/stream-response.ts';

@@ -1,8 +1,8 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readSchemaText, SCHEMA_NAMES } from '../records/avro/schema-files.ts';
+import { type Subject, subjectsOf } from '../run/planned-topics.ts';
 import { createRegistry, createSubjects } from '../run/registry-client.ts';
-import { type Subject, subjectsOf } from '../run/subjects.ts';
 import { systemClock } from '../support/clock.ts';
 import { silentLog } from '../support/log.ts';
 import { loadWithoutProvider } from './command-settings.ts';

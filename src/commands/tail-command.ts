@@ -10,7 +10,7 @@ import { topicPlan } from '../kafka/topic-plan.ts';
 import { createRecordReader, type ReadableValue, type RecordReader } from '../records/avro/record-reader.ts';
 import { readWireValue } from '../records/avro/wire-format.ts';
 import { atInstallation, type Installation } from '../run/installation.ts';
-import { planSources } from '../run/planned-sources.ts';
+import { planSources } from '../run/planned-topics.ts';
 import { createRegistry } from '../run/registry-client.ts';
 import { silentLog } from '../support/log.ts';
 import { untilAborted } from '../support/until-aborted.ts';

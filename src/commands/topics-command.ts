@@ -3,7 +3,7 @@ import { ConnectorError, ERROR_CODES, type ErrorCode } from '../errors.ts';
 import type { KafkaCluster } from '../kafka/cluster.ts';
 import type { EnsureOptions } from '../kafka/topic.ts';
 import { atInstallation } from '../run/installation.ts';
-import { planSources } from '../run/planned-sources.ts';
+import { planSources } from '../run/planned-topics.ts';
 import { untilAborted } from '../support/until-aborted.ts';
 import { loadWithoutProvider } from './command-settings.ts';
 import { withoutControls } from './shell/describe-error.ts';

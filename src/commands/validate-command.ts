@@ -5,9 +5,9 @@ import { offsetKey, offsetPartition, readAllOffsets } from '../kafka/offset-stor
 import { createMarketData } from '../provider/market-data.ts';
 import { readJson } from '../records/json/json-scanner.ts';
 import { createKafkaCluster } from '../run/kafka-client.ts';
+import { assertUsable } from '../run/offsets-operation.ts';
+import { subjectsOf } from '../run/planned-topics.ts';
 import { createSubjects } from '../run/registry-client.ts';
-import { subjectsOf } from '../run/subjects.ts';
-import { assertUsable } from '../run/usable-offset.ts';
 import { systemClock } from '../support/clock.ts';
 import { silentLog } from '../support/log.ts';
 import { systemRandom } from '../support/system-random.ts';

@@ -21,9 +21,8 @@ import type { CoreTransaction, PartitionCoreSettings, WindowProgress } from './c
 import { planOf } from './core/instrument.ts';
 import { PartitionCore } from './core/partition-core.ts';
 import { type PriceTargets, priceRecords } from './price-records.ts';
-import type { AnsweredSeries, KnownSeries } from './read-series.ts';
 import { readInstrument, readTable, UnreadableRecords } from './read-table.ts';
-import type { WindowDigests } from './read-windows.ts';
+import type { AnsweredSeries, KnownSeries, WindowDigests } from './read-windows.ts';
 import { type MissedNotice, type MissedNotices, progressText, readProgress } from './window-progress.ts';
 
 /** Its multiples, without their whole part, lie evenly between 0 and 1. */

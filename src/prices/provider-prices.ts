@@ -34,15 +34,8 @@ export function createProviderPrices(options: ProviderPricesOptions): BulkPrices
     const known = made.get(kind);
     if (known !== undefined) return known;
     const schemaId = await options.schemaId(kind, signal);
-    const maxValueBytes = options.maxValueBytes(kind);
-    const decoder = createPriceDecoder({
-      asked: inRecords,
-      schemaId,
-      onMismatch,
-      assumedZone,
-      maxValueBytes,
-      clock,
-    });
+    const settings = { onMismatch, assumedZone, maxValueBytes: options.maxValueBytes(kind), clock };
+    const decoder = createPriceDecoder({ ...settings, asked: inRecords, schemaId });
     made.set(kind, decoder);
     return decoder;
   }
@@ -61,14 +54,8 @@ export function createProviderPrices(options: ProviderPricesOptions): BulkPrices
         ({ body, date }) => {
           const receivedAtMs = clock.wallMs();
           if (date !== null) leadMs = leadOf(receivedAtMs - date);
-          return readBulkResponse(body, {
-            questions,
-            range,
-            kind: plan.inRecords.kind,
-            decoder,
-            requestedAtMs,
-            receivedAtMs,
-          });
+          const times = { requestedAtMs, receivedAtMs };
+          return readBulkResponse(body, { ...times, questions, range, kind: plan.inRecords.kind, decoder });
         },
         signal,
         timeoutMs,

@@ -1,38 +1,38 @@
 import type { RequestListener, Server } from 'node:http';
 import { createAdminListener } from '../admin/admin-server.ts';
+import type { ConnectorOffset, ConnectorOperations } from '../admin/connect-routes.ts';
 import type { ConnectorDescription } from '../admin/connect-shapes.ts';
+import { RestError } from '../admin/rest-error.ts';
 import type { StatusBoard } from '../admin/status/status-board.ts';
-import type { Settings } from '../config/settings.ts';
-import type { KafkaCluster } from '../kafka/cluster.ts';
+import type { Settings, SourceSettings } from '../config/settings.ts';
+import { ConnectorError } from '../errors.ts';
+import type { SourceOffset } from '../kafka/offset-store.ts';
 import type { TopicPlan } from '../kafka/topic-plan.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { pricedTopics } from '../prices/enabled-kinds.ts';
 import { kindOf } from '../sources/kinds/all.ts';
-import type { Clock } from '../support/clock.ts';
+import { keptValue } from '../support/kept-value.ts';
 import { projectVersion } from '../support/version.ts';
 import { PRICE_PROCESSOR } from '../worker/target.ts';
-import { createConnectorOperations } from './connector-operations.ts';
+import type { Installation } from './installation.ts';
+import { assertUsable, changeOffset, listOffsets, resetOffset } from './offsets-operation.ts';
+import { priceInputs } from './planned-topics.ts';
+import { requestRestart, requestState } from './state-operation.ts';
 import { createWholeReader } from './whole-installation.ts';
 
 const CLASS_PREFIX = 'structured-products-connect';
 
-export interface AdminSide {
-  readonly settings: Settings;
+export interface AdminSide extends Installation {
   /** What this process does. */
   readonly roles: { readonly sources: boolean; readonly prices: boolean };
-  readonly kafka: KafkaCluster;
-  readonly topics: TopicPlan;
   readonly board: StatusBoard;
   readonly metrics: Metrics;
-  readonly clock: Clock;
-  readonly signal: AbortSignal;
 }
 
 /** What answers on the port of a connector's admin server. */
 export async function answerAdmin(server: Server, parts: AdminSide): Promise<RequestListener> {
   const { settings, roles, topics, board, metrics } = parts;
-  const place = { ...parts, prefix: settings.prefix };
-  const operations = createConnectorOperations(place);
+  const operations = createConnectorOperations(parts);
   return createAdminListener(server, {
     settings: settings.admin,
     version: projectVersion(),
@@ -44,7 +44,7 @@ export async function answerAdmin(server: Server, parts: AdminSide): Promise<Req
     status: board.status,
     refreshed: board.refreshed,
     metrics,
-    whole: createWholeReader(place, operations),
+    whole: createWholeReader(parts, operations),
     operations,
   });
 }
@@ -89,4 +89,76 @@ function flatten(value: object, path = ''): [key: string, value: unknown][] {
     if (typeof member === 'object' && member !== null) return flatten(member, name);
     return [[name, member ?? '']];
   });
+}
+
+/** Tools ask every second, some more often: each reading of offsets connects to Kafka, and serves for so long. */
+const OFFSETS_KEPT_MS = 1_000;
+
+/**
+ * Changes connectors wherever they run: through the states topic, and offsets through the transactional id of their
+ * partition. One change at a time: this process must not fence itself. Exported for tests.
+ */
+export function createConnectorOperations(place: Installation): ConnectorOperations {
+  const { sources } = place.settings;
+  const kept = { keepMs: OFFSETS_KEPT_MS, clock: place.clock };
+  // All connectors' at once: one reading of the topic serves requests for any of them.
+  const ofSources = keptValue(() => listOffsets(place), kept);
+  const ofProcessor = keptValue(() => consumerOffsets(place), kept);
+  let last: Promise<unknown> = Promise.resolve();
+  const inTurn = (change: () => Promise<unknown>): Promise<void> => {
+    const mine = last.then(change).then(() => {});
+    last = mine.catch(() => {});
+    return mine;
+  };
+  return {
+    want: (connector, state) => inTurn(() => requestState(place, connector, state)),
+    restart: (connector, which) => inTurn(() => requestRestart(place, connector, which)),
+    async offsets(connector) {
+      if (connector === PRICE_PROCESSOR) return ofProcessor.get();
+      const source = sources.find(({ name }) => name === connector);
+      if (source === undefined) return [];
+      const listed = await ofSources.get();
+      const found = listed.find((one) => one.configured && one.source === connector);
+      return [{ partition: { endpoint: source.type }, offset: found?.offset ?? null }];
+    },
+    alterOffset: (connector, offset) =>
+      inTurn(async () => {
+        const source = sources.find(({ name }) => name === connector);
+        if (source === undefined) return;
+        if (offset !== null) assertGiven(source, offset);
+        const request = { source, execute: true };
+        const done = offset === null ? resetOffset(place, request) : changeOffset(place, request, () => offset);
+        await done.finally(ofSources.forget);
+      }),
+  };
+}
+
+/** Of the price processor's group, as Kafka Connect shows those of a sink. */
+async function consumerOffsets({ settings, kafka, signal }: Installation): Promise<readonly ConnectorOffset[]> {
+  const { groupId, topics } = priceInputs(settings);
+  const inputs = topics.flatMap((topic) =>
+    Array.from({ length: settings.topics.partitions }, (_, partition) => ({ topic, partition })),
+  );
+  const offsets: ConnectorOffset[] = [];
+  for (const input of inputs) {
+    const committed = await kafka.consumerOffset(groupId, input, signal);
+    offsets.push({
+      partition: { kafka_topic: input.topic, kafka_partition: input.partition },
+      offset: committed === null ? null : { kafka_offset: Number(committed.offset) },
+    });
+  }
+  return offsets;
+}
+
+/** What a person has sent is refused to that person, and not by the source that would start from it. */
+function assertGiven(source: SourceSettings, offset: SourceOffset): void {
+  try {
+    assertUsable(source, offset);
+  } catch (error) {
+    if (!(error instanceof ConnectorError)) throw error;
+    throw new RestError(
+      400,
+      `The offset was not changed, as source ${source.name} could not go on from it: ${error.message}`,
+    );
+  }
 }

@@ -14,7 +14,7 @@ import { untilAborted } from '../support/until-aborted.ts';
 import { projectVersion } from '../support/version.ts';
 import { PRICE_PROCESSOR } from '../worker/target.ts';
 import { type Context, type ContextOverrides, createContext } from './context.ts';
-import { type PlannedSources, planSources } from './planned-sources.ts';
+import { type PlannedSources, planSources } from './planned-topics.ts';
 import { createRequestedStates, type RequestedStates } from './requested-states.ts';
 import { createVerifiedTopics, type VerifiedTopics } from './verified-topics.ts';
 
@@ -72,7 +72,8 @@ export async function runConnector(given: ConnectorOptions): Promise<readonly st
   let admin: AdminServer | null = null;
   try {
     if (settings.admin.enabled) {
-      const side = { settings, roles: rolesOf(given), kafka, topics: plan.shared, board, metrics, clock, signal };
+      const at = { settings, prefix: settings.prefix, kafka, topics: plan.shared, clock, signal };
+      const side = { ...at, roles: rolesOf(given), board, metrics };
       admin = await openAdminPort(settings.admin, async (server) =>
         (await import('./admin-side.ts')).answerAdmin(server, side),
       );
@@ -158,8 +159,8 @@ export async function loadSources() {
 }
 
 /** Exported for tests. */
-export async function loadPrices() {
-  return { ...(await import('./price-processor.ts')), ...(await import('./wanted-processor.ts')) };
+export function loadPrices() {
+  return import('./price-processor.ts');
 }
 
 interface Shared {

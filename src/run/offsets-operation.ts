@@ -1,3 +1,4 @@
+import type { SourceSettings } from '../config/settings.ts';
 import { ConnectorError } from '../errors.ts';
 import {
   offsetKey,
@@ -9,6 +10,7 @@ import {
   type StoredOffset,
 } from '../kafka/offset-store.ts';
 import type { OutgoingRecord } from '../kafka/record.ts';
+import { kindOf } from '../sources/kinds/all.ts';
 import { commitInTurn } from './commit-in-turn.ts';
 import type { Installation } from './installation.ts';
 import { readSettledWanted, readWanted } from './state-operation.ts';
@@ -155,4 +157,25 @@ function parseKey(key: string): { source: string; type: string | null } {
 
 function allPartitions({ partitions }: { readonly partitions: number }): number[] {
   return Array.from({ length: partitions }, (_, partition) => partition);
+}
+
+/**
+ * Refuses an offset from which its source could not continue.
+ *
+ * @throws ConnectorError OFFSET_UNREADABLE, FILTER_CHANGED, as the source would at its start; OFFSET_NOT_FOUND for an
+ *   offset in the stream that has another form than the provider's.
+ */
+export function assertUsable(source: SourceSettings, offset: SourceOffset): void {
+  const { since } = kindOf(source).readOffset(source, offset);
+  if (since !== null) assertForm(source, since);
+}
+
+/** @throws ConnectorError OFFSET_NOT_FOUND for an offset in the stream that has another form than the provider's. */
+export function assertForm(source: Pick<SourceSettings, 'type'>, since: string): void {
+  const { form, words } = kindOf(source).offsets;
+  if (form.test(since)) return;
+  throw new ConnectorError(
+    'OFFSET_NOT_FOUND',
+    `The offset has another form than those of the provider; expected ${words}.`,
+  );
 }

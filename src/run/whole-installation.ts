@@ -3,7 +3,7 @@ import type { Whole } from '../admin/status/status.ts';
 import { partitionsOf } from '../kafka/topic.ts';
 import { pricedTopics } from '../prices/enabled-kinds.ts';
 import type { Installation } from './installation.ts';
-import { priceInputs } from './price-inputs.ts';
+import { priceInputs } from './planned-topics.ts';
 
 /** A page asks every few seconds, and each look connects to Kafka. */
 const LOOK_EVERY_MS = 2_000;

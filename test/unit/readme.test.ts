@@ -172,7 +172,7 @@ test('every part of the interface that a comment cites is there, and is cited wi
 test('the kinds of notifications are those that are written', () => {
   const files = [
     'sources/tasks/notification-texts.ts',
-    'run/failure-notices.ts',
+    'run/source-partitions.ts',
     'prices/window-progress.ts',
     'commands/offsets-command.ts',
   ];

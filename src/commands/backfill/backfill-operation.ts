@@ -20,7 +20,7 @@ import type { SchemaRegistry } from '../../records/avro/registry.ts';
 import { readSchemaText } from '../../records/avro/schema-files.ts';
 import { priceSchemaName } from '../../records/decoding/priced.ts';
 import type { Installation } from '../../run/installation.ts';
-import { priceInputs } from '../../run/price-inputs.ts';
+import { priceInputs } from '../../run/planned-topics.ts';
 import { createRegistry } from '../../run/registry-client.ts';
 import { silentLog } from '../../support/log.ts';
 import { retry } from '../../support/retry.ts';

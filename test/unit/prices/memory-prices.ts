@@ -12,7 +12,7 @@ import type { EnabledKind } from '../../../src/prices/enabled-kinds.ts';
 import { PartitionTask } from '../../../src/prices/partition-task.ts';
 import { runPriceMember } from '../../../src/prices/price-member.ts';
 import { createReportedFailuresReader } from '../../../src/prices/read-reported-failures.ts';
-import { createSeriesReader } from '../../../src/prices/read-series.ts';
+import { createSeriesReader } from '../../../src/prices/read-windows.ts';
 import { createMissedNotices } from '../../../src/prices/window-progress.ts';
 import { NO_TERMS } from '../../../src/records/avro/instrument-terms.ts';
 import type { PricedInstrumentReader } from '../../../src/records/avro/priced-instrument-reader.ts';

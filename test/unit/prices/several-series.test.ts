@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { loadSettings } from '../../../src/config/load.ts';
 import { InstrumentTable } from '../../../src/prices/core/instrument-table.ts';
 import { enabledKinds, pricedTopics } from '../../../src/prices/enabled-kinds.ts';
-import { subjectsOf } from '../../../src/run/subjects.ts';
+import { subjectsOf } from '../../../src/run/planned-topics.ts';
 
 function settingsWith(kinds: string) {
   const text = `

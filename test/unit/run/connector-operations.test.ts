@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { offsetKey } from '../../../src/kafka/offset-store.ts';
 import type { CommittedRecord } from '../../../src/kafka/record.ts';
-import { createConnectorOperations } from '../../../src/run/connector-operations.ts';
+import { createConnectorOperations } from '../../../src/run/admin-side.ts';
 import type { Installation } from '../../../src/run/installation.ts';
 
 /** An installation whose Kafka counts what is read of it. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ConnectorError } from '../../../src/errors.ts';
 import { topicPlan } from '../../../src/kafka/topic-plan.ts';
-import { createFailureNotices } from '../../../src/run/failure-notices.ts';
+import { createFailureNotices } from '../../../src/run/source-partitions.ts';
 import { createMemoryRegistry } from '../../support/connectors/overridden-connector.ts';
 import { notificationsOn } from '../../support/ledgers/universe-on-topics.ts';
 import { MemoryBroker } from '../../support/memory-kafka/memory-broker.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { loadSettings } from '../../../src/config/load.ts';
-import { assertUsable } from '../../../src/run/usable-offset.ts';
+import { assertUsable } from '../../../src/run/offsets-operation.ts';
 import { writeFollowerOffset } from '../../../src/sources/stream/committed-stream.ts';
 import { firstOffset, writeInstrumentsOffset } from '../../../src/sources/walk/instruments-offset.ts';
 

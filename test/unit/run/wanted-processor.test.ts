@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ConnectorError } from '../../../src/errors.ts';
-import { runProcessorAsWanted } from '../../../src/run/wanted-processor.ts';
+import { runProcessorAsWanted } from '../../../src/run/price-processor.ts';
 import { untilAborted } from '../../../src/support/until-aborted.ts';
 import { PRICE_PROCESSOR } from '../../../src/worker/target.ts';
 import { operator } from '../../support/connectors/operator.ts';

@@ -1,0 +1,95 @@
+import type { TopicRole } from '../config/groups/topics.ts';
+import { PRICE_KINDS } from '../config/price-kinds/all.ts';
+import { type Settings, type SourceSettings, topicOf } from '../config/settings.ts';
+import type { TopicSpecification } from '../kafka/topic.ts';
+import { type TopicPlan, topicPlan } from '../kafka/topic-plan.ts';
+import { pricedTopics } from '../prices/enabled-kinds.ts';
+import { readSchemaText, type SchemaName } from '../records/avro/schema-files.ts';
+
+/** The topics that some settings need, and the sources that write them. */
+export interface PlannedSources {
+  /** All of them, to be created or verified before a source is made. */
+  readonly topics: readonly TopicSpecification[];
+  /** Names of those that some sources or the prices need, and the others do not. */
+  readonly mayBeRefused: ReadonlySet<string>;
+  readonly shared: TopicPlan;
+  /** Every topic that some sources write, beside their offsets. */
+  writtenBy(sources: readonly string[]): readonly TopicSpecification[];
+  /** The topic of a source for what has this role. */
+  named(role: keyof TopicPlan, name: string): TopicSpecification;
+}
+
+export function planSources({ prefix, topics, sources, prices }: Settings): PlannedSources {
+  const { partitions, replicationFactor } = topics;
+  const shared: TopicPlan = topicPlan({ prefix, names: topics.names, partitions, replicationFactor });
+  const named = (role: keyof TopicPlan, name: string) => ({ ...shared[role], name: `${prefix}.${name}` });
+  const written = (some: readonly SourceSettings[]) =>
+    some.flatMap((source) =>
+      Object.entries(source.topics).map(([role, name]) => named(role as keyof typeof source.topics, name)),
+    );
+  const own = [...written(sources), ...pricedTopics(prices).map((topic) => shared[topic])];
+  const forAll = [shared['dead-letters'], shared.notifications, shared.offsets, shared.states];
+  return {
+    shared,
+    topics: [...own, ...forAll],
+    mayBeRefused: new Set(own.map(({ name }) => name)),
+    writtenBy: (names) => [
+      ...written(sources.filter(({ name }) => names.includes(name))),
+      shared['dead-letters'],
+      shared.notifications,
+    ],
+    named,
+  };
+}
+
+/** What the price processor reads: as this group, the topics of the sources whose instruments are priced. */
+export interface PriceInputs {
+  readonly groupId: string;
+  readonly topics: readonly string[];
+}
+
+export function priceInputs(settings: Settings): PriceInputs {
+  const { prefix, sources, prices } = settings;
+  const topics = sources.flatMap((source) =>
+    source.type === 'instruments' && prices.from.includes(source.name)
+      ? [topicOf(settings, source.topics.instruments)]
+      : [],
+  );
+  return { groupId: `${prefix}-prices`, topics };
+}
+
+/** A subject of the registry that an installation uses: that of the values of one topic. */
+export interface Subject {
+  readonly subject: string;
+  readonly topic: string;
+  readonly name: SchemaName;
+  /** The text that is registered. */
+  readonly schema: string;
+}
+
+/** The schema of each topic; null where its values are not Avro. */
+const SCHEMA_OF = {
+  instruments: 'Instrument',
+  'instrument-events': 'InstrumentEvent',
+  'pre-trade-checks': 'PreTradeCheck',
+  prices: PRICE_KINDS.overview.schema,
+  'daily-prices': PRICE_KINDS.daily.schema,
+  'intraday-prices': PRICE_KINDS.intraday.schema,
+  notifications: 'Notification',
+  'dead-letters': null,
+  offsets: null,
+  states: null,
+} as const satisfies Readonly<Record<TopicRole, SchemaName | null>>;
+
+/** The subjects of the topics that these settings write. */
+export function subjectsOf(settings: Settings): readonly Subject[] {
+  const written = settings.sources.flatMap((source) => Object.entries(source.topics) as [TopicRole, string][]);
+  const { names } = settings.topics;
+  const priced = pricedTopics(settings.prices).map((topic): [TopicRole, string] => [topic, names[topic]]);
+  return [...written, ...priced, ['notifications', names.notifications] as const].flatMap(([role, ownName]) => {
+    const name = SCHEMA_OF[role];
+    if (name === null) return [];
+    const topic = topicOf(settings, ownName);
+    return [{ subject: `${topic}-value`, topic, name, schema: readSchemaText(name) }];
+  });
+}
