@@ -85,6 +85,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     signal: AbortSignal,
   ): Promise<T> {
     const endpoint = request.endpoint ?? request.path;
+    const { timeoutMs = Number.POSITIVE_INFINITY } = request;
     const common = {
       name,
       endpoint,
@@ -95,12 +96,12 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
       headers: request.headers ?? {},
       body: request.body ?? null,
       maxBodyBytes: request.maxBodyBytes ?? options.maxBodyBytes,
-      timeoutMs: Math.min(options.timeoutMs, request.timeoutMs ?? Number.POSITIVE_INFINITY),
-      isOwnTimeout: (request.timeoutMs ?? Number.POSITIVE_INFINITY) < options.timeoutMs,
+      timeoutMs: Math.min(options.timeoutMs, timeoutMs),
+      isOwnTimeout: timeoutMs < options.timeoutMs,
       clock,
       log,
-    } satisfies Omit<Exchange, 'credentials' | 'dispatcher'>;
-
+      observer,
+    };
     const asked: RequestEndpoint = {
       key: `${base.origin}${base.pathname} ${endpoint}`,
       path: endpoint,
@@ -109,11 +110,8 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     const exchangeWith = async (credentials: Credentials) => {
       await turns.take(asked, signal);
       const dispatcher = await connections.get();
-      const observed = { client: name, endpoint, clock, observer, signal };
       try {
-        const sent = await observedExchange(observed, consume, (use) =>
-          exchange({ ...common, dispatcher, credentials }, use, signal),
-        );
+        const sent = await exchange({ ...common, dispatcher, credentials }, consume, signal);
         if (sent.accepted) turns.answered(asked);
         return sent;
       } catch (error) {
@@ -146,44 +144,6 @@ function isRefusal(error: unknown): error is ConnectorError & { readonly fields:
   return error instanceof ConnectorError && /^PROVIDER_/.test(error.code) && typeof error.fields.status === 'number';
 }
 
-/** Reports the outcome of one exchange to the observer; an exchange that our own stop has cut is not reported. */
-async function observedExchange<T>(
-  observed: {
-    readonly client: string;
-    readonly endpoint: string;
-    readonly clock: Pick<Clock, 'monotonicMs' | 'wallMs'>;
-    readonly observer: HttpObserver | undefined;
-    readonly signal: AbortSignal;
-  },
-  consume: (response: HttpResponse) => Promise<T>,
-  exchange: (consume: (response: HttpResponse) => Promise<T>) => Promise<ExchangeOutcome<T>>,
-): Promise<ExchangeOutcome<T>> {
-  const { client, endpoint, clock, observer, signal } = observed;
-  const startedAtMs = clock.monotonicMs();
-  let response: HttpResponse | null = null;
-  const ended = (code: string) =>
-    observer?.requested({
-      client,
-      endpoint,
-      code,
-      durationMs: clock.monotonicMs() - startedAtMs,
-      bytes: response?.bytes() ?? 0,
-    });
-  try {
-    const outcome = await exchange((came) => {
-      response = came;
-      // A Date has whole seconds, the part behind them cut off.
-      if (came.date !== null) observer?.clockSeen({ clock: client, aheadMs: came.date + 500 - clock.wallMs() });
-      return consume(came);
-    });
-    ended(outcome.accepted ? String((response as HttpResponse | null)?.status ?? '') : codeOf(outcome.error));
-    return outcome;
-  } catch (error) {
-    if (!signal.aborted) ended(codeOf(error));
-    throw error;
-  }
-}
-
 function codeOf(error: unknown): string {
   if (!(error instanceof ConnectorError)) return 'OTHER';
   const { status } = error.fields;
@@ -208,35 +168,54 @@ interface Exchange {
   readonly isOwnTimeout: boolean;
   readonly clock: Clock;
   readonly log: Log;
+  readonly observer: HttpObserver | undefined;
 }
 
 type ExchangeOutcome<T> =
   | { readonly accepted: true; readonly value: T }
   | { readonly accepted: false; readonly error: ConnectorError };
 
-/** One request and its response under one deadline: connecting, headers, body and `consume` together. */
+/**
+ * One request and its response under one deadline: connecting, headers, body and `consume` together. The observer gets
+ * the outcome, unless our own stop has cut it.
+ */
 async function exchange<T>(
   request: Exchange,
   consume: (response: HttpResponse) => Promise<T>,
   signal: AbortSignal,
 ): Promise<ExchangeOutcome<T>> {
-  const { clock, log, name, endpoint } = request;
+  const { clock, log, name, endpoint, observer } = request;
   // The network takes real time, also where a test moves the clock.
   const deadline = openDeadline(request.timeoutMs, systemClock, () => timedOut(request), { outer: signal });
   const startedAtMs = clock.monotonicMs();
+  let bytes = () => 0;
+  const ended = (code: string) => {
+    const durationMs = clock.monotonicMs() - startedAtMs;
+    observer?.requested({ client: name, endpoint, code, durationMs, bytes: bytes() });
+  };
   try {
     const response = await ask(request, deadline.signal);
     // A body that is destroyed early emits an error, which ends the process when it has no listener.
     response.body.on('error', () => {});
+    const used = (came: HttpResponse) => {
+      bytes = came.bytes;
+      // A Date has whole seconds, the part behind them cut off.
+      if (came.date !== null) observer?.clockSeen({ clock: name, aheadMs: came.date + 500 - clock.wallMs() });
+      return consume(came);
+    };
     try {
-      return await handle(request, response, consume, deadline.signal);
+      const outcome = await handle(request, response, used, deadline.signal);
+      ended(outcome.accepted ? String(response.statusCode) : codeOf(outcome.error));
+      return outcome;
     } finally {
       response.body.destroy();
       const durationMs = Math.round(clock.monotonicMs() - startedAtMs);
       log.debug({ client: name, endpoint, status: response.statusCode, durationMs }, 'answered');
     }
-  } catch (error) {
-    throw deadline.signal.aborted ? deadline.signal.reason : error;
+  } catch (caught) {
+    const error = deadline.signal.aborted ? deadline.signal.reason : caught;
+    if (!signal.aborted) ended(codeOf(error));
+    throw error;
   } finally {
     deadline.end();
   }

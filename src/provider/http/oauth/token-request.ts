@@ -2,7 +2,7 @@ import { createPrivateKey, webcrypto } from 'node:crypto';
 import * as oauth from 'oauth4webapi';
 import type { Dispatcher } from 'undici';
 import { ConnectorError } from '../../../errors.ts';
-import { type Clock, systemClock } from '../../../support/clock.ts';
+import { systemClock } from '../../../support/clock.ts';
 import { openDeadline } from '../../../support/deadline.ts';
 import { untilAborted } from '../../../support/until-aborted.ts';
 import { collectBytes } from '../body-chunks.ts';
@@ -16,7 +16,7 @@ import {
 import { openDispatcher } from '../dispatcher.ts';
 import { headerField, retryAfterMs } from '../http-response.ts';
 import { quotedText } from '../quoted-text.ts';
-import type { RequestEndpoint, RequestTurns } from '../request-turns.ts';
+import type { RequestEndpoint } from '../request-turns.ts';
 import { openResponseBody } from '../response-body.ts';
 import { actionOf, unansweredText } from '../response-error.ts';
 
@@ -41,26 +41,24 @@ export function createTokenRequest(
   address: URL,
   options: AuthorizationOptions,
 ): (signal: AbortSignal) => Promise<FetchedToken> {
-  const { name, login = `${name}.auth`, timeoutMs, turns, clock } = options;
+  const { name, login = `${name}.auth`, timeoutMs, turns } = options;
   const endpoint = tokenEndpoint(address, name, login);
   let method = settings.clientAuthentication ?? 'client_secret_basic';
-  const readNow = (signal: AbortSignal) => untilAborted(readLoginSecret(settings, login), signal);
 
   async function requestToken(dispatcher: Dispatcher, signal: AbortSignal): Promise<FetchedToken> {
+    const readNow = () => untilAborted(readLoginSecret(settings, login), signal);
     const requestWith = async (as: ClientLogin) => {
       const authentication = await clientAuth(as, settings, login);
-      const send = (body: string, headers: Readonly<Record<string, string>>) =>
-        exchangeForm({ body, headers }, { endpoint, dispatcher, turns, clock }, signal);
-      return requestGrant({ settings, endpoint, authentication, secret: as.secret, send }, signal);
+      return requestGrant({ ...options, settings, endpoint, authentication, dispatcher, secret: as.secret }, signal);
     };
-    const secret = await readNow(signal);
+    const secret = await readNow();
     try {
       return await requestWith({ method, secret });
     } catch (error) {
       if (!isInvalidClient(error)) throw error;
       await takeTurn(signal);
       // It may have been rotated while the request was on its way.
-      const newest = await readNow(signal);
+      const newest = await readNow();
       if (newest !== secret) return requestWith({ method, secret: newest });
       if (settings.clientAuthentication || method === 'client_secret_post') throw error;
       const fetched = await requestWith({ method: 'client_secret_post', secret });
@@ -158,12 +156,12 @@ interface FetchedToken {
   readonly lifetimeMs: number;
 }
 
-interface GrantRequest {
+interface GrantRequest extends Pick<AuthorizationOptions, 'turns' | 'clock'> {
   readonly settings: OAuth2Settings;
   readonly endpoint: TokenEndpoint;
   readonly authentication: oauth.ClientAuth;
+  readonly dispatcher: Dispatcher;
   readonly secret: string;
-  readonly send: (body: string, headers: Readonly<Record<string, string>>) => Promise<TokenResponse>;
 }
 
 // One client credentials grant by the library. Rejects with TOKEN_FAILED, whose message and fields name the OAuth
@@ -178,12 +176,13 @@ async function requestGrant(request: GrantRequest, signal: AbortSignal): Promise
   let lifetimeMs = DEFAULT_LIFETIME_MS;
   let status = 0;
   const secrets = [secret];
-  const send = async (_url: string, init: { body?: unknown; headers: Record<string, string> }) => {
-    secrets.push((init.headers.authorization ?? '').replace(/^Basic /, ''));
-    const response = await request.send(String(init.body), init.headers);
-    lifetimeMs = lifetimeOf(response.fields.expires_in);
-    status = response.status;
-    const known = Object.fromEntries(FIELDS.map((field) => [field, response.fields[field]]));
+  const send = async (_url: string, { body, headers }: { body?: unknown; headers: Record<string, string> }) => {
+    secrets.push((headers.authorization ?? '').replace(/^Basic /, ''));
+    const response = await sendForm(request, { body: String(body), headers }, signal);
+    status = response.statusCode;
+    const fields = await readFields(response, endpoint, signal);
+    lifetimeMs = lifetimeOf(fields.expires_in);
+    const known = Object.fromEntries(FIELDS.map((field) => [field, fields[field]]));
     return new Response(JSON.stringify(known), { status, headers: { 'content-type': 'application/json' } });
   };
   try {
@@ -192,19 +191,19 @@ async function requestGrant(request: GrantRequest, signal: AbortSignal): Promise
       // parseAddress has already decided where plain http may be spoken.
       [oauth.allowInsecureRequests]: endpoint.address.protocol === 'http:',
     });
-    const { access_token: value, token_type: type } = await oauth.processClientCredentialsResponse(
-      server,
-      client,
-      response,
-    );
-    if (type !== 'bearer') throw endpoint.failed('issued a token that is not a bearer token');
-    if (!isSendable(value)) throw endpoint.failed('issued a token that no header can carry');
-    return { value, lifetimeMs };
+    const granted = await oauth.processClientCredentialsResponse(server, client, response);
+    if (granted.token_type !== 'bearer') throw endpoint.failed('issued a token that is not a bearer token');
+    if (!isSendable(granted.access_token)) throw endpoint.failed('issued a token that no header can carry');
+    return { value: granted.access_token, lifetimeMs };
   } catch (error) {
     if (signal.aborted) throw signal.reason;
     if (error instanceof ConnectorError) throw error;
-    if (error instanceof oauth.ResponseBodyError) throw refused(error, status, secrets, endpoint);
-    throw endpoint.failed(`answered ${status} with something other than a token`, { status });
+    if (!(error instanceof oauth.ResponseBodyError))
+      throw endpoint.failed(`answered ${status} with something other than a token`, { status });
+    const oauthError = quotedText(error.error, 80, secrets);
+    const description = quotedText(error.error_description ?? '', LONGEST_QUOTE, secrets);
+    const said = description === '' ? oauthError : `${oauthError}: ${description}`;
+    throw endpoint.failed(`answered ${status} (${said})`, { status, oauthError });
   }
 }
 
@@ -220,18 +219,6 @@ function parameters({ scope, audience, resource }: OAuth2Settings): Record<strin
   return Object.fromEntries(given.filter((entry): entry is [string, string] => Boolean(entry[1])));
 }
 
-function refused(
-  error: oauth.ResponseBodyError,
-  status: number,
-  secrets: readonly string[],
-  endpoint: TokenEndpoint,
-): ConnectorError {
-  const oauthError = quotedText(error.error, 80, secrets);
-  const description = quotedText(error.error_description ?? '', LONGEST_QUOTE, secrets);
-  const said = description === '' ? oauthError : `${oauthError}: ${description}`;
-  return endpoint.failed(`answered ${status} (${said})`, { status, oauthError });
-}
-
 /** The life of a token in milliseconds, from the seconds that `expires_in` names, as a number or as text. */
 function lifetimeOf(expiresIn: unknown): number {
   const seconds =
@@ -240,22 +227,12 @@ function lifetimeOf(expiresIn: unknown): number {
   return Math.min(seconds * 1_000, LONGEST_LIFETIME_MS);
 }
 
-interface TokenResponse {
-  readonly status: number;
-  readonly fields: Readonly<Record<string, unknown>>;
-}
-
-interface TokenForm {
-  readonly body: string;
-  readonly headers: Readonly<Record<string, string>>;
-}
-
-/** Sends one form to the token endpoint. Rejects with TOKEN_FAILED when nothing can be read from what comes. */
-async function exchangeForm(
-  form: TokenForm,
-  { endpoint, dispatcher, turns, clock }: ExchangeOptions,
+/** Rejects with TOKEN_FAILED without a response, and for a status that says nothing about the client. */
+async function sendForm(
+  { endpoint, dispatcher, turns, clock }: GrantRequest,
+  form: { readonly body: string; readonly headers: Readonly<Record<string, string>> },
   signal: AbortSignal,
-): Promise<TokenResponse> {
+): Promise<Dispatcher.ResponseData> {
   const { address, turn, name } = endpoint;
   let response: Dispatcher.ResponseData;
   try {
@@ -276,21 +253,14 @@ async function exchangeForm(
     const why = action === 'PROVIDER_REDIRECT' ? ', a redirect, which is never followed' : '';
     throw endpoint.failed(`answered ${status}${why}`, { status }, patienceMs);
   }
-  return { status, fields: await readFields(response, endpoint, signal) };
-}
-
-interface ExchangeOptions {
-  readonly endpoint: TokenEndpoint;
-  readonly dispatcher: Dispatcher;
-  readonly turns: RequestTurns;
-  readonly clock: Clock;
+  return response;
 }
 
 async function readFields(
   { headers, statusCode: status, body: stream }: Dispatcher.ResponseData,
   endpoint: TokenEndpoint,
   signal: AbortSignal,
-): Promise<TokenResponse['fields']> {
+): Promise<Readonly<Record<string, unknown>>> {
   try {
     const body = openResponseBody({
       stream,
@@ -314,7 +284,6 @@ async function readFields(
 interface TokenEndpoint {
   readonly address: URL;
   readonly name: string;
-  readonly login: string;
   /** As the gates of endpoints know it; `from` begins a message. */
   readonly turn: RequestEndpoint;
   failed(what: string, fields?: Readonly<Record<string, unknown>>, retryAfterMs?: number): ConnectorError;
@@ -326,7 +295,6 @@ function tokenEndpoint(address: URL, name: string, login: string): TokenEndpoint
   return {
     address,
     name,
-    login,
     turn: { key: `${address.origin} ${address.pathname}`, path: address.pathname, from },
     failed: (what, fields = {}, retryAfterMs) =>
       new ConnectorError('TOKEN_FAILED', `${from} ${what}.`, { fields, retryAfterMs }),
