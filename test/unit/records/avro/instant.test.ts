@@ -1,6 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createAssumedZone, instantText, parseInstant } from '../../../../src/records/avro/instant.ts';
+import fc from 'fast-check';
+import {
+  createAssumedZone,
+  dateText,
+  epochDays,
+  InstantReader,
+  instantText,
+  localDateTimeText,
+  localEpochMs,
+  parseInstant,
+} from '../../../../src/records/avro/instant.ts';
 
 function read(text: string, zone: string | null = null) {
   const instant = parseInstant(text, zone === null ? null : createAssumedZone(zone));
@@ -124,3 +134,113 @@ for (const text of OTHERS) {
     assert.equal(read(text), null);
   });
 }
+
+const DAY_MS = 86_400_000;
+
+test('every day of eight centuries has its number and its text', () => {
+  for (let days = -200_000; days < 100_000; days++) {
+    const text = new Date(days * DAY_MS).toISOString().slice(0, 10);
+    assert.equal(epochDays(text), days, text);
+    assert.equal(dateText(days), text);
+  }
+});
+
+const NO_DATES = [
+  '',
+  '2024-1-01',
+  '2024-01-1',
+  '24-01-01',
+  '2024/01/01',
+  '2024-01-01 ',
+  ' 2024-01-01',
+  '2024-01-01T00:00:00',
+  '20240101',
+  '0000-01-01',
+  '2024-00-10',
+  '2024-13-01',
+  '2024-01-00',
+  '2024-01-32',
+  '2024-04-31',
+  '2023-02-29',
+  '1900-02-29',
+  '2100-02-29',
+  '2024-02-30',
+  '+024-01-01',
+  '2024-0a-01',
+  '٢٠٢٤-٠١-٠١',
+  '-024-01-01',
+];
+
+test('what is no date of the calendar, in this form, is none', () => {
+  for (const text of NO_DATES) assert.equal(epochDays(text), null, text);
+  assert.notEqual(epochDays('2024-02-29'), null);
+  assert.notEqual(epochDays('2000-02-29'), null);
+});
+
+test('a date-time without a zone is the same moment of the clock, whatever the zone of the machine', () => {
+  for (const text of ['1970-01-01 00:00:00', '2025-03-30 02:30:00', '2024-02-29 23:59:59', '1969-12-31 23:59:59']) {
+    const epochMs = localEpochMs(text);
+    assert.equal(epochMs, Date.parse(`${text.replace(' ', 'T')}Z`), text);
+    assert.equal(localDateTimeText(epochMs ?? Number.NaN), text);
+  }
+  assert.equal(localDateTimeText(1), '1970-01-01 00:00:00.001');
+});
+
+const NO_DATE_TIMES = [
+  '2024-01-01',
+  '2024-01-01T10:00:00',
+  '2024-01-01 10:00',
+  '2024-01-01 10:00:00Z',
+  '2024-01-01 10:00:00.000',
+  '2024-01-01 24:00:00',
+  '2024-01-01 10:60:00',
+  '2024-01-01 23:59:60',
+  '2023-02-29 10:00:00',
+  '2024-01-01  9:00:00',
+  '2024-01-01 10-00:00',
+  '2024-01-01 10:00-00',
+  '2024-01-01 -1:00:00',
+];
+
+test('what is no date-time, in this form, is none', () => {
+  for (const text of NO_DATE_TIMES) assert.equal(localEpochMs(text), null, text);
+});
+
+const fractions = fc.oneof(
+  fc.constant(''),
+  fc.stringMatching(/^\.[0-9]{1,12}$/),
+  fc.stringMatching(/^\.[0-9]{5}[05]50{0,30}[01]?$/),
+  fc.constantFrom('.9999999', '.9999995', '.0000005', '.0000015', '.', ',5', '.5x'),
+);
+const zones = fc.oneof(
+  fc.constantFrom('Z', '+01:00', '-03:30', '+00:00', '-00:00', '+23:59', 'z', '+24:00', '+01:60', '+0100', '+01', ''),
+  fc.constantFrom('+01:00Z', ' +01:00', '+1:00', '*01:00', '+01-00', '+0a:00', 'ZZ'),
+);
+const days = fc.oneof(
+  // Neighbours, since the day of the instant before is remembered.
+  fc.constantFrom('2026-12-31', '2026-12-30', '2026-12-32', '2026-11-30', '2027-11-30'),
+  fc.constantFrom('1970-01-01', '1969-12-31', '2024-02-29', '2026-02-29', '0001-01-01', '9999-12-31'),
+);
+const times = fc.constantFrom('23:59:59', '00:00:00', '24:00:00', '12:60:00');
+
+test('an instant is read from its bytes as from its text, with its fraction and its offset, or left to the reader of text', () => {
+  const reader = new InstantReader();
+  let taken = 0;
+  fc.assert(
+    fc.property(days, times, fractions, zones, (day, time, fraction, zone) => {
+      const text = `${day}T${time}${fraction}${zone}`;
+      const bytes = Buffer.from(`"${text}"`);
+      const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+      const micros = reader.micros({ bytes, view }, 1, 1 + text.length);
+      if (Number.isNaN(micros)) return;
+      const read = parseInstant(text, null);
+      if (read === 'noZone') assert.fail('an instant without a zone was taken');
+      // Beyond 2^51 the writer asks the reader of text.
+      if (Math.abs(micros) >= 2 ** 51) return;
+      taken += 1;
+      assert.deepEqual({ micros, rounded: reader.rounded }, read);
+    }),
+    { numRuns: 2_000 },
+  );
+  assert.ok(taken > 100, `${taken}`);
+});

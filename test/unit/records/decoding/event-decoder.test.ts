@@ -1,14 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
-import { avscType } from '../../../../src/records/avro/avsc-type.ts';
 import { recordDigest } from '../../../../src/records/avro/record-digest.ts';
-import { parseSchema } from '../../../../src/records/avro/schema.ts';
 import { readSchemaText } from '../../../../src/records/avro/schema-files.ts';
 import { readWireValue } from '../../../../src/records/avro/wire-format.ts';
 import { toJsonText } from '../../../../src/records/json/json-value.ts';
-import { recordSamples } from '../../../support/decoding/avro-arbitraries.ts';
-import { chunked, decodeRow, decodeRows, SCHEMA_ID, withoutNulls } from '../../../support/decoding/avro-decoding.ts';
+import { chunked, decodeRow, SCHEMA_ID, withoutNulls } from '../../../support/decoding/avro-decoding.ts';
 import {
   decodeEvent,
   decodeEvents,
@@ -115,22 +111,6 @@ test('an event without an instrument, or without its id, is one failure without 
   assert.equal((await failureOf('{"instrument":[{"id":1}]}')).pointer, '/instrument');
 });
 
-test('a wrong type within the instrument is one failure with its key, between events that arrive', async () => {
-  const wrong = '{"event":{"type":"t"},"Instrument":{"Id":5,"Underlyings":[{},{"Monitors":[{"Level":"secret"}]}]}}';
-  const rows = await decodeEvents(['{"instrument":{"id":4}}', wrong, '{"instrument":{"id":6}}']);
-  assert.deepEqual(
-    rows.map(({ kind, key }) => [kind, key]),
-    [
-      ['event', '4'],
-      ['failure', '5'],
-      ['event', '6'],
-    ],
-  );
-  const { key, pointer, reason } = await failureOf(wrong);
-  assert.deepEqual([key, pointer], ['5', '/instrument/underlyings/1/monitors/0/level']);
-  assert.match(reason, /^found a string, expected a decimal of 38 digits/);
-});
-
 test('a wrong type beside the instrument is a failure too, or is kept in extras when that is set', async () => {
   const event = '{"event":{"type":5},"instrument":{"id":1,"quanto":"no","repayment":{"valueDate":{}}}}';
   assert.deepEqual((await failureOf('{"event":"t","instrument":{"id":1}}')).pointer, '/event');
@@ -147,53 +127,7 @@ test('a wrong type beside the instrument is a failure too, or is kept in extras 
   });
 });
 
-test('an event that is too long for the topic is a failure', async () => {
-  const event = '{"event":{"type":"t"},"instrument":{"id":1}}';
-  const { eventValue } = await decodeEvent(event);
-  await decodeEvent(event, { maxValueBytes: eventValue.length });
-  const [decoded] = await decodeEvents([event], { maxValueBytes: eventValue.length - 1 });
-  assert.ok(decoded?.kind === 'failure');
-  assert.deepEqual([decoded.key, decoded.raw.toString()], ['1', event]);
-});
-
 test('a decoder is not made of schemas that do not belong together', () => {
   const other = readSchemaText('Instrument').replace('"scale":18', '"scale":17');
   assert.throws(() => eventDecoder({ instrumentSchema: other }), /by the schema of instruments/);
 });
-
-test('events of every shape and spelling are what avsc writes for them, and read back as sent', async () => {
-  const whole = avscType(readSchemaText('InstrumentEvent'));
-  const events = fc.record({
-    instrument: recordSamples(parseSchema(readSchemaText('Instrument'))),
-    type: fc.option(fc.string({ maxLength: 20 })),
-    coupon: fc.option(fc.jsonValue({ maxDepth: 2 }).filter((value) => value !== null)),
-    capitalised: fc.boolean(),
-  });
-  await fc.assert(
-    fc.asyncProperty(fc.array(events, { minLength: 1, maxLength: 3 }), async (samples) => {
-      const texts = samples.map(({ instrument, type, coupon, capitalised }) => {
-        const text = `{"event":{"type":${JSON.stringify(type)},"coupon":${JSON.stringify(coupon)}},"instrument":`;
-        const cased = text.replace(/"(event|type|coupon|instrument)":/g, (key) => key.replace(/[etci]/, upper));
-        return `${capitalised ? cased : text}${instrument.json}}`;
-      });
-      const page = await decodeRows(samples.map(({ instrument }) => instrument.json));
-      for (const [index, row] of (await decodeEvents(texts)).entries()) {
-        assert.ok(row.kind === 'event');
-        const { body } = readWireValue(row.eventValue);
-        assert.ok(body.equals(whole.toBuffer(whole.fromBuffer(body))), 'avsc writes other bytes');
-        const { type = null, coupon = null } = samples[index] ?? {};
-        const record = reader.read(row.eventValue);
-        const inPage = page.rows[index];
-        assert.ok(inPage?.kind === 'record' && row.instrumentValue.equals(inPage.value));
-        assert.deepEqual(record.instrument, reader.read(inPage.value));
-        assert.deepEqual([record.id, record.isin, record.type], [row.key, inPage.isin, type]);
-        assert.deepEqual(record.coupon === null ? null : JSON.parse(String(record.coupon)), fromJson(coupon));
-        assert.deepEqual([record.repayment, record.extras], [null, null]);
-      }
-    }),
-    { numRuns: 80 },
-  );
-});
-
-const upper = (letter: string) => letter.toUpperCase();
-const fromJson = (value: unknown): unknown => JSON.parse(JSON.stringify(value));

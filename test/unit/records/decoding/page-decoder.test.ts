@@ -75,23 +75,6 @@ test('a body that is not the expected JSON is refused, with what was found at wh
   await malformed(Buffer.from('{"instruments":[{"id":\xe9}]}', 'latin1'), /found byte 0xe9, expected a value/);
 });
 
-test('a truncated page is refused wherever it was cut', async () => {
-  const body = '{"instruments":[{"id":1,"name":"é","issuePrice":1.5,"quanto":true}],"links":{"next":null}}';
-  const bytes = Buffer.from(body);
-  for (let length = 0; length < bytes.length; length++)
-    await malformed(bytes.subarray(0, length), /byte \d+: found the end/);
-  assert.equal((await instrumentDecoder().decode(chunked(body))).rows.length, 1);
-});
-
-test('a failure while the body is read is passed on', async () => {
-  const cut = new ConnectorError('BODY_INCOMPLETE', 'The body was cut.');
-  async function* body() {
-    yield Buffer.from('{"instruments":[]');
-    throw cut;
-  }
-  await assert.rejects(instrumentDecoder().decode(body()), cut);
-});
-
 test('a value that is longer than the topic takes is a failure with its key', async () => {
   const row = `{"id":12,"name":"${'x'.repeat(2_000)}"}`;
   const fitting = await decodeRow(row);
@@ -101,15 +84,6 @@ test('a value that is longer than the topic takes is a failure with its key', as
   assert.ok(failure.kind === 'failure');
   assert.deepEqual([failure.key, failure.pointer, failure.raw.toString()], ['12', '', row]);
   assert.match(failure.reason, /^a value of \d+ bytes; the topic takes at most \d+$/);
-});
-
-test('a record that outgrows the buffer is encoded whole, and so are those behind it', async () => {
-  const name = 'é'.repeat(200_000);
-  const page = await decodeRows([`{"id":1,"name":"${name}"}`, '{"id":2,"name":"b"}']);
-  assert.deepEqual(
-    page.rows.map(readRow).map(({ name: read }) => read),
-    [name, 'b'],
-  );
 });
 
 test('records keep their bytes while later pages are decoded', async () => {
@@ -133,21 +107,6 @@ test('two pages decoded at the same time do not mix', async () => {
       assert.deepEqual([record.name, record.extras], [name, { [`/${name}`]: '1' }]);
     }
   }
-});
-
-test('other work gets its turn while a page is decoded', async () => {
-  const decoder = instrumentDecoder({ clock: alwaysLate() });
-  let turns = 0;
-  let decoding = true;
-  const other = () => {
-    turns += 1;
-    if (decoding) setImmediate(other);
-  };
-  setImmediate(other);
-  const rows = Array.from({ length: 100 }, (_, id) => `{"id":${id},"name":"${'x'.repeat(40_000)}"}`);
-  await decoder.decode(chunked(`{"instruments":[${rows}]}`, 10_000_000));
-  decoding = false;
-  assert.ok(turns >= 100, `${turns} turns`);
 });
 
 // Each look at this clock is long after the one before.
