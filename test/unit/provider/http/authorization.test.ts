@@ -2,35 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type AuthorizationSettings, createAuthorization } from '../../../../src/provider/http/authorization.ts';
 import { never } from './loopback.ts';
-import { oauth2, options, token, tokenEndpoint, value } from './token-endpoint.ts';
-
-test('secrets are read again for each use, so that a rotated one counts at once', async (t) => {
-  const { url, requests } = await tokenEndpoint(t, [token('one', 10)]);
-  const settings = options();
-  let secret = 'first';
-  const rotating = createAuthorization(oauth2(url, { clientSecret: async () => secret }), settings);
-  await value(rotating);
-  secret = 'second';
-  settings.nowMs = 10_000;
-  await value(rotating);
-  assert.notEqual(requests[0]?.authorization, requests[1]?.authorization);
-
-  const read = async () => secret;
-  for (const [kind, expected] of [
-    [{ type: 'bearer', token: read }, { authorization: 'Bearer third' }],
-    [{ type: 'basic', user: 'user', password: read }, { authorization: `Basic ${btoa('user:third')}` }],
-    [{ type: 'apiKey', header: 'X-Api-Key', value: read }, { 'x-api-key': 'third' }],
-  ] satisfies [AuthorizationSettings, object][]) {
-    secret = 'second';
-    const authorization = createAuthorization(kind, settings);
-    const old = await authorization.headers(never);
-    assert.equal(await authorization.renew(old, never), null, 'the same again would be refused again');
-    secret = 'third';
-    assert.deepEqual(await authorization.renew(old, never), expected);
-    assert.deepEqual(await authorization.headers(never), expected);
-  }
-  assert.equal(await createAuthorization({ type: 'none' }, settings).renew({}, never), null);
-});
+import { oauth2, options, value } from './token-endpoint.ts';
 
 test('a secret that cannot be read or sent fails so that it is tried again, and is not shown', async () => {
   for (const token of [

@@ -6,19 +6,6 @@ import { chunksOf, collectBytes } from '../../../../src/provider/http/body-chunk
 
 const bytes = (...values: number[]) => Buffer.from(values);
 
-test('chunks come as they were written, and not joined', async () => {
-  const stream = new PassThrough();
-  for (let value = 0; value < 50; value++) stream.write(bytes(value));
-  stream.end();
-  await turn();
-  const chunks = chunksOf(stream);
-  for (let value = 0; value < 50; value++) {
-    assert.deepEqual(await chunks.next(), { done: false, value: bytes(value) });
-  }
-  assert.deepEqual(await chunks.next(), { done: true, value: undefined });
-  assert.deepEqual(await chunks.next(), { done: true, value: undefined });
-});
-
 test('a reader that is slow keeps the writer waiting, and misses nothing', async () => {
   let written = 0;
   const stream = new Readable({
@@ -34,15 +21,6 @@ test('a reader that is slow keeps the writer waiting, and misses nothing', async
   let read = 1;
   while (!(await chunks.next()).done) read += 1;
   assert.equal(read, 1_000);
-});
-
-test('nothing is read before the first chunk is asked for', async () => {
-  const stream = new PassThrough();
-  chunksOf(stream);
-  stream.write(bytes(1));
-  await turn();
-  assert.equal(stream.readableLength, 1);
-  stream.destroy();
 });
 
 test('an error, and an end before the end, come after the chunks before them', async () => {
@@ -80,16 +58,6 @@ test('the memory of a chunk is given back when the next one is asked for', async
   ]);
   assert.ok(isGone(last), 'the last one at the end');
   assert.deepEqual(sent[3], bytes(1, 2, 3));
-});
-
-test('chunks that others may still use are not given back', async () => {
-  const sent = [Buffer.alloc(65_536, 1), Buffer.alloc(65_536, 2)];
-  const chunks = chunksOf(Readable.from(sent));
-  while (!(await chunks.next()).done);
-  assert.deepEqual(
-    sent.map(({ length }) => length),
-    [65_536, 65_536],
-  );
 });
 
 test('what is collected outlives its chunks', async () => {

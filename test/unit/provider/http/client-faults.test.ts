@@ -256,16 +256,6 @@ test('a cut body is noticed by its reader, and by the client when the reader swa
   }
 });
 
-test('a body that is reset in the middle is incomplete', async (t) => {
-  for (const head of ['content-length: 100\r\n', 'transfer-encoding: chunked\r\n']) {
-    const url = await serveRaw(t, (socket) => {
-      socket.write(`${OK}${head}\r\n`);
-      setTimeout(() => socket.resetAndDestroy(), 30);
-    });
-    await assert.rejects(clientFor(t, url).get(page, text, never), { code: 'BODY_INCOMPLETE' });
-  }
-});
-
 test('a body whose end only the closing connection marks is left to the JSON decoder', async (t) => {
   const url = await serveRaw(t, (socket) => void socket.end(`${OK}\r\n{"instruments":[`));
   assert.equal(await clientFor(t, url).get(page, text, never), '{"instruments":[');

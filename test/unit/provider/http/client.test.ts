@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { ConnectorError } from '../../../../src/errors.ts';
 import type { HttpResponse } from '../../../../src/provider/http/http-response.ts';
-import { clientFor, freeTurns, json, keepingLog, never, page, serve, serveRaw, text, until } from './loopback.ts';
+import { clientFor, json, keepingLog, never, page, serve, serveRaw, text, until } from './loopback.ts';
 
 test('an answer comes with its status, the server clock, its content type and its decoded bytes', async (t) => {
   const { url } = await serve(t, (request, response) => {
@@ -48,20 +47,6 @@ test('a post sends its JSON and its own header fields, which cannot replace ours
   const request = { path: '/v1/products/bulk', query: [], headers, body: '{"a":1}' };
   assert.equal(await clientFor(t, url).post(request, text, never), '{}');
   assert.deepEqual(seen, ['{"a":1}', 'a', 'application/json', new URL(url).host]);
-});
-
-test('gzip and brotli are decoded while they stream', async (t) => {
-  const body = JSON.stringify(Array.from({ length: 5_000 }, (_, id) => ({ id })));
-  for (const [encoding, compress] of [
-    ['gzip', gzipSync],
-    ['br', brotliCompressSync],
-    [' GZIP ', gzipSync],
-  ] as const) {
-    const { url } = await serve(t, (_, response) => {
-      response.writeHead(200, { ...json, 'content-encoding': encoding }).end(compress(body));
-    });
-    assert.equal(await clientFor(t, url).get(page, text, never), body, encoding);
-  }
 });
 
 test('connections are used again, also when the caller left the last bytes unread', async (t) => {
@@ -180,28 +165,6 @@ test('a client that is closed cuts what is under way and answers nothing more', 
   await client.close();
   await assert.rejects(hanging, { code: 'PROVIDER_UNREACHABLE' });
   await assert.rejects(client.get(page, text, never), { code: 'PROVIDER_UNREACHABLE' });
-});
-
-test('requests are spaced by the rate limit', async (t) => {
-  // Seconds pass when the test says so: nobody else has to be quick.
-  let nowMs = 0;
-  const sleeping: (() => void)[] = [];
-  const sleep = () => new Promise<void>((resolve) => sleeping.push(resolve));
-  let arrived = 0;
-  const { url } = await serve(t, (_, response) => {
-    arrived += 1;
-    response.writeHead(200, json).end('{}');
-  });
-  const clock = { wallMs: () => nowMs, monotonicMs: () => nowMs, sleep };
-  const client = clientFor(t, url, { turns: freeTurns({ requestsPerSecond: 1, clock }), clock });
-  const all = Promise.all(Array.from({ length: 5 }, () => client.get(page, text, never)));
-  for (let expected = 1; expected <= 5; expected++) {
-    await until(() => arrived >= expected && (sleeping.length === 1 || expected === 5));
-    assert.equal(arrived, expected);
-    nowMs += 1_000;
-    sleeping.shift()?.();
-  }
-  await all;
 });
 
 test('the log names the endpoint and the status, and never the query', async (t) => {
