@@ -60,6 +60,16 @@ test('the memory of a chunk is given back when the next one is asked for', async
   assert.deepEqual(sent[3], bytes(1, 2, 3));
 });
 
+test('chunks that others may still use are not given back', async () => {
+  const sent = [Buffer.alloc(65_536, 1), Buffer.alloc(65_536, 2)];
+  const chunks = chunksOf(Readable.from(sent));
+  while (!(await chunks.next()).done);
+  assert.deepEqual(
+    sent.map(({ length }) => length),
+    [65_536, 65_536],
+  );
+});
+
 test('what is collected outlives its chunks', async () => {
   const sent = [1, 2, 3].map((value) => Buffer.alloc(65_536, value));
   const whole = Buffer.concat(sent);
