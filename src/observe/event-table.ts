@@ -24,6 +24,8 @@ interface Row<Event> {
 const MINUTE_MS = 60_000;
 /** The dead letters of one response that are logged one by one; its own line counts all. */
 const MOST_DEAD_LINES = 20;
+/** The price processor among the sources. */
+const PRICES = 'prices';
 const COMMITTED = 'committed within a minute';
 const WALK_RESULTS = ['added', 'corrected', 'unchanged', 'reEncoded', 'gone'] as const;
 
@@ -32,18 +34,13 @@ const EVENTS: { readonly [Of in Name]: Row<EventOf<Of>> } = {
   topicCreated: { level: 'info', text: 'topic created' },
   topicDrift: { level: 'warn', text: 'topic differs from what would be created' },
   replicaJoined: { level: 'info', text: 'joined the replicas' },
-  writerOpened: {
-    level: 'info',
-    text: 'writer opened',
-    count: ({ partition }, add) => add('spconnect_writer_opened_total', { partition: String(partition) }, 1),
-  },
+  writerOpened: { level: 'info', text: 'writer opened' },
   sourceStarted: { level: 'info', text: 'source started' },
   schemasRegistered: { level: 'debug', text: 'schemas registered' },
   polled: {
     level: 'debug',
     text: 'poll answered',
     count({ source, endpoint, rows, durationMs }, add, observe) {
-      add('spconnect_polls_total', { source, endpoint }, 1);
       add('spconnect_rows_received_total', { source, endpoint }, rows);
       observe('spconnect_poll_duration_seconds', { source, endpoint }, durationMs / 1_000);
     },
@@ -54,16 +51,12 @@ const EVENTS: { readonly [Of in Name]: Row<EventOf<Of>> } = {
     level: 'info',
     text: 'page committed',
     fields: withoutZeros,
-    count(page, add, observe) {
-      responseCommitted(page, 'instrument', page.records, add, observe);
-      add('spconnect_rows_unchanged_total', { source: page.source }, page.unchanged);
-    },
+    count: (page, add, observe) => responseCommitted(page, 'instrument', page.records, add, observe),
   },
   walkCompleted: {
     level: 'info',
     text: 'walk completed',
     count({ source, deadLetters, ...walk }, add) {
-      add('spconnect_walks_completed_total', { source }, 1);
       for (const result of WALK_RESULTS) add('spconnect_walk_rows_total', { source, result }, walk[result]);
       add('spconnect_walk_rows_total', { source, result: 'deadLetter' }, deadLetters);
       add('spconnect_records_written_total', { source, record: 'tombstone' }, walk.gone);
@@ -146,23 +139,19 @@ const EVENTS: { readonly [Of in Name]: Row<EventOf<Of>> } = {
       ...(['items', 'priced', 'records', 'problems', 'deadLetters', 'calls'] as const),
     ],
     count(batch, add, observe) {
-      const { kind: price, priced, problems, unusable, dropped, withoutIsin, gone, postponed } = batch;
+      const { kind: price, priced, problems, unusable, dropped } = batch;
       // Records without any response do not show that the provider answers.
       add('spconnect_prices_batches_total', { price }, batch.items > 0 ? 1 : 0);
       add('spconnect_prices_bulk_calls_total', { price }, batch.calls);
       const items = { priced, problem: problems, unusable, dropped };
       for (const [result, count] of Object.entries(items))
         add('spconnect_prices_items_total', { price, result }, count);
-      add('spconnect_prices_records_total', { price, result: 'written' }, batch.records);
-      add('spconnect_prices_records_total', { price, result: 'unchanged' }, batch.unchanged);
-      const inputs = { asked: batch.inputs - withoutIsin - gone - postponed, withoutIsin, gone, postponed };
-      for (const [result, count] of Object.entries(inputs)) add('spconnect_prices_inputs_total', { result }, count);
       add('spconnect_prices_dead_letters_total', { price }, batch.deadLetters);
       for (const reason of TOMBSTONE_REASONS) {
         add('spconnect_prices_tombstones_total', { reason }, batch.tombstones[reason] ?? 0);
       }
-      add('spconnect_prices_drift_fields_total', { price }, batch.drift);
-      add('spconnect_prices_rounded_numbers_total', { price }, batch.roundedNumbers);
+      add('spconnect_drift_fields_total', { source: PRICES }, batch.drift);
+      add('spconnect_rounded_numbers_total', { source: PRICES }, batch.roundedNumbers);
       observe('spconnect_prices_ask_duration_seconds', { price }, batch.askMs / 1_000);
       observe('spconnect_prices_commit_duration_seconds', { price }, batch.commitMs / 1_000);
     },

@@ -75,9 +75,6 @@ export const SOURCE_METRICS = {
     ['source'],
     'Seconds until the provider drops events that were not read yet, if it were never asked again; negative after.',
   ),
-  spconnect_polls_total: counter(['source', 'endpoint'], 'Polls that were answered and committed.', {
-    values: { endpoint: POLLED },
-  }),
   spconnect_poll_duration_seconds: histogram(
     ['source', 'endpoint'],
     'Seconds of an answered poll, from the request to the last row being decoded.',
@@ -99,7 +96,6 @@ export const SOURCE_METRICS = {
       values: { reason: DELETION_REASONS },
     },
   ),
-  spconnect_rows_unchanged_total: counter(['source'], 'Rows of a walk that the topic held already, or held newer.'),
   spconnect_dead_letters_total: counter(
     ['source', 'reason'],
     'Rows that could not become a record and went to the dead letters: wrongType, tooLarge or withoutKey.',
@@ -133,17 +129,9 @@ export const SOURCE_METRICS = {
   spconnect_walk_running: gauge(['source'], '1 while a walk is under way, else 0.'),
   spconnect_walk_pages: gauge(['source'], 'Pages of the walk that is under way, or of the last one.'),
   spconnect_walk_last_pages: gauge(['source'], 'Pages of the last completed walk.'),
-  spconnect_walk_last_duration_seconds: gauge(
-    ['source'],
-    'Seconds that the last completed walk took, pauses between two processes included.',
-  ),
   spconnect_walk_last_completed_timestamp_seconds: gauge(
     ['source'],
     'When the last walk was completed, in seconds since 1970.',
-  ),
-  spconnect_walk_next_timestamp_seconds: gauge(
-    ['source'],
-    'When the next walk is due, in seconds since 1970, by our own clock.',
   ),
   spconnect_walks_without_deletion: gauge(
     ['source'],
@@ -153,7 +141,6 @@ export const SOURCE_METRICS = {
     ['source'],
     'Seconds until the next walk begins by itself, by the clock on which that is sooner; negative: it is overdue.',
   ),
-  spconnect_walks_completed_total: counter(['source'], 'Walks that were completed.'),
   spconnect_walk_rows_total: counter(['source', 'result'], 'What completed walks found, row by row.', {
     values: { result: ['added', 'corrected', 'unchanged', 'reEncoded', 'gone', 'deadLetter'] },
   }),
@@ -181,18 +168,6 @@ export const PRICE_METRICS = {
       values: { result: ['priced', 'problem', 'unusable', 'dropped'] },
     },
   ),
-  spconnect_prices_records_total: counter(
-    ['price', 'result'],
-    'Price records: written, or unchanged and therefore not written again.',
-    { values: { result: ['written', 'unchanged'] } },
-  ),
-  spconnect_prices_inputs_total: counter(
-    ['result'],
-    'Records of instruments that were answered: asked, withoutIsin, gone, or postponed (no answer in time).',
-    {
-      values: { result: ['asked', 'withoutIsin', 'gone', 'postponed'] },
-    },
-  ),
   spconnect_prices_dead_letters_total: counter(
     ['price'],
     'Instruments without a price that went to the dead letters, repaid ones aside.',
@@ -207,14 +182,6 @@ export const PRICE_METRICS = {
   spconnect_prices_tombstones_total: counter(['reason'], 'Tombstones on the topic of latest prices, by the reason.', {
     values: { reason: TOMBSTONE_REASONS },
   }),
-  spconnect_prices_drift_fields_total: counter(
-    ['price'],
-    'Fields of prices that the schema does not know, kept in extras.',
-  ),
-  spconnect_prices_rounded_numbers_total: counter(
-    ['price'],
-    'Decimals of prices that were rounded in their field and kept verbatim in extras.',
-  ),
   spconnect_prices_bulk_calls_total: counter(
     ['price'],
     'Bulk calls of committed batches, repetitions and parts included.',
@@ -226,10 +193,6 @@ export const PRICE_METRICS = {
   spconnect_prices_bisected_total: counter(
     ['price', 'code'],
     'Bulk calls that failed twice while others were answered, and were requested in parts.',
-  ),
-  spconnect_prices_batch_limit: gauge(
-    ['price'],
-    'Instruments of a bulk call at most, as learnt from calls of which only the parts were answered; 0 while there were none.',
   ),
   spconnect_prices_attempts_failed_total: counter(
     ['code'],
@@ -249,7 +212,6 @@ export const PRICE_METRICS = {
     ['price'],
     'Instruments of these whose last request by this process got a price. With waiting, failing and repaid: all.',
   ),
-  spconnect_prices_waiting: gauge(['price'], 'Instruments that this process has not requested yet.'),
   spconnect_prices_repaid: gauge(
     ['price'],
     'Instruments that are repaid and have no price any more, or are requested once a day only (prices.repaidAfter).',
@@ -288,10 +250,6 @@ const CONNECTION_METRICS = {
   spconnect_log_lines_dropped_total: counter(
     [],
     'Lines of the log that were dropped, as its reader had stopped and 1 MiB was waiting.',
-  ),
-  spconnect_writer_opened_total: counter(
-    ['partition'],
-    'Times that the writer of a partition of the offsets topic was opened.',
   ),
   spconnect_writer_lost_total: counter(
     ['partition', 'code'],

@@ -28,18 +28,15 @@ function setSource(shown: SourceStatus, startedAt: string, set: Meters['set']): 
   set('spconnect_walk_running', { source }, mayWalk ? Number(walk?.running === true) : null);
   set('spconnect_walk_pages', { source }, walk?.pages ?? null);
   set('spconnect_walk_last_pages', { source }, lastWalk?.pages ?? null);
-  set('spconnect_walk_last_duration_seconds', { source }, lastWalk === null ? null : lastWalk.durationMs / 1_000);
   set('spconnect_walk_last_completed_timestamp_seconds', { source }, secondsOf(lastWalk?.completedAt ?? null));
-  set('spconnect_walk_next_timestamp_seconds', { source }, secondsOf(nextWalkAt));
   set('spconnect_walks_without_deletion', { source }, shown.walksWithoutDeletion);
   set('spconnect_seconds_to_next_walk', { source }, shown.secondsToNextWalk);
 }
 
 function setProcessor(shown: ProcessorStatus, set: Meters['set']): void {
-  const { task, partitions, freshness, batchLimits } = shown;
+  const { task, partitions, freshness } = shown;
   for (const status of STATUSES) set('spconnect_prices_status', { status }, Number(status === shownState(shown)));
   set('spconnect_prices_partitions', {}, task === 'running' ? partitions.length : null);
-  for (const [price, limit] of Object.entries(batchLimits)) set('spconnect_prices_batch_limit', { price }, limit);
   set('spconnect_prices_instruments', {}, freshness?.instruments ?? null);
   set('spconnect_prices_unreadable_instruments', {}, freshness?.unreadable ?? null);
   set('spconnect_prices_unanswered_inputs', {}, freshness?.unansweredInputs ?? null);
@@ -49,7 +46,6 @@ function setProcessor(shown: ProcessorStatus, set: Meters['set']): void {
 
 function setKind({ kind: price, ...fresh }: ShownKind, set: Meters['set']): void {
   set('spconnect_prices_priced', { price }, fresh.priced);
-  set('spconnect_prices_waiting', { price }, fresh.waiting);
   set('spconnect_prices_repaid', { price }, fresh.repaid);
   set('spconnect_prices_overdue', { price }, fresh.overdue);
   set('spconnect_prices_pulled', { price }, fresh.pulled);

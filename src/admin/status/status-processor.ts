@@ -23,7 +23,6 @@ export function createStatusProcessor({
   const writerTroubles = new Map<string, string>();
   const written = { records: 0, deadLetters: 0 };
   const minutes = new MinuteCounts(clock);
-  const batchLimits: Record<string, number> = {};
   let assigned = 0;
   let known: Pick<ProcessorStatus, 'task' | 'trace' | 'changedAt' | 'lastBatchAt' | 'trouble'> = {
     task: 'unassigned',
@@ -75,9 +74,6 @@ export function createStatusProcessor({
       minutes.add(records);
       known = { ...known, lastBatchAt: isoNow(), trouble: null };
     },
-    batchLimitLearnt({ kind, maxItems }) {
-      batchLimits[kind] = maxItems;
-    },
     bulkAttemptFailed: setTrouble,
     processorAttemptFailed(failed) {
       if (!failed.isMember) {
@@ -112,7 +108,6 @@ export function createStatusProcessor({
         partitions: [...partitions.values()],
         assigned,
         writerTrouble: writerTroubles.values().next().value ?? null,
-        batchLimits: { ...batchLimits },
         freshness: fresh && shownFreshness(fresh, isReading),
         written: { ...written },
         perMinute: minutes.counts(),

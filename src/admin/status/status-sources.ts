@@ -150,12 +150,12 @@ export function createStatusSources({
         if (walk !== null) Object.assign(walk, { pages: page, rows: walk.rows + rows });
       });
     },
-    walkCompleted({ source, pages, rows, gone, durationMs }) {
+    walkCompleted({ source, pages, rows, gone }) {
       addWritten(source, { instruments: gone });
       update(source, (known) => {
         const completedAt = isoNow();
         known.rowsOfLastWalk = rows;
-        known.lastWalk = { pages, durationMs, completedAt };
+        known.lastWalk = { pages, completedAt };
         const completed = { running: false, completedAt, pages, rows, expectedRows: rows, gone };
         if (known.walk !== null) Object.assign(known.walk, completed);
       });

@@ -111,7 +111,7 @@ export interface SourceStatus {
   /** The newest walk, of this process or of the one before; null when there was none, or the source has none. */
   readonly walk: WalkStatus | null;
   /** The last walk that this process has completed. */
-  readonly lastWalk: { readonly pages: number; readonly durationMs: number; readonly completedAt: string } | null;
+  readonly lastWalk: { readonly pages: number; readonly completedAt: string } | null;
   /** What this process has written since its start. */
   readonly written: Written;
   readonly perMinute: PerMinute;
@@ -175,8 +175,6 @@ export interface ProcessorStatus {
   readonly assigned: number;
   /** Why the writer of a partition was lost and is not open again yet; null when none is. */
   readonly writerTrouble: string | null;
-  /** The largest bulk call of a kind, as learnt from refusals. */
-  readonly batchLimits: Readonly<Record<string, number>>;
   /** Null until the instruments of a partition are known, and while an operator has it rest. */
   readonly freshness: ShownFreshness | null;
   readonly lastBatchAt: string | null;
