@@ -120,9 +120,9 @@ ${refreshes ? html`<meta http-equiv="refresh" content="${REFRESH_SECONDS}">` : n
 <main>
 <header><h1>${view.title}</h1>${badge(view.ready.level, view.ready.label)}<span class="soft right"><time datetime="${at}">${at.slice(0, 10)} ${at.slice(11, 19)} UTC</time>, ${view.about}; ${refreshLink(refreshes)}</span></header>
 ${view.alarms.map(({ level, text }) => html`<p class="note ${level}" role="alert">${text}</p>\n`)}${isReady ? null : checks}
-<section><h2>${processor === null ? 'Sources' : 'Sources and prices'}<span class="soft">${view.summary}</span></h2>
+<section><h2>${processor === null ? 'Sources' : 'Sources and prices'} <span class="soft">${view.summary}</span></h2>
 <div class="cards">${view.cards.map(cardOf)}</div></section>
-<section><h2>Notifications<span class="soft">the newest of this process; all: spconnect tail notifications --from-beginning</span></h2><div class="card">${
+<section><h2>Notifications <span class="soft">the newest of this process; all: spconnect tail notifications --from-beginning</span></h2><div class="card">${
     news.length > 0 ? html`<ul class="news">${news}</ul>` : html`<span class="soft">None since the start.</span>`
   }</div></section>
 ${isReady ? checks : null}

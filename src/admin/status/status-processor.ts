@@ -68,11 +68,12 @@ export function createStatusProcessor({
       partitions.delete(keyOf(lost));
       writerTroubles.set(keyOf(lost), describe(err));
     },
-    batchPriced({ records, deadLetters }) {
+    batchPriced({ records, deadLetters, items }) {
       written.records += records;
       written.deadLetters += deadLetters;
       minutes.add(records);
-      known = { ...known, lastBatchAt: isoNow(), trouble: null };
+      // Records without any response do not show that the provider answers.
+      if (items > 0) known = { ...known, lastBatchAt: isoNow(), trouble: null };
     },
     bulkAttemptFailed: setTrouble,
     processorAttemptFailed(failed) {

@@ -155,12 +155,13 @@ function heading(shown: SourceStatus | ProcessorStatus, { at, kafkaIsSilent }: N
   const level: Level = waits ? 'wait' : STATE_LEVELS[state];
   const notes: Item[] = [];
   if (trace !== null) notes.push({ level: 'bad', label: 'Failed', text: trace });
-  if (trouble !== null) {
+  // While Kafka is silent, the reason of each would be Kafka.
+  if (trouble !== null && !kafkaIsSilent) {
     const wait = durationText(secondsBetween(at, trouble.nextTryAt));
     const text = `${counted(trouble.failures, 'failure')} in a row, next try in ${wait}.\n${trouble.message}`;
     notes.push({ level: 'wait', label: 'Retrying', text });
   }
-  if (writerTrouble !== null) {
+  if (writerTrouble !== null && !kafkaIsSilent) {
     notes.push({ level: 'wait', label: 'Writer', text: `The writer is being opened again: ${writerTrouble}` });
   }
   const age = `for ${durationText(secondsBetween(changedAt, at))}`;
@@ -237,17 +238,18 @@ function cliffFacts({ secondsToRetentionCliff: seconds, caughtUp }: SourceStatus
 
 function walkFact(walk: WalkStatus, now: string): Fact {
   const { number, running, pages, rows, startedAt, completedAt, gone, expectedRows } = walk;
-  const size = `${counted(rows, 'row')} in ${counted(pages, 'page')}`;
+  const ends = gone === null && expectedRows ? expectedRows : null;
+  const done = ends === null ? counted(rows, 'row') : `${countText(rows)} of about ${counted(ends, 'row')}`;
+  const size = `${done} in ${counted(pages, 'page')}`;
   if (!running && gone !== null) {
     // When a walk of the process before ended is not known.
     const when = completedAt === null ? `begun ${ago(startedAt, now)}` : `completed ${ago(completedAt, now)}`;
     return fact('Walk', `no. ${number}: ${size}, ${countText(gone)} gone, ${when}`);
   }
   const value = `no. ${number} ${running ? 'running' : 'not running'}: ${size}, started ${ago(startedAt, now)}`;
-  if (!expectedRows) return fact('Walk', value);
-  const text = `${countText(rows)} of about ${countText(expectedRows)} rows`;
-  const share = { title: 'Progress of the walk', text, share: rows / expectedRows, level: 'plain' } as const;
-  return { ...fact('Walk', `${value}, ${text}`), share };
+  if (ends === null) return fact('Walk', value);
+  const share = { title: 'Progress of the walk', text: done, share: rows / ends, level: 'plain' } as const;
+  return { ...fact('Walk', value), share };
 }
 
 function processorCard(processor: ProcessorStatus, status: Now, fleet: Fleet | null): Card {
