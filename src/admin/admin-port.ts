@@ -12,14 +12,12 @@ const KEEP_ALIVE_MS = 5_000;
 export interface AdminServer {
   /** The base of its addresses, without a slash at the end. */
   readonly url: string;
-  /** Ends every connection; safe to call more than once. */
   close(): Promise<void>;
 }
 
 /**
- * The port of the admin server. It is open at once, so that a second process on it ends before it does anything. What
- * answers there takes longer to load than Kafka's client, so it is loaded with the first request and not before the
- * first poll.
+ * The port of the admin server. It is open at once: a second process on it ends before it does anything. The listener
+ * takes longer to load than Kafka's client, so the first request loads it.
  *
  * @param load makes what answers requests on this server; called again after it has failed
  * @throws ConnectorError ADMIN_PORT_TAKEN when it cannot listen.
@@ -82,19 +80,17 @@ function listening(server: Server, host: string, port: number): Promise<void> {
     server.once('error', (cause: NodeJS.ErrnoException) => {
       const reason = cause.code ?? 'unknown reason';
       const text = `The admin server cannot listen on ${host}:${port} (${reason}).`;
-      // The cause knows no more than its code.
       reject(new ConnectorError('ADMIN_PORT_TAKEN', text));
     });
     server.listen({ host: address, port }, resolve);
   });
 }
 
-/** Whether a server at this address listens on every address of the machine. */
+/** True for an address that stands for every address of the machine. */
 export function isEverywhere(host: string): boolean {
   return host === '0.0.0.0' || host === '::';
 }
 
-/** The port that a server was given where 0 is configured. */
 export function boundPort(server: Pick<Server, 'address'>, configured: number): number {
   const address = server.address();
   return address !== null && typeof address === 'object' ? address.port : configured;

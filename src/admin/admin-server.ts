@@ -31,10 +31,7 @@ export interface AdminServerOptions extends HealthRoutes, StatusRoutes, Omit<Con
   readonly refreshed: () => Promise<void>;
 }
 
-/**
- * What answers on the port: health, metrics, status page, and the part of Kafka Connect's REST interface that its tools
- * use. The server listens already; it is closed by its owner, and nothing else is left open here.
- */
+/** Health, metrics, status page and Kafka Connect's REST interface. The server listens already; its owner closes it. */
 export async function createAdminListener(server: Server, options: AdminServerOptions): Promise<RequestListener> {
   const { host, port, token, allowedHosts } = options.settings;
   let listener: RequestListener | undefined;
@@ -45,7 +42,6 @@ export async function createAdminListener(server: Server, options: AdminServerOp
       listener = handler;
       return server;
     },
-    // Malformed addresses too.
     frameworkErrors: sendError,
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 256 },
   });
@@ -70,7 +66,7 @@ export async function createAdminListener(server: Server, options: AdminServerOp
   });
   app.addHook('onRequest', createAccess({ host, allowedHosts: allowedHosts ?? [], token }));
 
-  // Whether the process lives is answered without looking at anything.
+  // A process that answers is alive.
   app.addHook('preHandler', async ({ method, url }) => {
     if (method === 'GET' && url !== '/livez') await options.refreshed();
   });
@@ -88,8 +84,8 @@ export async function createAdminListener(server: Server, options: AdminServerOp
 }
 
 /**
- * Remembers which methods the routes have that are added from here on. What it returns, called once all are there, lets
- * their paths refuse all other methods, as Kafka Connect does: 405 says that the path is right, and 404 that it is not.
+ * Remembers the methods of the routes that are added from here on. The result, called once all are there, refuses all
+ * other methods on their paths with 405, as Kafka Connect does.
  */
 function refuseOtherMethods(app: FastifyInstance): () => void {
   const routed = new Map<string, Set<string>>();
@@ -113,20 +109,15 @@ function refuseOtherMethods(app: FastifyInstance): () => void {
 
 interface HealthRoutes {
   readonly status: () => Status;
-  /** What Prometheus scrapes. */
   readonly metrics: { text(): Promise<string>; readonly contentType: string };
 }
 
-/**
- * Whether the process lives (it does when it answers; a failed source does not change that), whether it does all that is
- * wanted of it, and its figures.
- */
+/** Liveness, readiness and metrics. A process that answers is alive, also with a failed source. */
 function addHealthRoutes(app: FastifyInstance, { status, metrics }: HealthRoutes): void {
   app.get('/livez', (_request, reply) => reply.type('text/plain; charset=utf-8').send('ok\n'));
   app.get<{ Querystring: { verbose?: string } }>('/readyz', ({ query }, reply) => {
     const { ready, checks } = status();
     const lines = checks.map(({ name, ok, why }) => `[${ok ? '+' : '-'}] ${name}: ${oneLine(why)}`);
-    // A process that is not ready always says why.
     const shown = query.verbose !== undefined || !ready ? lines : [];
     const text = [...shown, ready ? 'ready' : 'not ready'].join('\n');
     return reply
@@ -134,7 +125,6 @@ function addHealthRoutes(app: FastifyInstance, { status, metrics }: HealthRoutes
       .type('text/plain; charset=utf-8')
       .send(`${text}\n`);
   });
-  // As Kafka Connect has it since 4.0.
   app.get('/health', (_request, reply) => {
     const { ready, checks } = status();
     const message = ready ? 'Worker has completed startup and is ready to handle requests.' : whyNot(checks);
@@ -155,11 +145,10 @@ function oneLine(text: string): string {
 }
 
 interface AccessOptions {
-  /** Where the server listens. */
   readonly host: string;
   /** Further names by which it may be asked. */
   readonly allowedHosts: readonly string[];
-  /** What a change must come with; null: nothing can be changed. */
+  /** Needed for a change; null: nothing can be changed. */
   readonly token: (() => Promise<string>) | null;
 }
 
@@ -208,7 +197,7 @@ function isSame(given: string, wanted: string): boolean {
 }
 
 /**
- * Whether a request's `Host` is a name that this server goes by: an address, `localhost`, the name that it listens on,
+ * True if a request's `Host` is a name of this server: an address, `localhost`, the name that it listens on,
  * or one of `admin.allowedHosts`, where `.example` means every name below it and `*` every name.
  *
  * A browser sends the name that it was given. A page of another site can let its own name lead to this server and then

@@ -25,13 +25,12 @@ export interface ConnectorOffset {
   readonly offset: Readonly<Record<string, unknown>> | null;
 }
 
-/** What can be done to the connectors, here and wherever they run. All of it throws ConnectorError as its writer does. */
+/** Changes of the connectors, wherever they run. Each throws ConnectorError as its writer does. */
 export interface ConnectorOperations {
-  /** Lets a connector run, pause or stop until something else is wanted. */
   want(connector: string, state: TargetState): Promise<void>;
   /** Lets it start again from its committed offset, wherever it runs; perhaps only where it has failed. */
   restart(connector: string, which: { readonly onlyFailed: boolean }): Promise<void>;
-  /** What it has committed; a null offset where it has committed nothing. @throws ConnectorError KAFKA_UNREACHABLE. */
+  /** The committed offsets; null where nothing is committed. @throws ConnectorError KAFKA_UNREACHABLE. */
   offsets(connector: string): Promise<readonly ConnectorOffset[]>;
   /** Writes this offset, or deletes the one that is committed: to be asked only of a stopped connector. */
   alterOffset(connector: string, offset: SourceOffset | null): Promise<void>;
@@ -51,7 +50,6 @@ interface Params<Names extends string> {
   readonly Params: Readonly<Record<Names, string>>;
 }
 
-/** The part of Kafka Connect's interface that its tools use. */
 export function addConnectRoutes(app: FastifyInstance, worker: ConnectWorker): void {
   addWorker(app, worker);
   addReads(app, worker);
@@ -59,7 +57,6 @@ export function addConnectRoutes(app: FastifyInstance, worker: ConnectWorker): v
   addOffsets(app, worker);
 }
 
-/** Kafka Connect's interface beyond its connectors: the worker, its plugins, its loggers. */
 function addWorker(app: FastifyInstance, worker: ConnectWorker): void {
   const root = { level: worker.logLevel.toUpperCase(), last_modified: null };
   const classes = new Map(worker.connectors.map(({ type, config }) => [config['connector.class'] ?? '', type]));
@@ -111,7 +108,6 @@ function refusal(plugin: string) {
   return { name: plugin, error_count: 1, groups: ['Common'], configs: [{ definition, value }] };
 }
 
-/** Connectors, their configuration, state and tasks. */
 function addReads(app: FastifyInstance, { connectors, status, workerId }: ConnectWorker): void {
   const tasksOf = (connector: ConnectorDescription) => taskShapes(connector, status(), workerId());
   const statusOf = (connector: ConnectorDescription) => statusShape(connector, status(), workerId());
@@ -167,7 +163,6 @@ const TARGETS = [
  */
 function addChanges(app: FastifyInstance, { connectors, status, workerId, operations }: ConnectWorker): void {
   const find = (name: string) => findConnector(connectors, name);
-  // Kafka Connect words it in three ways.
   const findToChange = (name: string) => findConnector(connectors, name, `Unknown connector ${name}`);
   const findToRestart = (name: string) => findConnector(connectors, name, `Unknown connector: ${name}`);
   const isFailed = (connector: ConnectorDescription) =>
@@ -246,14 +241,13 @@ function addOffsets(app: FastifyInstance, { connectors, status, operations }: Co
   });
 }
 
-/** What is listed in `{"offsets":[{"partition":{…},"offset":{…}}]}`. */
+/** The list in `{"offsets":[{"partition":{…},"offset":{…}}]}`. */
 function offsetsIn(body: unknown): readonly unknown[] {
   const offsets = isObject(body) ? body.offsets : undefined;
   if (Array.isArray(offsets) && offsets.length > 0) return offsets;
   throw new RestError(400, 'Partitions / offsets need to be provided for an alter offsets request');
 }
 
-/** The one offset that a source has. */
 function theOffset([only, ...more]: readonly unknown[], wanted: ConnectorOffset['partition']): SourceOffset | null {
   const partition = JSON.stringify(wanted);
   if (!isObject(only) || more.length > 0 || JSON.stringify(only.partition) !== partition) {

@@ -1,7 +1,7 @@
 import type { TargetState } from '../worker/target.ts';
 import type { ProcessorStatus, SourceStatus, Status, TaskState } from './status/status.ts';
 
-/** What this process runs, as Kafka Connect calls it: each source, and the price processor, is a connector with one task. */
+/** Each source, and the price processor, is a connector with one task. */
 export interface ConnectorDescription {
   readonly name: string;
   readonly type: 'source' | 'sink';
@@ -29,9 +29,7 @@ export interface TaskShape {
   readonly id: number;
   readonly state: ConnectState;
   readonly worker_id: string;
-  /** Of what runs there, as a plugin's: ours. */
   readonly version: string;
-  /** Why it has failed. */
   readonly trace?: string;
 }
 
@@ -42,7 +40,6 @@ export interface StatusShape {
   readonly type: ConnectorDescription['type'];
 }
 
-/** `GET /connectors/{name}` */
 export function infoShape({ name, type, config }: ConnectorDescription, tasks: readonly TaskShape[]) {
   return { name, config, tasks: tasks.map(({ id }) => ({ connector: name, task: id })), type };
 }

@@ -11,9 +11,7 @@ type Observe = Meters['observe'];
 
 interface Row<Event> {
   readonly level: keyof Log;
-  /** The message of its log line. */
   readonly text: string;
-  /** The fields of its log line; all of the event unless given. */
   readonly fields?: (event: Event) => object;
   /** Counts that are added up to one log line a minute: its message, whose counts they are, and their fields. */
   readonly minute?: readonly [text: string, of: keyof Event & string, ...counts: (keyof Event & string)[]];
@@ -178,7 +176,6 @@ const EVENTS: { readonly [Of in Name]: Row<EventOf<Of>> } = {
   processorFailed: { level: 'error', text: 'price processor failed, an operator is needed' },
 };
 
-/** The counts of every committed response. */
 function responseCommitted(
   response: ResponseCounts & { readonly source: string; readonly commitMs: number },
   record: string,
@@ -196,7 +193,6 @@ function responseCommitted(
   observe('spconnect_commit_duration_seconds', { source }, response.commitMs / 1_000);
 }
 
-/** The code of an error as a label. */
 function codeOf(err: unknown): string {
   return err instanceof ConnectorError ? err.code : 'OTHER';
 }

@@ -1,7 +1,6 @@
 /** Why a response of the stream was not used: our offset was refused, brought nothing, went back or did not move. */
 export const DISCARD_REASONS = ['refused', 'quiet', 'lower', 'stuck'] as const;
 
-/** The kinds of notifications of a source. */
 export const NOTIFICATION_KINDS = [
   'gapSuspected',
   'gapCertain',
@@ -21,7 +20,6 @@ export const NOTIFICATION_KINDS = [
 type Kind = string;
 
 interface InputPartition {
-  /** The topic of instruments that is read. */
   readonly topic: string;
   readonly partition: number;
 }
@@ -60,11 +58,9 @@ export interface Events {
   checksCommitted(event: ChecksCommitted): void;
   /** A response of the stream was not used: it would repeat or lose events, or is empty while our offset is in doubt. */
   responseDiscarded(event: { readonly source: string; readonly why: (typeof DISCARD_REASONS)[number] }): void;
-  /** A record was written to the notifications topic; the record has the details. */
   notified(event: {
     readonly source: string;
     readonly kind: (typeof NOTIFICATION_KINDS)[number];
-    /** The message of the record. */
     readonly text: string;
   }): void;
   /** A poll failed and is tried again after the wait. */
@@ -79,7 +75,6 @@ export interface Events {
   }): void;
   /** The writer of a partition is dead; a new one is opened and every position on it read again. */
   writerLost(event: { readonly partition: number; readonly err: unknown }): void;
-  /** An operator has paused a source: it keeps its place and sends no requests. */
   sourcePaused(event: { readonly source: string }): void;
   sourceResumed(event: { readonly source: string }): void;
   /** An operator has stopped a source: it has given up its task, and its offset may be altered. */
@@ -88,7 +83,6 @@ export interface Events {
   stateUnreadable(event: { readonly source: string; readonly offset: string; readonly why: string }): void;
   /** A source has stopped for good: it needs an operator. The others go on. */
   sourceFailed(event: { readonly source: string; readonly err: unknown }): void;
-  /** The admin server answers; the base of its addresses. */
   adminListening(event: { readonly url: string }): void;
   stopped(event: Stopped): void;
 
@@ -104,11 +98,9 @@ export interface Events {
   partitionWriterLost(event: InputPartition & { readonly err: unknown }): void;
   /** Records that cannot be read were met: of instruments, as the table is filled or as they come, or of a series. */
   recordsUnreadable(event: RecordsUnreadable): void;
-  /** The responses of one batch are committed in one transaction. */
   batchPriced(event: BatchPriced): void;
   /** A bulk request failed twice, while others were answered: its parts are requested. */
   batchBisected(event: BatchBisected): void;
-  /** The provider answers no larger requests. */
   batchLimitLearnt(event: { readonly kind: Kind; readonly maxItems: number }): void;
   /** A bulk request failed as a whole. It is tried again once another one is answered; one item is asked after the wait. */
   bulkAttemptFailed(event: {
@@ -141,15 +133,9 @@ export interface StreamPlace {
   readonly source: string;
   /** Our offset in the stream; null before the first one. */
   readonly since: string | null;
-  /**
-   * The time from now until the provider drops events that we have not read, if no further poll were answered. It falls
-   * by a second per second until the next event of this source. Negative: they are dropped. Null without an offset.
-   */
+  /** Time until the provider drops events that we have not read, if no further poll is answered. Null without an offset. */
   readonly secondsToRetentionCliff: number | null;
-  /**
-   * The time from now until its next walk begins by itself, by the clock on which that is sooner; negative: overdue.
-   * Null while a walk is under way; absent for sources that do not walk.
-   */
+  /** Negative: overdue. Null while a walk is under way; absent for sources that do not walk. */
   readonly secondsToNextWalk?: number | null;
   /** Where the provider's stream ends, if that is before our offset; null or absent where it is not. */
   readonly providerEndsAt?: string | null;
@@ -161,7 +147,6 @@ export interface SourceStarted extends StreamPlace {
   /** The newest walk, as the committed offset has it; absent without one, and for sources that do not walk. */
   readonly walk?: {
     readonly walk: number;
-    /** ISO 8601, by our own clock. */
     readonly startedAt: string;
     readonly pages: number;
     readonly rows: number;
@@ -193,7 +178,6 @@ export interface WalkStarted {
 export interface WalkResumed {
   readonly source: string;
   readonly walk: number;
-  /** Pages of this walk that are committed already. */
   readonly pages: number;
   /** Where it goes on: the minId of its next page, null at its beginning. */
   readonly cursor: string | null;
@@ -212,13 +196,11 @@ export interface DeadLetterCounts {
   /** Of these, values larger than their topic takes, and inputs without a readable key; the others have a wrong type. */
   readonly deadLettersTooLarge: number;
   readonly deadLettersWithoutKey: number;
-  /** A log line each. */
   readonly dead?: readonly DeadRow[];
 }
 
 /** Reported for every response whose rows were committed. */
 export interface ResponseCounts extends DeadLetterCounts {
-  /** Fields that the schema does not know, kept in extras. */
   readonly drift: number;
   /** Decimals with more digits than the schema's, rounded in their field and verbatim in extras. */
   readonly roundedNumbers: number;
@@ -238,9 +220,7 @@ export interface PageCommitted extends ResponseCounts {
   readonly unchanged: number;
   /** Rows that came again further down the same page; the last one counts. */
   readonly repeatedRows: number;
-  /** Size of the response's body, decoded. */
   readonly jsonBytes: number;
-  /** Size of the records' values. */
   readonly avroBytes: number;
   readonly fetchMs: number;
   readonly commitMs: number;
@@ -305,7 +285,6 @@ export interface EventItem {
 
 export interface Stopped {
   readonly reason: string;
-  /** The CPU time of the process, all cores together. */
   readonly cpuSeconds: number;
   readonly peakMemoryBytes: number;
 }
@@ -329,10 +308,7 @@ export interface PartitionAssigned extends InputPartition {
   readonly durationMs: number;
 }
 
-/**
- * Why a record cannot be read: the registry has no schema of instruments under the id that it names, it is none of an
- * instrument, or it is none of a series of prices.
- */
+/** A record cannot be read: its schema id is unknown, the value is not an instrument, or it is not a price. */
 export const UNREADABLE_REASONS = ['schema', 'instrument', 'price'] as const;
 export type UnreadableReason = (typeof UNREADABLE_REASONS)[number];
 
@@ -344,13 +320,10 @@ export interface RecordsUnreadable extends InputPartition {
 
 export interface BatchPriced extends InputPartition {
   readonly kind: Kind;
-  /** Requested instruments. */
   readonly items: number;
-  /** Instruments that got a response with prices. */
   readonly priced: number;
   /** Price records written: snapshots, or windows that are new or changed. */
   readonly records: number;
-  /** Windows that the topic holds already. */
   readonly unchanged: number;
   /** Items that the provider could not answer or refused. */
   readonly problems: number;
@@ -369,7 +342,6 @@ export interface BatchPriced extends InputPartition {
   readonly deadLetters: number;
   /** Those of them that are new, a log line each: an instrument that fails for days has one per problem. */
   readonly dead?: readonly (DeadRow & { readonly source: string; readonly kind: Kind })[];
-  /** Tombstones on the topic of latest prices, by reason. */
   readonly tombstones: Readonly<Partial<Record<TombstoneReason, number>>>;
   /** Bulk calls made for it, repetitions and parts included. */
   readonly calls: number;
@@ -416,7 +388,6 @@ export interface WindowsMissed {
   readonly to: string;
   /** How many products failed on their own; null when all of them are affected. */
   readonly products: number | null;
-  /** The command that fills them. */
   readonly command: string;
 }
 
@@ -444,11 +415,9 @@ export interface KindFreshness {
   readonly kind: Kind;
   /** The last request, by this process and for this isin, was answered with a price; ages are theirs. */
   readonly priced: number;
-  /** Not requested by this process yet. */
   readonly waiting: number;
   /** Repaid, and without a price or so long ago that it is requested once a day only. */
   readonly repaid: number;
-  /** Null where nothing is priced. */
   readonly ageP50Ms: number | null;
   readonly ageP99Ms: number | null;
   readonly ageMaxMs: number | null;

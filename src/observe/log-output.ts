@@ -1,7 +1,6 @@
 import { constants, fstatSync, openSync, writeSync } from 'node:fs';
 import { afterwards } from '../support/clock.ts';
 
-/** Where whole lines go, each with its line break. */
 export interface LogDestination {
   write(line: string): void;
 }
@@ -18,7 +17,6 @@ const END_WAITS = 100;
 
 /** Writes log lines without ever waiting for their reader. */
 export interface LogOutput extends LogDestination {
-  /** How many lines were dropped since the start. */
   dropped(): number;
   /** Writes the rest synchronously, waiting a second at most: for the end of the process. */
   end(): void;
@@ -56,7 +54,6 @@ export function createLogOutput(options: LogOutputOptions): LogOutput {
     return true;
   }
 
-  /** Undefined when all is written; otherwise the failure. */
   function flush(): unknown {
     try {
       for (let [chunk] = backlog; chunk !== undefined; [chunk] = backlog) {
@@ -109,7 +106,6 @@ export function createLogOutput(options: LogOutputOptions): LogOutput {
   };
 }
 
-/** Standard output, which is written to the end when the process ends. */
 export function openStandardOutput(droppedLine: (lines: number) => string): LogOutput {
   const fd = withoutWaiting(process.stdout.fd);
   const output = createLogOutput({ write: (chunk) => writeSync(fd, chunk), droppedLine });

@@ -23,7 +23,6 @@ function isError(value: unknown): value is LoggedError {
   return typeof value === 'object' && value !== null && 'message' in value && 'type' in value;
 }
 
-/** Its code and message, then its other facts, and what caused it. */
 function errorText(error: LoggedError): string {
   const { type, code = type, message, cause, ...facts } = error;
   const more = Object.keys(facts).length === 0 ? '' : ` ${JSON.stringify(facts)}`;

@@ -19,7 +19,6 @@ type NamesOf<Type extends string> = {
 
 type GivenLabels = Readonly<Partial<Record<MetricLabel, string>>>;
 
-/** The labels of a metric, each with its value. */
 export type LabelsOf<Name extends MetricName> = Readonly<Record<(typeof METRICS)[Name]['labels'][number], string>>;
 
 /** The metrics of the table, by their names; the compiler knows which labels each one has. */

@@ -146,7 +146,6 @@ export const SOURCE_METRICS = {
   }),
 };
 
-/** The price processor. */
 export const PRICE_METRICS = {
   spconnect_prices_status: gauge(
     ['status'],

@@ -10,7 +10,6 @@ export interface Metrics {
   readonly httpObserver: HttpObserver;
   /** From now on `setGauges` sets the gauges of sources and prices at each scrape, as they are then. */
   follow(setGauges: (meters: Pick<Meters, 'set'>) => void): void;
-  /** The response to a scrape. */
   text(): Promise<string>;
   readonly contentType: string;
 }
@@ -23,7 +22,6 @@ export function createMetrics(options: {
   readonly sources: readonly string[];
   /** The metrics of prices are there only if this process prices. */
   readonly prices?: boolean;
-  /** How many lines of the log were dropped since the start. */
   readonly droppedLogLines?: (() => number) | undefined;
 }): Metrics {
   const { prices = true, droppedLogLines = () => 0 } = options;
@@ -72,7 +70,6 @@ function gaugesIn<Table extends Readonly<Record<string, { readonly type: string 
   return Object.keys(table).filter((name) => table[name]?.type === 'gauge') as GaugeNames<Table>[];
 }
 
-/** HTTP requests as metrics. */
 function createHttpMetrics(meters: Meters): HttpObserver {
   return {
     requested({ client, endpoint, code, durationMs, bytes }) {

@@ -5,7 +5,6 @@ import { factsText } from './log-text.ts';
 import { createLogValues } from './log-values.ts';
 import { createRedaction, type Redaction } from './redaction.ts';
 
-/** A log that never waits for its reader. */
 export interface UnwaitingLog extends Log {
   /** How many lines were dropped since the start, as the reader had stopped. */
   droppedLines(): number;
@@ -87,7 +86,6 @@ async function textFormat(colorize: boolean): Promise<(line: string) => string> 
   }
 }
 
-/** `2026-03-31 12:00:00.000Z warn writer lost source=instruments`. */
 function plainLine(line: string): string {
   const { level, time, msg, ...fields } = JSON.parse(line);
   return `${`${time.replace('T', ' ')} ${level} ${msg} ${factsText(fields)}`.trimEnd()}\n`;

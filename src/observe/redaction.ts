@@ -9,7 +9,6 @@ export interface Redaction {
   redact(text: string): string;
 }
 
-/** Replaces a secret. */
 export const REDACTED = '[redacted]';
 
 /** A shorter value would match parts of ordinary words, and is not taken out: the settings warn of it. */

@@ -4,7 +4,6 @@ import { type Html, html } from './html.ts';
 interface Picture {
   /** The caption, and the name of the drawing for those who do not see it. */
   readonly title: string;
-  /** The drawing in a sentence. */
   readonly text: string;
   /** Of each bar, in one unit. */
   readonly bars: readonly number[];
@@ -24,7 +23,6 @@ const LEAST_HEIGHT = 1.5;
 
 const round = (value: number) => Math.round(value * 100) / 100;
 
-/** Where there is nothing to draw. */
 function caption(title: string, text: string): Html {
   return html`<figure><figcaption>${title}: <span class="soft">${text}</span></figcaption></figure>\n`;
 }
@@ -74,21 +72,18 @@ export interface AgeStep {
   readonly instruments: number;
 }
 
-/** The bound of a step in one unit: `45 s`, `90 s`, `2 min`, `36 h`. */
 function boundText(seconds: number | null): string {
   if (seconds === null) return 'older';
   if (seconds < 60 || seconds % 60 !== 0) return `${seconds} s`;
   return seconds < 3_600 ? `${seconds / 60} min` : `${seconds / 3_600} h`;
 }
 
-/** Bounds that have room below the narrowest card. */
 const MOST_LABELS = 7;
 
 /** How many of the newest prices have which age; words alone where there is no price. */
 export function ageChart(title: string, text: string, steps: readonly AgeStep[]): Html {
   const hasAny = ({ instruments }: AgeStep) => instruments > 0;
   if (!steps.some(hasAny)) return caption(title, text);
-  // One step more at each side shows where the ages end.
   const shown = steps.slice(Math.max(0, steps.findIndex(hasAny) - 1), steps.findLastIndex(hasAny) + 2);
   const every = Math.ceil(shown.length / MOST_LABELS);
   return picture({
@@ -116,11 +111,7 @@ const SPANS = [30, 60, 120, 240];
 const MOST_MINUTES = 240;
 const MOST_BARS = 60;
 
-/**
- * What was written in each of the last minutes; words alone where that was nothing.
- *
- * @param perMinute the oldest first; the last minute is under way
- */
+/** Counts of the last minutes, the oldest first; the last one is under way. Words alone where all are 0. */
 export function minuteChart(title: string, perMinute: readonly number[]): Html {
   const complete = perMinute.slice(0, -1);
   const text = sentence(complete, perMinute.at(-1) ?? 0);

@@ -1,6 +1,5 @@
 import type { Clock } from '../../support/clock.ts';
 
-/** How far back the minutes go: four hours. */
 const MOST_MINUTES = 240;
 const MINUTE_MS = 60_000;
 
@@ -9,7 +8,6 @@ export class MinuteCounts {
   readonly #clock: Pick<Clock, 'monotonicMs'>;
   readonly #ring = new Array<number>(MOST_MINUTES).fill(0);
   readonly #startMs: number;
-  /** The minute under way, counted from the start of the process. */
   #minute = 0;
 
   constructor(clock: Pick<Clock, 'monotonicMs'>) {
@@ -31,7 +29,6 @@ export class MinuteCounts {
     return Array.from({ length: known }, (_, minute) => this.#ring[(first + minute) % MOST_MINUTES] ?? 0);
   }
 
-  /** Empties the places of the minutes that have begun since the last look. */
   #moveOn(): void {
     const now = Math.floor((this.#clock.monotonicMs() - this.#startMs) / MINUTE_MS);
     for (let minute = Math.max(this.#minute, now - MOST_MINUTES) + 1; minute <= now; minute++) {

@@ -20,8 +20,8 @@ interface Known {
 }
 
 /**
- * Whether this process does all that is wanted of it. It is ready when fences, offsets, schemas and topics are
- * proven; whether the provider responds is no part of it. A source that an operator stopped or paused counts as ready.
+ * A process is ready when fences, offsets, schemas and topics are proven; the provider is no part of it. A source that
+ * an operator stopped or paused counts as ready.
  */
 export function readinessChecks({ kafka, topics, isStopping, sources, processor }: Known): readonly ReadinessCheck[] {
   return [
@@ -39,7 +39,7 @@ function kafkaCheck({ hasAnswered, isSilent, answeredAt }: Kafka): ReadinessChec
   return check('kafka', !isSilent, isSilent ? `has not answered${since}` : 'answers');
 }
 
-/** What is wrong and since when, the worst first: what stops all, then what has stopped, then what is retried. */
+/** Present problems with their age, the worst first: Kafka, then failed tasks, then retries. */
 export function alarmsOf({
   kafka,
   sources,

@@ -9,13 +9,11 @@ import type { Notified, ReadinessCheck, Status } from './status.ts';
 import { createStatusProcessor } from './status-processor.ts';
 import { createStatusSources } from './status-sources.ts';
 
-/** Enough to see what has happened lately; the topic has all of them. */
 const MAXIMUM_NOTIFICATIONS = 20;
 
 /** Longer than any fetch of a healthy process waits. */
 const KAFKA_IS_SILENT_MS = 10_000;
 
-/** How this process is, put together from what happens in it. */
 export interface StatusBoard {
   readonly events: Events;
   /** The topics are there and as they must be, in this cluster, but for these, each of which stops only the sources that need it. */
@@ -35,9 +33,7 @@ export interface StatusBoardOptions {
   readonly clock: Pick<Clock, 'wallMs' | 'monotonicMs'>;
   /** When Kafka last answered, by the monotonic clock; null before the first time. */
   readonly kafkaAnsweredMs: () => number | null;
-  /** Takes secrets out of a text. */
   readonly redact: (text: string) => string;
-  /** Aborts when the process is asked to stop. */
   readonly signal: AbortSignal;
 }
 

@@ -71,7 +71,6 @@ function problemCounts(failing: ShownKind['failing']): ReadonlyMap<string, numbe
   return counts;
 }
 
-/** Since 1970. */
 function secondsOf(instant: string | null): number | null {
   return instant === null ? null : Date.parse(instant) / 1_000;
 }

@@ -5,7 +5,6 @@ import type { AgeStep } from '../drawing/charts.ts';
 import { MinuteCounts } from './minute-counts.ts';
 import type { ProcessorStatus, ShownFreshness, TaskState } from './status.ts';
 
-/** The state of the price processor, from its events. */
 export function createStatusProcessor({
   name,
   target,
@@ -15,7 +14,6 @@ export function createStatusProcessor({
   readonly name: string;
   readonly target: () => WorkerTarget;
   readonly clock: Pick<Clock, 'wallMs' | 'monotonicMs'>;
-  /** An error as text for operators, without secrets. */
   readonly describe: (error: unknown) => string;
 }) {
   const isoNow = (afterMs = 0) => new Date(clock.wallMs() + afterMs).toISOString();
@@ -92,7 +90,6 @@ export function createStatusProcessor({
 
   return {
     events,
-    /** Resolves when the status of the prices is new. */
     refreshed: () => refreshed(),
     /** @param isSilent whether Kafka does not answer */
     status(isSilent: boolean): ProcessorStatus {

@@ -5,14 +5,13 @@ import type { WorkerTargets } from '../../worker/target.ts';
 import { MinuteCounts } from './minute-counts.ts';
 import type { SourceStatus, TaskState, WalkStatus, Written } from './status.ts';
 
-/** The source of failures to join the other replicas. */
 const REPLICAS = 'replicas';
 /** A request that failed has ended by then: it, its token and its turns have a deadline. */
 const TRIED_WITHIN_MS = 5 * 60_000;
 
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
 
-/** What follows from the clock, or from elsewhere, when the status is asked for. */
+/** Derived from the clock, or from elsewhere, at each question for the status. */
 type Derived = 'wanted' | 'secondsToRetentionCliff' | 'secondsToNextWalk' | 'walk' | 'written' | 'perMinute';
 
 interface Known extends Mutable<Omit<SourceStatus, Derived>> {
@@ -24,11 +23,9 @@ interface Known extends Mutable<Omit<SourceStatus, Derived>> {
   /** The only endpoint that the trouble is about; null: the whole source. */
   heldEndpoint: Polled['endpoint'] | null;
   written: Mutable<Written>;
-  /** Events or checks, by the minute. */
   minutes: MinuteCounts;
 }
 
-/** The state of each source, from its events. */
 export function createStatusSources({
   sources,
   targets,
@@ -38,7 +35,6 @@ export function createStatusSources({
   readonly sources: readonly { readonly name: string; readonly type: string }[];
   readonly targets: WorkerTargets;
   readonly clock: Pick<Clock, 'wallMs' | 'monotonicMs'>;
-  /** An error as text for operators, without secrets. */
   readonly describe: (error: unknown) => string;
 }) {
   const isoNow = (afterMs = 0) => new Date(clock.wallMs() + afterMs).toISOString();
@@ -46,7 +42,6 @@ export function createStatusSources({
   const byName = new Map(all.map((known) => [known.name, known]));
   let heldPartitions: number | null = null;
 
-  /** Events also come from other parts, such as the topics at the start. */
   function update(name: string, change: (known: Known) => void): void {
     const known = byName.get(name);
     if (known !== undefined) change(known);
@@ -228,7 +223,6 @@ function nothingKnown(
   };
 }
 
-/** Where a source is. */
 function nothingSeen() {
   return {
     since: null,

@@ -31,7 +31,6 @@ export interface Fact {
   /** The instant whose age the value is. */
   readonly at?: string | null;
   readonly share?: Share | null;
-  /** The command that shows more. */
   readonly command?: string;
 }
 
@@ -47,15 +46,12 @@ export type Chart =
   | { readonly title: string; readonly perMinute: readonly number[] }
   | { readonly title: string; readonly text: string; readonly ages: readonly AgeStep[] };
 
-/** A source, or the price processor. */
 export interface Card {
   readonly name: string;
   readonly about: string;
   readonly state: string;
   readonly level: Level;
-  /** How long it has been in this state. */
   readonly age: string;
-  /** The present problems, the worst first. */
   readonly notes: readonly Item[];
   readonly facts: readonly Fact[];
   readonly charts: readonly Chart[];
@@ -66,7 +62,6 @@ export interface StatusView {
   readonly title: string;
   readonly ready: Item;
   readonly about: string;
-  /** What is wrong and since when, the worst first. */
   readonly alarms: readonly Item[];
   readonly summary: string;
   readonly cards: readonly Card[];
@@ -75,7 +70,6 @@ export interface StatusView {
   readonly notifications: readonly Item[];
 }
 
-/** Describes a status for people. */
 export function viewOf(status: WholeStatus): StatusView {
   const { prefix, version, ready, at, startedAt, alarms, checks, sources, processor, notifications } = status;
   const fleet = fleetOf(status);
@@ -101,7 +95,6 @@ export function viewOf(status: WholeStatus): StatusView {
   };
 }
 
-/** The name of each kind for people, and its look. */
 const KINDS: Readonly<Record<Notified['kind'], readonly [text: string, level: Level]>> = {
   walkCompleted: ['walk completed', 'good'],
   gapSuspected: ['retention gap suspected', 'wait'],
@@ -139,7 +132,6 @@ function urgency({ task, trouble }: SourceStatus): number {
   return trouble === null ? 2 : 1;
 }
 
-/** `3 sources: 2 running, 1 failed`. */
 function summary(sources: readonly SourceStatus[]): string {
   const states = [...Map.groupBy(sources, shownState)].map(([state, some]) => `${some.length} ${state}`).join(', ');
   return `${counted(sources.length, 'source')}: ${states || 'none runs in this process'}`;
@@ -147,7 +139,6 @@ function summary(sources: readonly SourceStatus[]): string {
 
 type Now = Pick<WholeStatus, 'at' | 'kafkaIsSilent'>;
 
-/** Name, state and problems of a source or the processor. */
 function heading(shown: SourceStatus | ProcessorStatus, { at, kafkaIsSilent }: Now) {
   const { name, changedAt, trace, trouble, writerTrouble } = shown;
   const state = shownState(shown);
@@ -286,7 +277,6 @@ function processorCard(processor: ProcessorStatus, status: Now, fleet: Fleet | n
   };
 }
 
-/** Problems of prices that are shown one by one. */
 const MOST_PROBLEMS = 5;
 
 /** The states together are all instruments. `suffix` names the kind where there are several. */

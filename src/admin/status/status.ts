@@ -7,23 +7,21 @@ import type { AgeStep } from '../drawing/charts.ts';
 export interface Status {
   readonly version: string;
   readonly prefix: string;
-  /** Null until Kafka was reached. */
   readonly kafkaClusterId: string | null;
   readonly at: string;
   readonly startedAt: string;
-  /** Whether every check is fine: fences, offsets, schemas and topics are proven, and nothing has failed. */
+  /** Every check is fine: fences, offsets, schemas and topics are proven, and nothing has failed. */
   readonly ready: boolean;
   readonly checks: readonly ReadinessCheck[];
-  /** What is wrong and since when, the worst first; empty when nothing is. */
+  /** Present problems with their age, the worst first. */
   readonly alarms: readonly Alarm[];
   /** Since a broker has answered, or since the start when none has yet. */
   readonly kafkaSilentSeconds: number;
-  /** That is longer than any request of a healthy process waits. */
+  /** Silent for longer than any request of a healthy process waits. */
   readonly kafkaIsSilent: boolean;
   /** Partitions of the offsets topic that this replica holds; null while it has not joined the others. */
   readonly heldPartitions: number | null;
   readonly sources: readonly SourceStatus[];
-  /** Null where no prices are followed. */
   readonly processor: ProcessorStatus | null;
   /** The newest records that went to the notifications topic from here, the newest first. */
   readonly notifications: readonly Notified[];
@@ -35,7 +33,6 @@ export interface Whole {
   readonly sources: readonly DescribedMember[] | null;
   /** Those that price, with their partitions of instruments topics; null while the group rebalances. */
   readonly prices: readonly DescribedMember[] | null;
-  /** How many partitions of instruments topics there are. */
   readonly pricedPartitions: number;
   /** The committed offset of each source in its stream; empty where there is a single replica. */
   readonly offsets: Readonly<Record<string, string | null>>;
@@ -49,7 +46,7 @@ export interface WholeStatus extends Status {
 }
 
 export interface Alarm {
-  /** Whether nothing goes on until it ends, or an operator comes; otherwise it is tried again. */
+  /** It needs an operator, or stops all; otherwise it is tried again. */
   readonly isGrave: boolean;
   readonly text: string;
 }
@@ -57,7 +54,6 @@ export interface Alarm {
 export interface ReadinessCheck {
   readonly name: string;
   readonly ok: boolean;
-  /** What is missing, or what is fine. */
   readonly why: string;
 }
 
@@ -65,11 +61,11 @@ export interface Notified {
   readonly at: string;
   readonly source: string;
   readonly kind: (typeof NOTIFICATION_KINDS)[number] | 'walkCompleted' | 'sourceFailed';
-  /** What has happened and what to do about it. */
+  /** The event, and the operator's next step. */
   readonly text: string;
 }
 
-/** What a task is doing here; `unassigned` when it has not started, is stopped, or runs in another process. */
+/** `unassigned`: it has not started, is stopped, or runs in another process. */
 export type TaskState = 'unassigned' | 'running' | 'paused' | 'failed';
 
 export interface SourceStatus {
@@ -77,21 +73,17 @@ export interface SourceStatus {
   readonly type: string;
   readonly wanted: TargetState;
   readonly task: TaskState;
-  /** Why it has failed, with what to do; null unless it has. */
   readonly trace: string | null;
   /** Since when the task is what it is. */
   readonly changedAt: string;
-  /** Whether the registry knows all its schemas. */
   readonly schemasRegistered: boolean;
-  /** Its partition of the offsets topic. */
   readonly partition: number;
-  /** Whether this replica runs it, and not another one; null until it has joined the others. */
+  /** False: another replica runs it; null until this one has joined the others. */
   readonly owned: boolean | null;
   /** Why the writer of the partition was lost and is not open again yet; null when it is. */
   readonly writerTrouble: string | null;
-  /** Our offset in the provider's stream. */
   readonly since: string | null;
-  /** Whether the stream has no more for us; null where that is not known now. Behind stays behind while nothing is read. */
+  /** The stream has no more for us; null where that is not known now. Behind stays behind while nothing is read. */
   readonly caughtUp: boolean | null;
   /** When the stream was last seen to have no more; null when it never was. */
   readonly caughtUpAt: string | null;
@@ -112,7 +104,7 @@ export interface SourceStatus {
   readonly walk: WalkStatus | null;
   /** The last walk that this process has completed. */
   readonly lastWalk: { readonly pages: number; readonly completedAt: string } | null;
-  /** What this process has written since its start. */
+  /** Counts since the start of this process. */
   readonly written: Written;
   readonly perMinute: PerMinute;
 }
@@ -124,9 +116,7 @@ export interface SourceStatus {
 export type PerMinute = readonly number[];
 
 export interface Trouble {
-  /** When the first of them failed. */
   readonly since: string;
-  /** How many polls in a row have failed. */
   readonly failures: number;
   readonly message: string;
   readonly nextTryAt: string;
@@ -169,7 +159,6 @@ export interface ProcessorStatus {
   readonly task: TaskState;
   readonly trace: string | null;
   readonly changedAt: string;
-  /** Partitions of instruments topics that are priced here. */
   readonly partitions: readonly { readonly topic: string; readonly partition: number }[];
   /** How many partitions the group has given to this process; those that are not priced yet are being fenced and read. */
   readonly assigned: number;
