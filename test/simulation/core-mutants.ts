@@ -90,9 +90,9 @@ export const CORE_MUTANTS: readonly CoreMutant[] = [
   },
   {
     mistake: 'census minus seen after a crash',
-    file: 'instruments-core.ts',
-    right: 'const offset = resumed ? { ...committed, walkResumed: true } : committed;',
-    wrong: 'const offset = committed;',
+    file: 'walk.ts',
+    right: 'offset: { ...offset, walkResumed: true } };',
+    wrong: 'offset };',
   },
   {
     mistake: 'no commit on an empty answer',

@@ -28,7 +28,7 @@ import type {
 } from './instruments-messages.ts';
 import { beginWalk, firstOffset, type InstrumentsOffset, isStreamOld, type WalkDemand } from './instruments-offset.ts';
 import { marginMs } from './list-lag.ts';
-import { type Walk, type WalkContext, type WalkInput, type WalkPhase, walkAtStart, wantsStart } from './walk.ts';
+import { type Walk, type WalkInput, type WalkPhase, walkAtStart, wantsStart } from './walk.ts';
 import { stepWalk } from './walk-steps.ts';
 
 /**
@@ -213,7 +213,6 @@ function nextRequest(
   const follow = () => streamBy(Number.POSITIVE_INFINITY);
 
   // Nothing may come between the final drain and the tombstones.
-  if (walk.phase === 'sweeping') return { kind: 'sweep' };
   if (walk.phase === 'closing' && walk.drain.isReached) return { kind: 'sweep' };
   if (walk.phase === 'draining' && walk.drain.isReached) return { kind: 'usePage' };
   const proof = requestForProof(stream, settings);
@@ -323,7 +322,7 @@ function isReplaced({ offset }: CoreState, { topicId }: CoreContext): boolean {
 
 /** It replaces any walk under way and serves a requested one. */
 function replaceWalk(state: CoreState, time: ResponseTime, at: CoreContext): CoreState {
-  const { walk } = stepWalk(state.walk, { kind: 'begin' }, walkContext(state, at));
+  const { walk } = stepWalk(state.walk, { kind: 'begin' }, { ...at, offset: state.offset });
   const topicId = at.topicId ?? state.offset.topicId;
   const { walkRequest, walkAllowShrink } = state.offset;
   const demand: WalkDemand =
@@ -351,7 +350,7 @@ function walkBeside(
   if (!isBehind && (reading === null || isOffsetInDoubt(doubt))) return state;
   const answer = given.kind === 'stream' ? given : { next: offset.since, nextId: null };
   const streamed = { kind: 'streamed', answer, reading: isBehind ? 'quiet' : (reading ?? 'quiet'), namesEnd } as const;
-  return { ...state, walk: stepWalk(before, streamed, walkContext(state, at)).walk };
+  return { ...state, walk: stepWalk(before, streamed, { ...at, offset: state.offset }).walk };
 }
 
 /**
@@ -439,8 +438,7 @@ function withStream(state: CoreState, { offset, stream, committedMs }: FollowerS
 
 /** An offset without a topic id takes over the present one. */
 function startFrom(committed: InstrumentsOffset, nowMs: number, topicId: string | null): CoreState {
-  const { walk, resumed } = walkAtStart(committed);
-  const offset = resumed ? { ...committed, walkResumed: true } : committed;
+  const { walk, offset } = walkAtStart(committed);
   return {
     offset: { ...offset, topicId: committed.topicId ?? topicId },
     walk,
@@ -453,7 +451,7 @@ function startFrom(committed: InstrumentsOffset, nowMs: number, topicId: string 
 
 function walkOn(state: CoreState, input: WalkInput, at: CoreContext): Outcome {
   const { nowMs } = at;
-  const step = stepWalk(state.walk, input, walkContext(state, at));
+  const step = stepWalk(state.walk, input, { ...at, offset: state.offset });
   const begun = step.begins ?? null;
   const isNewDrain = 'drain' in step.walk && step.walk.phase !== state.walk.phase;
   return {
@@ -475,8 +473,4 @@ function walkOn(state: CoreState, input: WalkInput, at: CoreContext): Outcome {
     ...(step.census && { census: step.census }),
     record: step.record,
   };
-}
-
-function walkContext({ offset }: CoreState, { touched, census, settings, nowMs }: CoreContext): WalkContext {
-  return { offset, touched, census, settings, nowMs };
 }

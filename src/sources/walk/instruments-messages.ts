@@ -40,20 +40,20 @@ export interface RowFacts {
   readonly digest: bigint | null;
 }
 
+export interface FetchedPage {
+  readonly minId: string | null;
+  readonly rows: readonly RowFacts[];
+  readonly next: string | null;
+  /** The stream's offset in `links.events`; null where it has no valid one. */
+  readonly start: string | null;
+}
+
 export type CoreAnswer =
   | Exclude<FollowerAnswer, { kind: 'stream' }>
   | ({ readonly kind: 'stream'; readonly events: readonly EventFacts[]; readonly time: ResponseTime } & StreamResponse)
   /** The core owns it from here. */
   | { readonly kind: 'census'; readonly census: Census }
-  | {
-      readonly kind: 'page';
-      readonly walk: number;
-      readonly minId: string | null;
-      readonly rows: readonly RowFacts[];
-      readonly next: string | null;
-      /** The stream's offset in `links.events`; null where it has no valid one. */
-      readonly start: string | null;
-    }
+  | ({ readonly kind: 'page'; readonly walk: number } & FetchedPage)
   | { readonly kind: 'behindLast'; readonly rows: readonly RowFacts[]; readonly next: string | null };
 
 export type CoreWrite =

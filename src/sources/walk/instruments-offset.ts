@@ -59,10 +59,8 @@ export interface InstrumentsOffset extends FollowerOffset {
   /** By our own clock: a wrong date of the provider must not put off the next walk. */
   readonly walkStartedOwnMs: number;
   readonly walkPending: boolean;
-  /** The minId of the next page; null before the first page is committed, and after the last. */
+  /** The minId of the next page; null before the first page, and after the last. */
   readonly walkCursor: string | null;
-  /** The list was read to its end: only the sweep is left. */
-  readonly walkListed: boolean;
   /** A restart resumed the walk, so it cannot decide what is gone. */
   readonly walkResumed: boolean;
   /** The newest requested walk that was begun; no request is served twice. */
@@ -103,7 +101,6 @@ function freshWalk(walk: number, { dateMs, ownMs }: Pick<ResponseTime, 'dateMs' 
     walkStartedOwnMs: ownMs,
     walkPending: true,
     walkCursor: null,
-    walkListed: false,
     walkResumed: false,
     counts: NO_COUNTS,
   };
@@ -150,7 +147,6 @@ export function writeInstrumentsOffset(offset: InstrumentsOffset, walkIntervalMs
     walkStartedOwn: isoDate(offset.walkStartedOwnMs),
     walkPending: offset.walkPending,
     walkCursor: offset.walkCursor,
-    walkListed: offset.walkListed,
     walkResumed: offset.walkResumed,
     walkRequest: offset.walkRequest,
     walkAllowShrink: offset.walkAllowShrink,
@@ -175,7 +171,6 @@ export function readInstrumentsOffset(raw: SourceOffset, source: string, filter:
     walkStartedOwnMs: Date.parse(readOr('walkStartedOwn', isDate, read('walkStartedAt', isDate))),
     walkPending: read('walkPending', isFlag),
     walkCursor: readOr('walkCursor', isCursor, null),
-    walkListed: readOr('walkListed', isFlag, false),
     walkResumed: readOr('walkResumed', isFlag, false),
     walkRequest: readOr('walkRequest', isText, null),
     walkAllowShrink: readOr('walkAllowShrink', isCount, null),

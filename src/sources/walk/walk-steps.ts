@@ -106,7 +106,6 @@ function usePage(walk: In<'draining'>, _: Of<'usePage'>, at: WalkContext): WalkS
     offset: {
       ...at.offset,
       walkCursor: page.next,
-      walkListed: page.next === null,
       counts: addCounts(at.offset.counts, sorted.counts),
     },
     commits: true,
@@ -140,39 +139,31 @@ function verifyEnd(walk: In<'verifying'>, { rows, next }: Of<'behindLast'>, { no
   return { walk: { phase: 'closing', drain: beginDrain(nowMs), flaws, lastId, lag, asked, behind } };
 }
 
-function sweepFirst(walk: In<'closing'>, _: Of<'sweep'>, at: WalkContext): WalkStep {
+/** Tombstones, in several transactions if they are many; the last one ends the walk. */
+function sweep(walk: In<'closing'>, _: Of<'sweep'>, at: WalkContext): WalkStep {
+  const { offset, settings } = at;
   if (!walk.drain.isReached) throw new Error('A walk was ended before its final drain.');
   const flaws = new Set(walk.flaws);
   if (![...walk.behind].every((id) => at.touched.has(id))) flaws.add('rowsBehindTheEnd');
-  const isOld = isStreamOld(at.offset);
-  const seen = isOld ? null : judgeLag(walk.lag, { ...at, isResumed: at.offset.walkResumed });
+  const isOld = isStreamOld(offset);
+  const seen = isOld ? null : judgeLag(walk.lag, { ...at, isResumed: offset.walkResumed });
   if (seen !== null) flaws.add('listLags');
-  const offset = isOld ? at.offset : { ...at.offset, listLagMs: rememberedLagMs(at.offset.listLagMs, seen) };
   // A list that is as old as the stream lacks new instruments.
   const plan: SweepPlan = isOld ? { ...NOTHING_DECIDED, outcome: 'refused' } : planSweep({ ...at, flaws });
-  if (seen === null) return sweepOn(plan, { ...at, offset });
-  const listLags = { kind: 'listLags', walk: offset.walk, waitMs: marginMs(at.settings, offset), ...seen } as const;
-  return sweepOn({ ...plan, notifications: [listLags, ...plan.notifications] }, { ...at, offset });
-}
-
-function sweepMore(walk: In<'sweeping'>, _: Of<'sweep'>, at: WalkContext): WalkStep {
-  return sweepOn(walk.plan ?? NOTHING_DECIDED, at);
-}
-
-function sweepOn(plan: SweepPlan, at: WalkContext): WalkStep {
   const ids = plan.gone.slice(0, TOMBSTONES_AT_ONCE);
-  const left = plan.gone.slice(TOMBSTONES_AT_ONCE);
-  const { counts } = at.offset;
-  const offset = { ...at.offset, counts: { ...counts, gone: counts.gone + ids.length } };
+  const counts = { ...offset.counts, gone: offset.counts.gone + ids.length };
   const write: CoreWrite = ids.length === 0 ? { kind: 'nothing' } : { kind: 'tombstones', ids };
-  const record = (census: Census) => {
-    for (const id of ids) census.delete(id);
-  };
-  if (left.length > 0) {
-    const walk: Walk = { phase: 'sweeping', plan: { ...plan, gone: left } };
-    return { walk, offset, commits: true, write, record };
+  if (plan.gone.length > ids.length) {
+    const record = (census: Census) => {
+      for (const id of ids) census.delete(id);
+    };
+    return { walk, offset: { ...offset, counts }, commits: true, write, record };
   }
-  return { ...endWalk(offset, plan), commits: true, write };
+  const listLagMs = isOld ? offset.listLagMs : rememberedLagMs(offset.listLagMs, seen);
+  const waitMs = marginMs(settings, { listLagMs });
+  const listLags = seen === null ? [] : [{ kind: 'listLags', walk: offset.walk, waitMs, ...seen } as const];
+  const notifications = [...listLags, ...plan.notifications];
+  return { ...endWalk({ ...offset, counts, listLagMs }, { ...plan, notifications }), commits: true, write };
 }
 
 /** A fresh walk follows a resumed one, which could not decide what is gone. */
@@ -189,7 +180,7 @@ function endWalk(before: InstrumentsOffset, { outcome, notifications }: SweepPla
     const fresh = beginWalk(offset, offset.serverDate);
     return { ...begin(), offset: fresh, notifications: reported, begins: 'afterResumed' };
   }
-  const ended = { ...offset, walkPending: false, walkListed: false, walkCursor: null, walkAllowShrink: null };
+  const ended = { ...offset, walkPending: false, walkCursor: null, walkAllowShrink: null };
   return { walk: { phase: 'idle' }, offset: ended, notifications: reported };
 }
 
@@ -208,8 +199,7 @@ const STEPS: { readonly [P in WalkPhase]: { readonly [K in WalkInput['kind']]?: 
   paging: { page: takePage },
   draining: { streamed: drainMore, usePage },
   verifying: { behindLast: verifyEnd },
-  closing: { streamed: drainMore, sweep: sweepFirst },
-  sweeping: { sweep: sweepMore },
+  closing: { streamed: drainMore, sweep },
 };
 
 export function stepWalk(walk: Walk, input: WalkInput, at: WalkContext): WalkStep {

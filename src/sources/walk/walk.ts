@@ -1,31 +1,23 @@
 import { hasReached, type StreamReading, type StreamResponse } from '../stream/stream-response.ts';
 import type { Census } from './census.ts';
 import type {
+  CoreAnswer,
   CoreWrite,
+  FetchedPage,
   InstrumentsSettings,
   PageRequest,
-  RowFacts,
   WalkFlaw,
   WalkNotification,
   WalkReason,
 } from './instruments-messages.ts';
-import type { InstrumentsOffset } from './instruments-offset.ts';
+import { beginWalk, type InstrumentsOffset } from './instruments-offset.ts';
 import type { ListLag } from './list-lag.ts';
-import type { SweepPlan } from './sweep.ts';
 
 /** A restart forgets it; the walk then deletes nothing. */
 export interface WalkMemory {
   readonly flaws: ReadonlySet<WalkFlaw>;
   readonly lastId: bigint | null;
   readonly lag: ListLag;
-}
-
-export interface FetchedPage {
-  readonly minId: string | null;
-  readonly rows: readonly RowFacts[];
-  readonly next: string | null;
-  /** The stream's offset in `links.events`; null where it has no valid one. */
-  readonly start: string | null;
 }
 
 export interface Verified {
@@ -48,19 +40,15 @@ export type Walk =
   | ({ readonly phase: 'draining'; readonly page: FetchedPage; readonly drain: Drain } & WalkMemory)
   /** The list ended: it is asked once more from these places. */
   | ({ readonly phase: 'verifying'; readonly places: readonly (string | null)[] } & Verified & WalkMemory)
-  | ({ readonly phase: 'closing'; readonly drain: Drain } & Verified & WalkMemory)
-  /** `plan` null: unknown since a restart. */
-  | { readonly phase: 'sweeping'; readonly plan: SweepPlan | null };
+  | ({ readonly phase: 'closing'; readonly drain: Drain } & Verified & WalkMemory);
 
 export type WalkPhase = Walk['phase'];
 
 export type WalkInput =
   | { readonly kind: 'begin' }
   | ({ readonly kind: 'streamed' } & DrainResponse)
-  | { readonly kind: 'census'; readonly census: Census }
-  | ({ readonly kind: 'page' } & FetchedPage)
+  | Extract<CoreAnswer, { kind: 'census' | 'page' | 'behindLast' }>
   | { readonly kind: 'usePage' }
-  | { readonly kind: 'behindLast'; readonly rows: readonly RowFacts[]; readonly next: string | null }
   | { readonly kind: 'sweep' };
 
 /** A step changes none of it. */
@@ -85,12 +73,13 @@ export interface WalkStep {
   readonly record?: (census: Census) => void;
 }
 
-/** The rest of the walk that the committed offset leaves. */
-export function walkAtStart(offset: InstrumentsOffset): { readonly walk: Walk; readonly resumed: boolean } {
-  if (!offset.walkPending) return { walk: { phase: 'idle' }, resumed: false };
-  if (offset.walkListed) return { walk: { phase: 'sweeping', plan: null }, resumed: true };
-  // Before its first page is committed a walk has seen nothing.
-  return { walk: { phase: 'census', streamStart: null, notBeforeMs: 0 }, resumed: offset.walkCursor !== null };
+/** The rest of the walk that the committed offset leaves, and that offset. */
+export function walkAtStart(offset: InstrumentsOffset): { readonly walk: Walk; readonly offset: InstrumentsOffset } {
+  if (!offset.walkPending) return { walk: { phase: 'idle' }, offset };
+  const walk = { phase: 'census', streamStart: null, notBeforeMs: 0 } as const;
+  if (offset.walkCursor !== null) return { walk, offset: { ...offset, walkResumed: true } };
+  // Without a cursor it has no page yet, or all of them: then a restart has forgotten which instruments are gone.
+  return { walk, offset: offset.counts.pages === 0 ? offset : beginWalk(offset, offset.serverDate) };
 }
 
 /**

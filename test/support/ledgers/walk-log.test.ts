@@ -27,7 +27,6 @@ function rightLog(pages: number): WalkLog {
       topicId: null,
       walkPending: page < 4,
       walkCursor: page === 0 || next === undefined ? null : String(next),
-      walkListed: false,
       walkResumed: false,
       walkRequest: null,
       walkAllowShrink: null,

@@ -24,12 +24,8 @@ export function walkViolations(log: WalkLog, ledgerIds: readonly bigint[]): stri
   const last = log.offsets.at(-1);
   const isDue = (id: bigint) => {
     if (last === undefined) return false;
-    return (
-      last.walk > 1 ||
-      !last.walkPending ||
-      last.walkListed ||
-      (last.walkCursor !== null && id < BigInt(last.walkCursor))
-    );
+    if (last.walk > 1 || !last.walkPending) return true;
+    return last.walkCursor === null ? last.counts.pages > 0 : id < BigInt(last.walkCursor);
   };
 
   const times = new Map<bigint, number>();

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CoreDecision } from '../../../../src/sources/walk/instruments-messages.ts';
+import { NO_COUNTS } from '../../../../src/sources/walk/instruments-offset.ts';
 import { drive, event, pending, row, SETTINGS } from './driven-core.ts';
 
 for (const next of ['10', '9', '-1']) {
@@ -147,4 +148,17 @@ test('a row without a readable id behind the end of the list deletes nothing', (
   source.answer({ kind: 'behindLast', rows: [{ id: null, digest: null }], next: null });
   source.stream();
   assert.equal(source.commit().write.kind, 'nothing');
+});
+
+test('a walk that a restart interrupts behind its last page begins again, and may delete', () => {
+  const source = drive({ ...pending, walkCursor: null, walkAllowShrink: 3, counts: { ...NO_COUNTS, pages: 2 } });
+  source.stream();
+  source.handOff([1, 2]);
+  source.page(null, [1], null);
+  source.stream();
+  source.commit();
+  source.close(['1', '2']);
+  const { write, offset } = source.commit();
+  assert.deepEqual(write, { kind: 'tombstones', ids: [2n] });
+  assert.deepEqual([offset?.walk, offset?.walkPending, offset?.counts.pages], [2, false, 1]);
 });

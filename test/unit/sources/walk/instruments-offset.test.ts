@@ -19,7 +19,6 @@ const offset: InstrumentsOffset = {
   walkStartedOwnMs: 1_699_999_000_700,
   walkPending: true,
   walkCursor: '9007199254740993',
-  walkListed: false,
   walkResumed: true,
   walkRequest: 'r-1',
   walkAllowShrink: 40,
@@ -67,7 +66,7 @@ test('an offset of version 1 goes on, and its stream is as old as its walk', () 
   const read1 = read(before);
   const atWalk = Date.parse('2026-01-01T00:00:00Z');
   assert.deepEqual([read1.serverDate, read1.standingMs], [{ dateMs: atWalk, from: 'provider', ownMs: atWalk }, 0]);
-  assert.deepEqual([read1.walk, read1.walkPending, read1.walkCursor, read1.walkListed], [2, true, '77', false]);
+  assert.deepEqual([read1.walk, read1.walkPending, read1.walkCursor], [2, true, '77']);
   assert.deepEqual(read1.counts, { ...NO_COUNTS, pages: 3, rows: 3_000, deadLetters: 4 });
   assert.deepEqual(read1.gapsHealedAtMs, []);
 });
@@ -98,7 +97,6 @@ for (const [field, value] of Object.entries({
   walkStartedAt: 7,
   walkPending: 'yes',
   walkCursor: 'x1',
-  walkListed: 1,
   walkResumed: 'no',
   walkRequest: 1,
   walkAllowShrink: -1,
