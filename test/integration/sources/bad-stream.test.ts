@@ -1,7 +1,4 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import type { Fault } from '../../../src/dev/simulator/faults/fault.ts';
 import { createRecordReader } from '../../../src/records/avro/record-reader.ts';
@@ -11,7 +8,6 @@ import { followingScene, INSTRUMENTS, PREFIX } from '../../support/connectors/fo
 import { readCommitted } from '../../support/kafka/kafka-real.ts';
 import {
   notificationsOn,
-  offsetsOn,
   PARTITIONS,
   tombstoneIds,
   universeOnTopics,
@@ -61,29 +57,6 @@ for (const [what, { fault, discarded, says }] of Object.entries(badAnswers)) {
     );
   });
 }
-
-test('a link to another origin is refused, and nothing is asked there', async (t) => {
-  const elsewhere = createServer((_request, response) => response.end('{}'));
-  let visits = 0;
-  elsewhere.on('connection', () => {
-    visits += 1;
-  });
-  await once(elsewhere.listen(0, '127.0.0.1'), 'listening');
-  t.after(() => elsewhere.close());
-  const { port } = elsewhere.address() as AddressInfo;
-  const { simulator, connector, change, reached, violations } = await followingScene(t);
-  const url = `http://127.0.0.1:${port}/reference-data/v1/instruments/events?since=9-9`;
-  simulator.injectFaults([{ match: 'events', count: 2, fault: { kind: 'links', how: 'url', url } }]);
-  await reached(change(5));
-  const failed = connector.seen.filter(({ name }) => name === 'attemptFailed');
-  assert.equal(failed.length, 2);
-  for (const { fields } of failed) {
-    assert.equal(fields.err.code, 'PROTOCOL_VIOLATION');
-    assert.match(fields.err.message, /another origin/);
-  }
-  assert.deepEqual(await violations(), []);
-  assert.equal(visits, 0);
-});
 
 for (const casing of ['lower', 'capitalised'] as const) {
   for (const absent of ['omit', 'null'] as const) {
@@ -141,22 +114,6 @@ test('events without an instrument or without an id become one dead letter each,
   }
 });
 
-test('more than 5 % of an answer failing stops the source with nothing of it written', async (t) => {
-  const { simulator, kafka, connector, change, reached, deadLetters } = await followingScene(t);
-  await reached(change(5));
-  const standsAt = (await offsetsOn(kafka, PREFIX)).at(-1)?.offset.since;
-  change(100);
-  for (let count = 0; count < 21; count++)
-    simulator.publish({ kind: 'event', envelope: '{"event":{"type":"datachange"},"instrument":null}' });
-  assert.deepEqual(await connector.ended, ['instruments']);
-  const failure = connector.seen.find(({ name }) => name === 'sourceFailed');
-  assert.equal(failure?.fields.err.code, 'TOO_MANY_DEAD_LETTERS');
-  assert.match(failure.fields.err.message, /21 of 121 rows of \/v1\/instruments\/events\?since=.*at \/instrument/);
-  assert.equal((await readCommitted(kafka, `${PREFIX}.instrument-events`, PARTITIONS)).length, 5);
-  assert.equal((await deadLetters()).length, 0);
-  assert.equal((await offsetsOn(kafka, PREFIX)).at(-1)?.offset.since, standsAt);
-});
-
 test('a live stream that brings a few events at a time stops when too many of the last thousand fail', async (t) => {
   const { simulator, connector, change, reached, deadLetters } = await followingScene(t, { answerClamp: 2 });
   await reached(change(5));
@@ -167,31 +124,6 @@ test('a live stream that brings a few events at a time stops when too many of th
   assert.equal(failure?.fields.err.code, 'TOO_MANY_DEAD_LETTERS');
   assert.match(failure.fields.err.message, /22 of 27 rows that came last, up to \/v1\/instruments\/events\?since=/);
   assert.equal((await deadLetters()).length, 20);
-});
-
-test('a row of the list that cannot be mapped is one dead letter for each content, however often it is walked', async (t) => {
-  const { simulator, connector, deadLetters, ids } = await followingScene(
-    t,
-    {},
-    { walkInterval: '2h', pollInterval: '30m' },
-  );
-  const walks = () => connector.seen.filter(({ name }) => name === 'walkCompleted');
-  const poisoned = async (value: string) => {
-    const how = { edit: [{ pointer: '/issuePrice', value }] };
-    simulator.clearFaults();
-    simulator.injectFaults([{ match: 'instruments', count: 0, fault: { kind: 'poison', rows: [7], how } }]);
-    // The walk under way may have begun before.
-    const before = walks().length;
-    await connector.until('three more walks', () => walks().length > before + 3);
-  };
-  await poisoned('"a hundred"');
-  assert.equal(walks().at(-1)?.fields.deadLetters, 1, 'the walk says how many rows are dead');
-  assert.deepEqual(
-    (await deadLetters()).map(({ key }) => String(key)),
-    [ids[7]],
-  );
-  await poisoned('"two hundred"');
-  assert.equal((await deadLetters()).length, 2);
 });
 
 test('an event of a type that deletes gives a tombstone, and later events bring the instrument back', async (t) => {

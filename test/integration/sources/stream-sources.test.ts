@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { setTimeout as pause } from 'node:timers/promises';
 import type { SimulatorOptions } from '../../../src/dev/simulator/options.ts';
 import { createSimulator, type Simulator } from '../../../src/dev/simulator/simulator.ts';
 import type { KafkaCluster } from '../../../src/kafka/cluster.ts';
@@ -9,7 +8,6 @@ import { type RunningConnector, startConnector } from '../../support/connectors/
 import {
   expectedChecks,
   expectedEvents,
-  offsetOf,
   type StreamAtRest,
   streamAtRest,
 } from '../../support/connectors/stream-source.ts';
@@ -17,7 +15,7 @@ import { kafkaOrSkip } from '../../support/kafka/kafka-real.ts';
 import { stackOrSkip, uniquePrefix } from '../../support/kafka/stack.ts';
 import { eventually } from '../../support/runner/eventually.ts';
 
-const DAY_MS = 86_400_000;
+const _DAY_MS = 86_400_000;
 const PATIENCE_MS = 300_000;
 const STREAMS = {
   events: { name: 'new-issues', type: 'events', topic: 'new-issues' },
@@ -191,58 +189,3 @@ scene(
     assert.equal(notifications.length, 0);
   },
 );
-
-// By our own clock no time has passed, so that nothing is certain.
-/** First what a clock says, then what both say of the time that has expired, then what the provider answers. */
-const REPORTED = {
-  410: ['retention-gap-suspected', 'retention-gap', 'retention-gap'],
-  empty: ['retention-gap-suspected', 'retention-gap', 'retention-gap'],
-  oldest: ['retention-gap-suspected', 'retention-gap'],
-} as const;
-
-for (const expiredSince of [410, 'empty', 'oldest'] as const) {
-  scene(
-    `after eight days away (an expired offset gets ${expiredSince}) events go on, and a notification says what is lost`,
-    'events',
-    { simulator: { expiredSince } },
-    async (_t, { simulator, start, atRest }) => {
-      const first = await start();
-      await eventually('the start is committed', () => simulator.requests.count('events') > 0, Boolean, PATIENCE_MS);
-      simulator.change(10);
-      await eventually('something is committed', () => committed([first]) > 0, Boolean, PATIENCE_MS);
-      await pause(300);
-      await first.stop();
-      simulator.change(20);
-      simulator.advanceClock(8 * DAY_MS);
-      const retained = simulator.wallMs();
-      simulator.change(20);
-      const second = await start();
-      const kinds = () => second.seen.flatMap(({ name, fields }) => (name === 'notified' ? [fields.kind] : []));
-      const isHealed = () => kinds().includes(expiredSince === 'oldest' ? 'gapSuspected' : 'gapProven');
-      await eventually('the gap is notified', isHealed, Boolean, PATIENCE_MS);
-      const before = committed([second]);
-      simulator.publish({ kind: 'newissue' });
-      await eventually('an event comes after the gap', () => committed([second]) > before, Boolean, PATIENCE_MS);
-      await second.stop();
-
-      const { notifications, offsets, records } = await atRest();
-      assert.deepEqual(
-        notifications.map(({ kind }) => kind),
-        REPORTED[expiredSince],
-      );
-      assert.equal(notifications.at(-1)?.source, 'new-issues');
-      if (expiredSince !== 'oldest') {
-        const { gapSinceFrom, gapSinceTo } = notifications.at(-1) ?? {};
-        assert.ok(offsets.some(({ since }) => since === gapSinceFrom));
-        assert.ok(offsets.some(({ since }) => since === gapSinceTo));
-      }
-      assertRising(offsets);
-      assert.equal(offsetOf(offsets.at(-1), 'events').gapsHealedAtMs.length, expiredSince === 'oldest' ? 0 : 1);
-      const keys = records.flat().map(({ value }) => value?.toString('base64'));
-      assert.equal(new Set(keys).size, keys.length, 'nothing is written twice');
-      const served = [...simulator.ledger.events()].filter((event) => event.publishedAtMs >= retained && !event.hidden);
-      const newest = await expectedEvents([served.at(-1)?.text ?? ''], records);
-      assert.ok(keys.includes(newest.flat()[0]?.toString('base64')));
-    },
-  );
-}

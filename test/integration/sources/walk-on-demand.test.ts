@@ -3,13 +3,11 @@ import { type TestContext, test } from 'node:test';
 import { createSimulator, type Simulator } from '../../../src/dev/simulator/simulator.ts';
 import type { KafkaCluster } from '../../../src/kafka/cluster.ts';
 import type { ConnectorOptions } from '../../../src/run/connector.ts';
-import { untilAborted } from '../../../src/support/until-aborted.ts';
 import { connectorEnvironment, settingsText } from '../../support/connectors/connector-process.ts';
 import { type RunningConnector, startConnector } from '../../support/connectors/running-connector.ts';
 import { settingsFile } from '../../support/connectors/settings-file.ts';
 import { kafkaOrSkip, readCommitted } from '../../support/kafka/kafka-real.ts';
 import { stackOrSkip, type TestStack, uniquePrefix } from '../../support/kafka/stack.ts';
-import { SOURCE_PARTITION } from '../../support/ledgers/at-rest.ts';
 import { eventually } from '../../support/runner/eventually.ts';
 import { type Ran, runWith } from '../../unit/commands/shell/terminal.ts';
 
@@ -83,12 +81,6 @@ async function staysAt(connector: RunningConnector, count: number): Promise<void
   assert.equal(completed(connector).length, count);
 }
 
-/** A follower of a topic hears nothing; readings to the end go on. */
-function withoutFollowers(kafka: KafkaCluster): KafkaCluster {
-  const silence = new Promise<never>(() => {});
-  return { ...kafka, logTail: { follow: ({ signal }) => untilAborted(silence, signal) } };
-}
-
 function vanish(simulator: Simulator, count: number): string[] {
   const ids = [...simulator.ledger.instruments()].slice(0, count).map(({ id }) => String(id));
   for (const id of ids) simulator.publish({ kind: 'vanish', id });
@@ -130,19 +122,6 @@ scene(
   },
 );
 
-scene(
-  'what was asked for while nothing ran is known from the start, however late the topic is followed',
-  async (t, scene) => {
-    const first = await scene.start();
-    await walks(first, 1);
-    await first.stop();
-    await scene.spconnect(['walk', 'instruments']);
-    const own = (await kafkaOrSkip(t))?.connect();
-    const deaf = await scene.start({}, own && { kafka: withoutFollowers(own) });
-    assert.equal((await walks(deaf, 1)).walk, 2);
-  },
-);
-
 scene('a walk that misses 60 % deletes nothing until it is allowed, and then exactly those', async (_t, scene) => {
   const connector = await scene.start();
   await walks(connector, 1);
@@ -176,73 +155,6 @@ scene('a walk that misses 60 % deletes nothing until it is allowed, and then exa
   await scene.spconnect(['walk', 'instruments']);
   assert.equal((await walks(connector, 5)).gone, 0);
 });
-
-scene('after a changed filter, offsets reset lets the source start again', async (_t, scene) => {
-  const first = await scene.start();
-  await walks(first, 1);
-  await scene.spconnect(['walk', 'instruments', '--allow-shrink', '1000']);
-  await walks(first, 2);
-  await first.stop();
-  const mine = { scope: 'my' };
-  const refused = await scene.start(mine);
-  assert.deepEqual(await refused.ended, ['instruments']);
-  const failed = refused.seen.find(({ name }) => name === 'sourceFailed');
-  assert.equal(failed?.fields.err.code, 'FILTER_CHANGED');
-
-  const list = async () => JSON.parse((await scene.spconnect(['offsets', 'list', '--output', 'json'], mine)).stdout);
-  const [listed] = await list();
-  assert.deepEqual([listed.source, listed.type, listed.partition], ['instruments', 'instruments', SOURCE_PARTITION]);
-  assert.deepEqual([listed.offset.walk, listed.offset.walkPending, listed.problem], [2, false, null]);
-  const text = await scene.spconnect(['offsets', 'list'], mine);
-  assert.match(text.stdout, /^source +type .*\ninstruments +instruments +\d+-\d+ +.* ago +.*2, begun /);
-
-  const dry = await scene.spconnect(['offsets', 'reset', 'instruments', '--output', 'json'], mine);
-  assert.equal(dry.code, 0);
-  assert.match(dry.stderr, /Nothing was changed. With --execute, .* Stop the source first: spconnect stop instruments/);
-  assert.deepEqual(JSON.parse(dry.stdout), listed);
-  assert.deepEqual(await list(), [listed]);
-
-  const early = await scene.spconnect(['offsets', 'reset', 'instruments', '--execute'], mine);
-  assert.equal(early.code, 1);
-  assert.match(early.stderr, /^SOURCE_NOT_STOPPED: /);
-  await scene.spconnect(['stop', 'instruments'], mine);
-  const done = await scene.spconnect(['offsets', 'reset', 'instruments', '--execute'], mine);
-  assert.equal(done.code, 0, done.stderr);
-  assert.match(done.stdout, /filter: /);
-  assert.match(done.stderr, /was deleted/);
-  const deleted = await eventually('the deletion is visible', list, ([{ offset }]) => offset === null);
-  assert.deepEqual(deleted, [{ ...listed, offset: null }]);
-  const twice = await scene.spconnect(['offsets', 'reset', 'instruments', '--execute'], mine);
-  assert.match(twice.stderr, /nothing to reset/);
-  await scene.spconnect(['resume', 'instruments'], mine);
-
-  const again = await scene.start(mine);
-  const walk = await walks(again, 1);
-  // The old allowance to delete anything belongs to a walk of the old filter, and is not used again.
-  assert.deepEqual([walk.walk, walk.gone], [1, 0]);
-  await staysAt(again, 1);
-});
-
-scene(
-  'a source that is stopped, reset and resumed beside a running connector starts from the beginning',
-  async (_t, scene) => {
-    const connector = await scene.start();
-    await walks(connector, 1);
-    await scene.spconnect(['stop', 'instruments']);
-    const reset = await scene.spconnect(['offsets', 'reset', 'instruments', '--execute']);
-    assert.equal(reset.code, 0, reset.stderr);
-    assert.match(reset.stderr, /spconnect resume instruments/);
-    await scene.spconnect(['resume', 'instruments']);
-    await eventually(
-      'the first walk again',
-      () => completed(connector),
-      (all) => all.length >= 2,
-      PATIENCE_MS,
-    );
-    assert.equal(completed(connector).at(-1)?.walk, 1);
-    await staysAt(connector, 2);
-  },
-);
 
 scene('a value of the states topic that cannot be read is passed over and reported', async (_t, scene) => {
   const connector = await scene.start();
