@@ -15,7 +15,6 @@ import { kafkaOrSkip } from '../../support/kafka/kafka-real.ts';
 import { stackOrSkip, uniquePrefix } from '../../support/kafka/stack.ts';
 import { eventually } from '../../support/runner/eventually.ts';
 
-const _DAY_MS = 86_400_000;
 const PATIENCE_MS = 300_000;
 const STREAMS = {
   events: { name: 'new-issues', type: 'events', topic: 'new-issues' },
