@@ -8,7 +8,7 @@ import { readSchemaText } from '../../../src/records/avro/schema-files.ts';
 import { skippingClock } from '../runner/manual-clock.ts';
 import { chunked } from './avro-decoding.ts';
 
-export const PRICE_SCHEMA_IDS = { overview: 21, daily: 22, intraday: 23 } as const;
+const PRICE_SCHEMA_IDS = { overview: 21, daily: 22, intraday: 23 } as const;
 const DAY_MS = 86_400_000;
 export const ASKED = plansOf({
   overview: { fields: [] },

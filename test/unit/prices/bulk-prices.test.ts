@@ -16,22 +16,6 @@ const SIGNAL = new AbortController().signal;
 const GOOD = [pricedItem('A', '"lastOpen":1.0'), pricedItem('B', '"lastOpen":2'), pricedItem('C', '"lastOpen":3')];
 const [A = '', B = '', C = ''] = GOOD;
 
-test('numbers of 28 digits and instants finer than a microsecond are rounded, kept verbatim, and counted', async () => {
-  const members =
-    '"lastOpen":10.1234567890123456785000000001,"lastOpenObservedAtTimestamp":"2026-01-07T12:00:00.1234567Z","lastClose":1.2345678901234567890000000000';
-  const answers = await answersOf(bulkBody([pricedItem('A', members)]), ['A']);
-  const record = recordsOf(answers)[0];
-  assert.deepEqual(
-    [record?.lastOpen, record?.lastOpenObservedAtTimestamp, record?.lastClose],
-    ['10.123456789012345679', '2026-01-07T12:00:00.123457Z', '1.234567890123456789'],
-  );
-  assert.deepEqual(record?.extras, {
-    '/lastOpen': '10.1234567890123456785000000001',
-    '/lastOpenObservedAtTimestamp': '"2026-01-07T12:00:00.1234567Z"',
-  });
-  assert.deepEqual([answers.drift, answers.roundedNumbers], [0, 2]);
-});
-
 const MISMATCHES: Readonly<Record<string, readonly string[]>> = {
   'two items are swapped': [B, A, C],
   'the first is missing': [B, C],
@@ -69,57 +53,6 @@ for (const type of ['productPriceOverviewResponse', 'PRODUCTPRICEOVERVIEWRESPONS
   });
 }
 
-test('of keys that come twice the last counts, for whose price it is too', async () => {
-  const twice =
-    '{"responseIdentifier":{"isin":"A","isin":"B"},"response":{"$type":"x","$type":"ProductPriceOverviewResponse","lastOpen":1,"lastOpen":2},"errorResponse":null}';
-  await assert.rejects(answersOf(bulkBody([twice]), ['A']), { code: 'BULK_MISMATCH' });
-  const answers = await answersOf(bulkBody([twice]), ['B']);
-  assert.equal(recordsOf(answers)[0]?.lastOpen, '2');
-  assert.equal(answers.drift, 3);
-});
-
-test('an item that the provider could not answer is a problem of its own, the others are priced', async () => {
-  const problem =
-    '{"type":null,"title":"Not\\u001b[2J Found","status":404,"detail":"There is no such product.","traceId":"1"}';
-  const items = [
-    A,
-    failedItem('B', problem),
-    failedItem('C'),
-    failedItem('D', '"broken"'),
-    failedItem('E', '{"status":"500"}'),
-  ];
-  const { answers, errorsFlagDiffers } = await answersOf(bulkBody(items), ['A', 'B', 'C', 'D', 'E']);
-  assert.equal(answers[0]?.kind, 'prices');
-  const problems = answers.slice(1).map((one) => (one.kind === 'problem' ? [one.status, one.title] : null));
-  assert.deepEqual(problems, [
-    [404, 'Not\\u{1b}[2J Found'],
-    [null, null],
-    [null, null],
-    [null, null],
-  ]);
-  assert.equal(answers[1]?.kind === 'problem' && answers[1].item.toString(), failedItem('B', problem));
-  assert.equal(errorsFlagDiffers, false);
-});
-
-test('a price with an error beside it is none', async () => {
-  const item = A.replace('"errorResponse":null', '"errorResponse":{"status":500}');
-  const { answers, errorsFlagDiffers } = await answersOf(bulkBody([item], true), ['A']);
-  assert.deepEqual([answers[0]?.kind, errorsFlagDiffers], ['problem', false]);
-});
-
-test('an errors flag that says otherwise than the items is reported, and harms nothing', async () => {
-  for (const [items, errors] of [
-    [[A], 'true'],
-    [[failedItem('A')], 'false'],
-    [[A], '"false"'],
-    [[A], 'null'],
-  ] as const) {
-    const { answers, errorsFlagDiffers } = await answersOf(`{"errors":${errors},"items":[${items}]}`, ['A']);
-    assert.deepEqual([answers.length, errorsFlagDiffers], [1, true]);
-  }
-  assert.equal((await answersOf(`{"items":[${A}]}`, ['A'])).errorsFlagDiffers, true);
-});
-
 const UNUSABLE: Readonly<Record<string, readonly [members: string, pointer: string, reason: RegExp]>> = {
   'a price that is a text': ['"lastOpen":"1.0"', '/response/lastOpen', /^found a string, expected a decimal/],
   'a price of 21 integer digits': ['"lastClose":100000000000000000000', '/response/lastClose', /integer digits/],
@@ -148,47 +81,6 @@ for (const [what, [members, pointer, reason]] of Object.entries(UNUSABLE)) {
     assert.equal(second.item.toString(), bad);
   });
 }
-
-test('a zone is assumed only where the settings name one, and mismatches are kept where they say so', async () => {
-  const body = bulkBody([pricedItem('A', '"lastOpen":"x","lastOpenObservedAtTimestamp":"2026-07-07T12:00:00"')]);
-  const kept = recordsOf(await answersOf(body, ['A'], { onMismatch: 'keepInExtras', assumedZone: 'Europe/Zurich' }))[0];
-  assert.deepEqual([kept?.lastOpen, kept?.lastOpenObservedAtTimestamp], [null, '2026-07-07T10:00:00Z']);
-  assert.deepEqual(kept?.extras, { '/lastOpen': '"x"' });
-});
-
-test('what the interface does not allow is kept in extras and counted, wherever it stands', async () => {
-  const members = '"requestedAt":"x","isin":"Z","instrumentId":9,"lastPrice":{"mid":1.50},"extras":{}';
-  const item = pricedItem('A', members).replace('{"responseIdentifier"', '{"took":5,"responseIdentifier"');
-  const answers = await answersOf(`{"errors":false,"took":1,"items":[${item}]}`, ['A']);
-  const record = recordsOf(answers)[0];
-  assert.deepEqual([record?.instrumentId, record?.isin, record?.requestedAt], ['1', 'A', '1970-01-01T00:16:40Z']);
-  assert.deepEqual(record?.extras, {
-    '/extras': '{}',
-    '/instrumentId': '9',
-    '/isin': '"Z"',
-    '/lastPrice/mid': '1.50',
-    '/requestedAt': '"x"',
-  });
-  assert.equal(answers.drift, 7);
-});
-
-test('a record that the topic does not take is unusable', async () => {
-  const { answers } = await answersOf(bulkBody([pricedItem('A', `"note":"${'n'.repeat(2_000)}"`), B]), ['A', 'B'], {
-    maxValueBytes: () => 1_000,
-  });
-  assert.deepEqual(
-    answers.map(({ kind }) => kind),
-    ['unusable', 'prices'],
-  );
-});
-
-test('a snapshot has no digest: it is written each time', async () => {
-  const { answers } = await answersOf(bulkBody([A]), ['A']);
-  assert.deepEqual(
-    answers.map((answer) => answer.kind === 'prices' && answer.records.map(({ digest }) => digest)),
-    [[null]],
-  );
-});
 
 test('the question is what the settings say, windows from the look-back on', async () => {
   const clock = { wallMs: () => Date.UTC(2026, 0, 7, 12, 34, 56, 789), monotonicMs: () => 0, sleep: async () => {} };

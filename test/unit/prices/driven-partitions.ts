@@ -13,7 +13,7 @@ import { Pulse } from '../../../src/support/pulse.ts';
 import { SteppedClock } from '../kafka/stepped-clock.ts';
 
 export const REFRESH_MS = 60_000;
-export const OVERDUE_MS = REFRESH_MS * 1.5;
+const OVERDUE_MS = REFRESH_MS * 1.5;
 const HTTP_TIMEOUT_MS = 30_000;
 const ANSWER_MS = 200;
 const COMMIT_MS = 20;

@@ -41,7 +41,7 @@ export const TOPICS = {
 };
 
 /** Values of instruments in these tests are their isin; an empty one is an instrument without. */
-export const TEXT_ISINS: PricedInstrumentReader = {
+const TEXT_ISINS: PricedInstrumentReader = {
   read(value) {
     if (value.subarray(0, POISON.length).equals(Buffer.from(POISON)))
       throw new ConnectorError('RECORD_UNREADABLE', 'it is no instrument');

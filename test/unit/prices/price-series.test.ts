@@ -48,24 +48,6 @@ test('windows have keys of their own, the same for every way to write their open
   }
 });
 
-test('a series without windows is answered, one without a list or with a bad window is unusable', async () => {
-  const series = async (members: string) => {
-    const { answers } = await answersOf(bulkBody([pricedItem('A', members, 'ProductDailyPriceResponse')]), ['A'], {
-      kind: 'daily',
-    });
-    const [answer] = answers;
-    return answer?.kind === 'prices' ? answer.records.length : answer?.kind === 'unusable' ? answer.pointer : null;
-  };
-  assert.equal(await series('"prices":[]'), 0);
-  assert.equal(await series(''), '/response/prices');
-  assert.equal(await series('"prices":{}'), '/response/prices');
-  assert.equal(await series(`"prices":[${DAY('2026-01-06')},{"close":1}]`), '/response/prices/1/date');
-  assert.equal(
-    await series(`"prices":[${DAY('2026-01-06')},${DAY('2026-01-07', ',"bid":"1"')}]`),
-    '/response/prices/1/bid',
-  );
-});
-
 test('a series of ten thousand windows is read, a longer one is unusable and says so', async () => {
   const fields = ['open', 'high', 'low', 'close', 'bid', 'bidSize', 'ask', 'askSize'].map(
     (name) => `"${name}":1234.5678`,

@@ -7,8 +7,7 @@ import { topicPlan } from '../../../src/kafka/topic-plan.ts';
 import type { WriterOptions } from '../../../src/kafka/transactional-writer.ts';
 import { atInstallation, type Installation } from '../../../src/run/installation.ts';
 import { listOffsets, resetOffset } from '../../../src/run/offsets-operation.ts';
-import { requestState, requestWalk } from '../../../src/run/state-operation.ts';
-import { decodeState } from '../../../src/sources/source-state.ts';
+import { requestState } from '../../../src/run/state-operation.ts';
 import { MemoryBroker } from '../../support/memory-kafka/memory-broker.ts';
 import { createMemoryCluster } from '../../support/memory-kafka/memory-cluster.ts';
 import { skippingClock } from '../../support/runner/manual-clock.ts';
@@ -146,14 +145,6 @@ test('a reset deletes the offset, and the connector that wrote it is fenced', as
   await assert.rejects(connector.commit({ records: [committed] }), { code: 'WRITER_FENCED' });
 });
 
-test('an offset that cannot be read can be reset', async () => {
-  const { at, broker, connector, value } = await installation();
-  await connector.commit({ records: [value(KEY, 'no JSON')] });
-  const outcome = await at((place) => resetStopped(place));
-  assert.equal(outcome.done, true);
-  assert.equal(broker.readCommitted(TOPIC, PARTITION).at(-1)?.value, null);
-});
-
 test('where nothing is committed, a reset changes nothing, and says that it was an operator who took the writer', async () => {
   const { at, broker } = await installation();
   const outcome = await at((place) => resetStopped(place));
@@ -162,20 +153,6 @@ test('where nothing is committed, a reset changes nothing, and says that it was 
     broker.readCommitted(TOPIC, PARTITION).map(({ key }) => String(key)),
     [OPERATOR_KEY],
   );
-});
-
-test('a walk is asked for in one record, and fences nobody', async () => {
-  const { at, broker, connector, clock } = await installation();
-  const walk = await at((place) => requestWalk(place, { source: 'instruments', allowShrink: 12 }));
-  assert.deepEqual([walk.requestedAt, walk.allowShrink], [new Date(clock.wallMs()).toISOString(), 12]);
-  const records = broker.readCommitted('p.states', 0);
-  assert.equal(records.length, 1);
-  assert.equal(String(records[0]?.key), 'instruments');
-  assert.deepEqual(decodeState({ value: records[0]?.value ?? null }), {
-    kind: 'state',
-    state: { state: 'running', walk, restart: null },
-  });
-  await connector.commit({ records: [committed] });
 });
 
 test('topics are never created by a command: that they are missing is reported with what is probably wrong', async () => {
