@@ -1,5 +1,5 @@
 /**
- * What the caller of a failed operation should do. Errors are grouped by this and by nothing else:
+ * The caller's next step after a failed operation. Errors are grouped by this and by nothing else:
  * a loop looks at the action, never at a message or a class.
  */
 export type ErrorAction =
@@ -180,7 +180,6 @@ export const ERROR_CODES = {
 export type ErrorCode = keyof typeof ERROR_CODES;
 
 export interface ErrorDetails {
-  /** What led here; kept so that logs show the whole chain. */
   readonly cause?: unknown;
   /** How long the other side asked us to wait, in milliseconds. */
   readonly retryAfterMs?: number | undefined;
@@ -209,7 +208,7 @@ export class ConnectorError extends Error {
 const ADVICE =
   /(?:^|[.;:]\s|,\sor\s)(?:ask|change|check|compare|correct|create|delete|do|give|install|look|lower|name|raise|remove|replace|restart|restore|set|start|stop|unset|use|wait)\s/im;
 
-/** What an operator can do about an error, with the name of the source in the commands where it is known. */
+/** The remedy of an error for an operator, with the name of the source in its commands where it is known. */
 export function remedyOf(
   { code, fields }: Pick<ConnectorError, 'code' | 'fields'>,
   source: unknown = fields.source,
@@ -219,7 +218,7 @@ export function remedyOf(
 }
 
 /**
- * What to do about an error, to be shown behind its message. Empty when the message says it already: it knows the setting,
+ * The remedy of an error, to be shown behind its message. Empty when the message says it already: it knows the setting,
  * and the general advice would only say the same once more. Commands to run are always shown.
  */
 export function adviceBehind(error: Pick<ConnectorError, 'code' | 'message' | 'fields'>, source?: string): string {

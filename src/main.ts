@@ -46,5 +46,5 @@ if (!stop.signal.aborted) {
     new Promise<void>((resolve) => stop.signal.addEventListener('abort', () => resolve(), { once: true })),
   ]);
 }
-// What was left behind, such as a request to a broker that never answers, must not hold up the end.
+// A request to a broker that never answers must not hold up the end.
 setTimeout(() => process.exit(), END_GRACE_MS).unref();

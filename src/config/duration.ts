@@ -3,7 +3,6 @@ const UNITS_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000,
 /** A whole number and its unit, nothing else: `30s`, `250ms`, `5m`, `24h`, `7d`. */
 export const DURATION_PATTERN = /^([0-9]{1,9})(ms|s|m|h|d)$/;
 
-/** Milliseconds of a text that matches DURATION_PATTERN, or undefined for any other text. */
 export function durationMs(text: string): number | undefined {
   const [, amount, unit] = DURATION_PATTERN.exec(text) ?? [];
   const unitMs = unit === undefined ? undefined : UNITS_MS[unit];

@@ -8,7 +8,6 @@ const MAXIMUM_SHOWN = 60;
 
 export interface IssueContext {
   readonly schema: z.ZodType;
-  /** The values that were checked, as they were given. */
   readonly given: unknown;
   readonly variablesOf: (path: SettingPath) => readonly string[];
 }

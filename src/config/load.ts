@@ -13,10 +13,8 @@ export const SETTINGS_FILE_VARIABLE = 'SPCONNECT_CONFIG';
 export interface LoadSettingsOptions {
   /** The settings file, relative to the working directory. Without one, or for the default: that of SPCONNECT_CONFIG, if it is set. */
   readonly file?: string | undefined;
-  /** The text of the file, when it is at hand; `file` is then only its name in messages. */
   readonly text?: string | undefined;
   readonly env: Environment;
-  /** Reads a text file: the settings, secrets and certificates. */
   readonly readFile?: (path: string) => Promise<string>;
   /** Called with the value of every secret before it is used, also with a changed one; `file`: where it was read. */
   readonly onSecret?: (value: string, file?: string) => void;

@@ -11,7 +11,6 @@ export type Secret = (() => Promise<string>) & {
   toString(): string;
 };
 
-/** A setting whose value is in a file: `<key>File` in the settings, or `<VARIABLE>_FILE` in the environment. */
 export class FileReference {
   readonly path: string;
 

@@ -9,9 +9,7 @@ export interface SettingsTree {
   readonly problems: readonly (Problem & { readonly position?: Position })[];
   /** Line and column, from 1, of a setting or of the nearest one around it. */
   positionOf(path: SettingPath, at: 'key' | 'value'): Position | undefined;
-  /** The variables of the environment in a setting. */
   variablesOf(path: SettingPath): readonly string[];
-  /** All variables of the environment that the file names. */
   readonly variables: ReadonlySet<string>;
 }
 

@@ -21,7 +21,6 @@ export interface AnsweredRange {
   readonly isLast: boolean;
 }
 
-/** The result of the question in the same position. */
 export type PriceResponse =
   /** A snapshot (one record), or the windows of a series (any number, also none). */
   | {
@@ -63,7 +62,6 @@ export interface BulkPrices {
   ): Promise<BulkResponse>;
 }
 
-/** The final result of a question. */
 export type QuestionOutcome =
   | PriceResponse
   /** Even calls for it alone failed while others were answered; the status of the last one, if it had one. */

@@ -13,7 +13,6 @@ const MINUTE_MS = 60_000;
 
 const HOUR_MS = 3_600_000;
 
-/** The longest refresh interval is a day. */
 const AGE_BOUNDS_MS = [1, 2, 5, 10, 20, 30, 45, 60, 90, 120, 300, 600, 1_800, 3_600, 7_200, 86_400, 129_600].map(
   (seconds) => seconds * SECOND_MS,
 );
@@ -120,7 +119,6 @@ class KindCounts {
       return;
     }
     if (state === 'waiting') this.#waiting += 1;
-    // One that was priced since the pass began is new.
     else this.#ages.add(Math.max(0, this.#nowMs - sinceMs));
     if (pulled) this.#pulled += 1;
     if (this.#nowMs - sinceMs > this.#kind.refreshIntervalMs * OVERDUE_INTERVALS) this.#overdue += 1;
@@ -137,9 +135,7 @@ const KEPT_MS = 1_000;
 
 /** A pass over all instruments, at most once a second, in small steps that do not hold up the event loop. */
 export interface FreshnessView {
-  /** As of the last pass; makes one at once where there was none. */
   newest(): Freshness;
-  /** Resolves when the newest is at most a second old. */
   refreshed(): Promise<void>;
 }
 

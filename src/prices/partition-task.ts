@@ -25,7 +25,6 @@ import { readInstrument, readTable, UnreadableRecords } from './read-table.ts';
 import type { AnsweredSeries, KnownSeries, WindowDigests } from './read-windows.ts';
 import { type MissedNotice, type MissedNotices, progressText, readProgress } from './window-progress.ts';
 
-/** Its multiples, without their whole part, lie evenly between 0 and 1. */
 const GOLDEN_RATIO = 0.618_033_988_749_894_9;
 const REGISTRY_BACK_OFF: BackOff = { initialMs: 500, maximumMs: 30_000 };
 
@@ -33,7 +32,6 @@ export interface PartitionTaskOptions {
   readonly partition: TopicPartition;
   readonly groupId: string;
   readonly transactionalId: string;
-  /** Opens only with the same proof as below. */
   readonly writer: TransactionalWriter;
   /** The proof that the partition is still ours, without which we would fence the next owner. */
   readonly ownershipProof: OwnershipProof['since'];
@@ -52,7 +50,6 @@ export interface PartitionTaskOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly events: Events;
-  /** Aborts when the partition is lost. */
   readonly signal: AbortSignal;
 }
 

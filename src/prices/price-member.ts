@@ -15,9 +15,7 @@ export interface PriceMemberOptions {
   readonly members?: (count: number) => void;
   readonly topics: readonly string[];
   readonly partitions: readonly TopicPartition[];
-  /** The first one answers new instruments. */
   readonly kinds: readonly [AskedKind, ...AskedKind[]];
-  /** Verifies what no partition can do without, such as schemas. */
   readonly verifyStart: (signal: AbortSignal) => Promise<void>;
   readonly untilOver?: (signal: AbortSignal) => Promise<never>;
   /** A task for a partition that is newly ours, until its signal aborts; `before`: what is known of it from an earlier one. */

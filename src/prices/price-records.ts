@@ -24,12 +24,10 @@ export type BatchReport = Omit<BatchPriced, 'commitMs'>;
 interface RecordsContext {
   readonly input: TopicPartition;
   readonly targets: PriceTargets;
-  /** Of the kinds that are series. */
   readonly windows: ReadonlyMap<PriceKind, WindowDigests>;
   readonly wallMs: number;
   /** Failures that are dead letters already; none when left out. */
   readonly reported?: ReportedFailures;
-  /** Who writes; the processor unless it is named. */
   readonly source?: string;
   readonly deadLetterHeaders?: Readonly<Record<string, string>>;
 }
@@ -79,7 +77,6 @@ class PartRecords {
         const { instrument, withdrawal, problem, offsets } = result;
         const header = { [PROBLEM]: problem };
         if (result.isDeadLetter) {
-          // That a repaid product has no price is as it should be.
           const isNew = !result.isRepaid && !this.#context.reported?.has(this.#kind, instrument.id, problem);
           const headers = this.#headersFor(offsets, { ...header, [KIND]: this.#kind });
           this.#addDeadLetter(rejectedAnswer(result), headers, isNew);

@@ -114,7 +114,6 @@ export interface PartitionTable {
   /** Every instrument that is live and has an isin, by the records below the committed offset. */
   readonly instruments: InstrumentKeys;
   readonly again: readonly CommittedRecord[];
-  /** Those below the committed offset. */
   readonly unreadable: UnreadableRecords;
 }
 

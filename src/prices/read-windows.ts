@@ -107,7 +107,6 @@ export async function readWindows(options: {
 
 /** Up to when the windows of each series were answered before a session, by the provider's clock. */
 export interface AnsweredSeries {
-  /** The committed low-water marks. */
   readonly committed: ReadonlyMap<PriceKind, number>;
   /** The earliest moment that a product has from the session before: what fails alone is behind the mark. */
   readonly carried: ReadonlyMap<PriceKind, number>;
@@ -115,7 +114,6 @@ export interface AnsweredSeries {
 
 export interface KnownSeries {
   readonly windows: ReadonlyMap<PriceKind, WindowDigests>;
-  /** Up to when the windows of each are answered, by the provider's clock. */
   readonly answeredMs: ReadonlyMap<PriceKind, number>;
 }
 

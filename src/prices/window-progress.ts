@@ -10,7 +10,6 @@ import type { EnabledKind } from './enabled-kinds.ts';
 import { NAME } from './price-records.ts';
 
 const DAY_MS = 86_400_000;
-/** So many reports are compared with the next one. */
 const MOST_REPORTED = 20;
 
 /** Up to when the windows of each series are answered, as the metadata of the consumer offset. */
@@ -42,7 +41,6 @@ export function backfillText(
   return `${kind} --from ${from} --to ${to}`;
 }
 
-/** A notification, and the event for log and metrics. */
 export interface MissedNotice {
   readonly record: OutgoingRecord;
   readonly event: WindowsMissed;
@@ -59,7 +57,6 @@ export type MissedNotices = (
 export function createMissedNotices(options: {
   readonly kinds: readonly EnabledKind[];
   readonly topic: TargetTopic;
-  /** Of the schema Notification. */
   readonly schemaId: (signal: AbortSignal) => Promise<number>;
 }): MissedNotices {
   const { kinds, topic, schemaId } = options;

@@ -23,13 +23,11 @@ import { createWholeReader } from './whole-installation.ts';
 const CLASS_PREFIX = 'structured-products-connect';
 
 export interface AdminSide extends Installation {
-  /** What this process does. */
   readonly roles: { readonly sources: boolean; readonly prices: boolean };
   readonly board: StatusBoard;
   readonly metrics: Metrics;
 }
 
-/** What answers on the port of a connector's admin server. */
 export async function answerAdmin(server: Server, parts: AdminSide): Promise<RequestListener> {
   const { settings, roles, topics, board, metrics } = parts;
   const operations = createConnectorOperations(parts);
@@ -150,7 +148,7 @@ async function consumerOffsets({ settings, kafka, signal }: Installation): Promi
   return offsets;
 }
 
-/** What a person has sent is refused to that person, and not by the source that would start from it. */
+/** Refuses a wrong offset to the person who sent it, before the source would start from it. */
 function assertGiven(source: SourceSettings, offset: SourceOffset): void {
   try {
     assertUsable(source, offset);

@@ -7,13 +7,13 @@ import type { Installation } from './installation.ts';
 const MOST_TURNS = 8;
 const BACK_OFF = { initialMs: 200, maximumMs: 5_000 };
 
-/** What was found, and what is to be written because of it. */
+/** The committed state, and the transaction that follows from it. */
 interface Turn<Found> {
   /** Where opening aborts what hangs; see `WriterOptions.abortHanging`. */
   readonly abortHanging?: WriterOptions['abortHanging'];
   /** Reads what is committed; runs after every other writer with this transactional id was fenced. */
   read(signal: AbortSignal): Promise<Found>;
-  /** What follows from it; nothing ends the turn without a transaction. */
+  /** The transaction that follows; an empty one ends the turn without a transaction. */
   writes(found: Found): WriterTransaction;
 }
 

@@ -29,11 +29,9 @@ export interface ConnectorOptions {
   readonly settings: Settings;
   readonly log: Log;
   readonly events: Events;
-  /** What this process does of the whole; both unless given. */
   readonly roles?: Roles;
   /** Asks for the end: the open transaction is finished or dropped, and everything is closed. */
   readonly signal: AbortSignal;
-  /** How many lines of the log its reader has not taken; for the metrics. */
   readonly droppedLogLines?: () => number;
   /** Takes secrets out of texts that the admin server shows. */
   readonly redact?: (text: string) => string;
@@ -80,7 +78,6 @@ export async function runConnector(given: ConnectorOptions): Promise<readonly st
       events.adminListening({ url: admin.url });
     }
     const verifying = ensureTopicsInTime(plan, options, context);
-    // Loaded while Kafka is asked.
     const [verified] = await Promise.all([verifying, rolesOf(given).sources ? loadSources() : loadPrices()]);
     // No part waits for the name of the cluster.
     untilAborted(kafka.clusterId(), signal)
@@ -90,7 +87,6 @@ export async function runConnector(given: ConnectorOptions): Promise<readonly st
     return (await untilAborted(runTogether(parts, states, signal), deadline.signal)).flat();
   } catch (error) {
     const cause = signal.aborted ? signal.reason : error;
-    // The line before has its text.
     reason = cause instanceof ConnectorError ? cause.code : textOf(cause);
     if (!signal.aborted) {
       log.error({ err: error }, 'cannot go on');
@@ -128,7 +124,6 @@ interface Does {
   readonly prices: boolean;
 }
 
-/** What a process with these settings and roles does. */
 function rolesOf({ settings, roles = 'both' }: ConnectorOptions): Does {
   return { sources: roles !== 'processor', prices: settings.prices.enabled && roles !== 'sources' };
 }
@@ -205,7 +200,7 @@ function partsOf(options: ConnectorOptions, context: Context, { plan, verified, 
   return parts;
 }
 
-/** What one part cannot survive ends the others, in an orderly way. */
+/** A part that fails for good ends the others in good order. */
 async function runTogether(
   parts: readonly Part[],
   states: RequestedStates,

@@ -14,7 +14,6 @@ import { createKafkaCluster } from './kafka-client.ts';
 import { createMarketDataHttp, createReferenceDataHttp } from './provider-client.ts';
 import { createRegistry } from './registry-client.ts';
 
-/** What all parts of a running connector share. */
 export interface Context {
   readonly clock: Clock;
   readonly random: Random;
@@ -26,10 +25,8 @@ export interface Context {
   readonly metrics: Metrics;
 }
 
-/** What tests put in the place of the real thing. */
 export type ContextOverrides = Partial<Context> & { readonly wrapKafka?: KafkajsOptions['wrap'] };
 
-/** The real thing, connected to nothing yet. */
 export async function createContext({
   settings,
   log,

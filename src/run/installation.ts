@@ -10,7 +10,7 @@ import { systemRandom } from '../support/system-random.ts';
 import { untilAborted } from '../support/until-aborted.ts';
 import { createKafkaCluster } from './kafka-client.ts';
 
-/** What a command does its work on: the topics of one installation, beside a connector that may be running. */
+/** The topics of one installation, on which a command works; a connector may run beside it. */
 export interface Installation {
   readonly settings: Settings;
   readonly prefix: string;
@@ -25,11 +25,8 @@ export interface InstallationOptions {
   readonly signal: AbortSignal;
   /** The topics that the work needs; with none, Kafka is not asked before the work does. */
   readonly needs: readonly TopicRole[];
-  /** What tests put in the place of the real thing. */
   readonly overrides?: Partial<Pick<Installation, 'kafka' | 'clock'>>;
 }
-
-// Kafka's retries are not reported here: a final failure comes as an error.
 
 /**
  * Connects to an installation, does the work and disconnects. Creates no topic: one that is missing means that no

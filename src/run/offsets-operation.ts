@@ -20,7 +20,6 @@ export interface ListedOffset {
   /** The name of the source; the whole key if another program wrote it. */
   readonly source: string;
   readonly type: string | null;
-  /** Whether the settings have this source. */
   readonly configured: boolean;
   readonly partition: number;
   /** Null when none is committed, or when it cannot be read. */
@@ -43,13 +42,11 @@ export async function listOffsets({ settings, kafka, topics, signal }: Installat
 }
 
 export interface OffsetChange {
-  /** What is, or was, committed. */
   readonly before: ListedOffset;
   /** The other sources whose offsets are on the same partition: their writer is the same one. */
   readonly besides: readonly string[];
-  /** Whether the source is stopped, as it must be for a change. */
+  /** An offset is changed only while its source is stopped. */
   readonly isStopped: boolean;
-  /** Whether it was changed. */
   readonly done: boolean;
 }
 

@@ -8,12 +8,10 @@ import { readSchemaText, type SchemaName } from '../records/avro/schema-files.ts
 
 /** The topics that some settings need, and the sources that write them. */
 export interface PlannedSources {
-  /** All of them, to be created or verified before a source is made. */
   readonly topics: readonly TopicSpecification[];
   /** Names of those that some sources or the prices need, and the others do not. */
   readonly mayBeRefused: ReadonlySet<string>;
   readonly shared: TopicPlan;
-  /** Every topic that some sources write, beside their offsets. */
   writtenBy(sources: readonly string[]): readonly TopicSpecification[];
   /** The topic of a source for what has this role. */
   named(role: keyof TopicPlan, name: string): TopicSpecification;
@@ -42,7 +40,7 @@ export function planSources({ prefix, topics, sources, prices }: Settings): Plan
   };
 }
 
-/** What the price processor reads: as this group, the topics of the sources whose instruments are priced. */
+/** The group of the price processor, and the instruments topics that it reads. */
 export interface PriceInputs {
   readonly groupId: string;
   readonly topics: readonly string[];
@@ -63,7 +61,6 @@ export interface Subject {
   readonly subject: string;
   readonly topic: string;
   readonly name: SchemaName;
-  /** The text that is registered. */
   readonly schema: string;
 }
 

@@ -35,7 +35,6 @@ import type { VerifiedTopics } from './verified-topics.ts';
 
 /** Partitions whose tables are read at a time: each holds some megabytes of records meanwhile. */
 const TABLES_AT_ONCE = 2;
-/** So many batches may be read ahead of what is answered: those in flight, one that fills, and one to spare. */
 const BATCHES_READ_AHEAD = 4;
 
 /** How long a record of an instrument waits for the price that answers it, and the price of an earlier isin for its end. */
@@ -49,7 +48,6 @@ export interface PriceProcessorParts {
   readonly topics: TopicPlan;
   readonly verified: VerifiedTopics;
   readonly kafka: KafkaCluster;
-  /** Of the market data interface; without it there are no prices. */
   readonly marketHttp: HttpClient | null;
   readonly registry: SchemaRegistry;
   readonly clock: Clock;
@@ -147,7 +145,7 @@ export async function runPriceProcessor(parts: PriceProcessorParts): Promise<nev
   });
 }
 
-/** What all partitions share: which prices are asked for, by which calls, and where they go. */
+/** The parts that all partitions share: kinds of prices, calls and topics. */
 function pricing({ settings, topics, verified, registry, clock, random, events, ...parts }: PriceProcessorParts) {
   const { prices, mapping } = settings;
   const [first, ...others] = enabledKinds(prices);
@@ -210,10 +208,8 @@ function coreSettings(
 const CATCH_UP_BACK_OFF: BackOff = { initialMs: 500, maximumMs: 30_000 };
 
 export interface WantedProcessor {
-  /** Runs until the signal aborts, or fails for good. */
   readonly run: (signal: AbortSignal) => Promise<never>;
   readonly states: RequestedStates;
-  /** Whether to wait for an operator after a failure, instead of ending. */
   readonly waitsForOperator: boolean;
   readonly events: Pick<Events, 'processorAttemptFailed' | 'processorFailed' | 'processorRests'>;
   readonly clock: Clock;
@@ -253,7 +249,7 @@ export async function runProcessorAsWanted(options: WantedProcessor): Promise<re
   return [PRICE_PROCESSOR];
 }
 
-/** What was wanted before this process began must be known before it does anything. */
+/** Requests from before the start count: they are read before anything else. */
 function catchUp({ states, events, clock, random, signal }: WantedProcessor): Promise<void> {
   const attemptFailed = (failed: FailedAttempt) => events.processorAttemptFailed({ ...failed, isMember: false });
   return retry(() => states.catchUp(signal), { backOff: CATCH_UP_BACK_OFF, attemptFailed, clock, random, signal });

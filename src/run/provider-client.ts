@@ -18,12 +18,10 @@ interface Deps {
   readonly gates?: EndpointGates;
 }
 
-/** The HTTP client of the reference data interface, as the settings want it. */
 export function createReferenceDataHttp(settings: ReferenceDataSettings, deps: Deps): Promise<HttpClient> {
   return createInterfaceHttp('referenceData', settings, deps);
 }
 
-/** The HTTP client of the market data interface. */
 export function createMarketDataHttp(settings: NonNullable<MarketDataSettings>, deps: Deps): Promise<HttpClient> {
   return createInterfaceHttp('marketData', settings, deps);
 }

@@ -27,12 +27,10 @@ interface Deps {
   readonly observer?: HttpObserver;
 }
 
-/** The schema registry as the settings want it. */
 export async function createRegistry(settings: SchemaRegistrySettings, deps: Deps): Promise<SchemaRegistry> {
   return createSchemaRegistry({ ...(await access(settings, deps)), register: settings.register, log: deps.log });
 }
 
-/** What the same registry says about subjects. */
 export async function createSubjects(settings: SchemaRegistrySettings, clock: Clock): Promise<RegistrySubjects> {
   return createRegistrySubjects(createRegistryHttp(await access(settings, { clock, log: silentLog })));
 }

@@ -12,11 +12,10 @@ export interface RequestedStates {
    * the earlier holder has served, and that was superseded for it, is taken for one still to be done.
    */
   catchUp(signal: AbortSignal): Promise<void>;
-  /** Stays on the topic until the signal aborts; rejects with its reason. */
   follow(signal: AbortSignal): Promise<never>;
 }
 
-/** What is wanted of the sources, as the states topic says. */
+/** The requests to the sources, as the states topic has them. */
 export function createRequestedStates(options: {
   readonly kafka: KafkaCluster;
   readonly topic: string;

@@ -20,7 +20,6 @@ export interface SourcePartitions extends Pick<Context, 'kafka' | 'http' | 'regi
   readonly sources: readonly Source[];
   readonly states: RequestedStates;
   readonly topics: Pick<TopicPlan, 'offsets' | 'notifications'>;
-  /** Every topic that some sources write, beside their offsets. */
   readonly writtenBy: (sources: readonly string[]) => readonly TopicSpecification[];
   readonly verified: VerifiedTopics;
   readonly events: Events;
@@ -67,7 +66,6 @@ export async function runSourcePartitions(parts: SourcePartitions): Promise<read
   }
 }
 
-/** From one membership of the replicas' group to its end. */
 function runAsMember(parts: SourcePartitions): Promise<readonly string[]> {
   const { settings, kafka, clock, random, sources, states, topics, verified, events, signal } = parts;
   return runOwnedSources({
@@ -132,9 +130,7 @@ function runAsMember(parts: SourcePartitions): Promise<readonly string[]> {
 
 /** Puts failed sources on the notifications topic. */
 export interface FailureNotices {
-  /** Begins to write a notification; returns at once. */
   report(failure: { readonly source: string; readonly err: unknown }): void;
-  /** Resolves when every reported failure is written, or could not be. */
   finished(): Promise<void>;
 }
 

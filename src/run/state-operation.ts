@@ -13,7 +13,6 @@ import type { TargetState } from '../worker/target.ts';
 import { commitInTurn } from './commit-in-turn.ts';
 import type { Installation } from './installation.ts';
 
-/** Where what is wanted is written. */
 export interface StatesPlace extends Pick<Installation, 'kafka' | 'clock' | 'signal'> {
   readonly prefix: string;
   readonly topics: Pick<Installation['topics'], 'states'>;
@@ -88,7 +87,7 @@ async function changeState(
 }
 
 /**
- * What is wanted of a source now, whether a connector runs or not.
+ * Reads the requested state of a source; no connector needs to run.
  *
  * @throws ConnectorError as the log reader does.
  */
@@ -105,7 +104,7 @@ export async function readWanted(
     onRecord(record) {
       if (record.key?.toString() !== source) return;
       const decoded = decodeState(record);
-      // What cannot be read is what running connectors pass over too.
+      // Running connectors pass over a record that cannot be read, too.
       if (decoded.kind === 'state') wanted = decoded.state;
     },
     signal,

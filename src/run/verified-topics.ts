@@ -4,7 +4,7 @@ import type { TopicReport, TopicSpecification } from '../kafka/topic.ts';
 import { untilAborted } from '../support/until-aborted.ts';
 
 /**
- * What is known of the topics since the process started. A refused topic stops only the sources and
+ * The topics as verified since the process started. A refused topic stops only the sources and
  * prices that need it; it is verified again whenever one of them is to start.
  */
 export interface VerifiedTopics {

@@ -19,7 +19,7 @@ export interface OwnedPartition {
   readonly signal: AbortSignal;
 }
 
-/** What is done for one partition, from its assignment until it is lost. */
+/** The work for one partition, from its assignment until it is lost. */
 export interface WorkerTask {
   /**
    * Runs until the partition's signal aborts. When it resolves before, nothing of it can go on here, and the partition
@@ -104,7 +104,7 @@ async function runMembership(options: MembershipOptions, endings: Map<string, Pr
       });
       endings.set(key, running);
       if (task.begun === undefined) return untilLost();
-      // That a task ends because all do is no failure of the member.
+      // The end of a task is no failure of the member while all tasks end.
       const unlessEnding = (error: unknown) => {
         if (!ended.signal.aborted) throw error;
         return untilLost();

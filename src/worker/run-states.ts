@@ -2,7 +2,6 @@ import { ConnectorError } from '../errors.ts';
 import { Pulse } from '../support/pulse.ts';
 import { type TargetState, untilTarget, type WorkerTarget, type WorkerTargets } from './target.ts';
 
-/** What an operator can ask for instead of running. */
 type Rest = Exclude<TargetState, 'running'>;
 
 interface Named {
@@ -10,24 +9,21 @@ interface Named {
 }
 
 /**
- * Which of some sources, or whether the price processor, shall run: those whose target is not to rest, that have not
- * failed since an operator last asked them to start, and that are not held back. One whose topics are not as they must be
- * has failed; one whose topics cannot be looked at is held back.
+ * Decides which units may run: not paused or stopped, not failed since the last restart, not backed off. A unit with a
+ * refused topic has failed; one whose topics cannot be verified now is backed off.
  */
 export interface RunStates<Unit extends Named> {
   isDue(unit: Unit): boolean;
-  /** Resolves once this one shall run; rejects with the signal's reason. */
   untilDue(unit: Unit, signal: AbortSignal): Promise<void>;
   /** Resolves once any shall run, or has failed before it could. */
   untilAnyIsDue(signal: AbortSignal): Promise<void>;
   /** For one that begins to run now: a signal to end by, when it shall rest or start again. */
   leaving(unit: Unit, within: AbortSignal): Leaving;
-  /** It cannot go on until an operator lets it start again. */
   failed(unit: Unit, error: unknown): void;
   allFailed(): boolean;
 }
 
-/** Whether the topics of a source, or of the price processor, are as they must be. */
+/** The verified topics of a source, or of the price processor. */
 export interface UnitTopics<Unit> {
   areVerified(unit: Unit): boolean;
   /** Looks at them again; rejects with a ConnectorError when they are not. */
@@ -40,14 +36,12 @@ export interface Leaving {
   /** Aborts with `reason` when the unit shall leave, and with what surrounds it. */
   readonly signal: AbortSignal;
   readonly reason: Error;
-  /** To be called when the unit has ended, however it has. */
   end(): void;
 }
 
 export interface RunStatesOptions<Unit extends Named> {
   readonly units: readonly Unit[];
   readonly targets: WorkerTargets;
-  /** The target states in which a unit gives up its task. */
   readonly restsWhen: readonly Rest[];
   readonly topics?: UnitTopics<Unit> | undefined;
   readonly held?: {

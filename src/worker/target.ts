@@ -4,7 +4,7 @@ import { untilAborted } from '../support/until-aborted.ts';
 export type TargetState = (typeof TARGET_STATES)[number];
 export const TARGET_STATES = ['running', 'paused', 'stopped'] as const;
 
-/** What is wanted of a source, or of the price processor, now. */
+/** The state that operators want of a source, or of the price processor. */
 export interface WorkerTarget {
   readonly state: TargetState;
   /** Another number means that it shall start again: it was asked to restart, or was stopped meanwhile. */
@@ -15,12 +15,11 @@ export interface WorkerTarget {
   readonly changed: AbortSignal;
 }
 
-/** What operators want of the sources and the price processor that run here. */
+/** The targets of the sources and of the price processor, by name. */
 export interface WorkerTargets {
   of(name: string): WorkerTarget;
 }
 
-/** Waits until a target holds what is asked for; rejects with the signal's reason. */
 export async function untilTarget(
   target: () => WorkerTarget,
   holds: (target: WorkerTarget) => boolean,

@@ -12,9 +12,8 @@ const RECOVERABLE: readonly ConnectorError['action'][] = ['reopenWriter', 'retry
 
 /** One opening of a writer, until something goes wrong with it. */
 export interface WriterSession<Position> {
-  /** What was committed when the writer opened: the session starts from there. */
+  /** The committed position when the writer opened: the session starts from there. */
   readonly position: Position;
-  /** Monotonic, when the opening began. */
   readonly startedMs: number;
   /** To be called after each commit: what goes wrong next is the first failure again. */
   readonly committed: () => void;

@@ -86,7 +86,6 @@ function noAuthentication() {
   return group({ type: setting(z.literal('none'), 'No authentication.') });
 }
 
-/** The settings of a token endpoint's client, beside its address. */
 export function clientSettings(secrets: SecretReader) {
   return {
     clientAuthentication: setting(

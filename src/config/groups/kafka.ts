@@ -30,7 +30,6 @@ const extensions = z
   )
   .meta({ wanted: WANTED_EXTENSIONS });
 
-/** Settings of some mechanisms; each has a default, so that all can come from the environment. */
 const OF_PASSWORDS = ['username', 'password'] as const;
 const OF_TOKENS = ['token', 'tokenUrl', 'clientId', 'clientSecret', 'privateKey', 'extensions'] as const;
 const BROKER = /^(\[[0-9A-Fa-f:.]{2,45}\]|[A-Za-z0-9._-]{1,253}):[0-9]{1,5}$/;

@@ -57,7 +57,6 @@ export function referenceDataSettings(secrets: SecretReader) {
   return withSecretFiles(['proxy'], checked.transform(inMilliseconds('timeout')));
 }
 
-/** The same keys as referenceData; without a url there are no prices. */
 export function marketDataSettings(secrets: SecretReader) {
   const settings = group({
     url: setting(

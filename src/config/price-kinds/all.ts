@@ -83,7 +83,6 @@ function oneOrMore<const Names extends readonly [string, ...string[]]>(names: Na
     .meta({ wanted: `one or several of ${names.join(', ')}, each once` });
 }
 
-/** The settings of a series that take part in its windows. */
 interface SeriesTimes {
   readonly lookBackMs: number;
   readonly catchUpMs: number;
@@ -139,7 +138,6 @@ function seriesPlan<Query, Asked>(
 /** A request, with the parameters of part 4.1 of src/provider/README.md; null for what is left to the provider. */
 interface DailyQuery {
   readonly kind: 'daily';
-  /** Days, `YYYY-MM-DD`. */
   readonly dateFrom: string | null;
   readonly dateTo: string | null;
   readonly fields: string | null;
@@ -263,7 +261,6 @@ const overviewSettings = group({
   ),
 }).transform(inMilliseconds('refreshInterval'));
 
-/** The latest price of each instrument. */
 const OVERVIEW = {
   topic: 'prices',
   schema: 'PriceSnapshot',
@@ -282,8 +279,6 @@ const OVERVIEW = {
 /** The prices of the interface, each in its file. The first that is enabled answers new instruments. */
 export const PRICE_KINDS = { overview: OVERVIEW, daily: DAILY, intraday: INTRADAY } as const;
 
-/** One request for prices. */
 export type PriceQuery = OverviewQuery | DailyQuery | IntradayQuery;
 
-/** The request as its records repeat it. */
 export type AskedPrices = { readonly kind: 'overview' } | AskedDaily | AskedIntraday;

@@ -44,12 +44,10 @@ export interface BatchPart {
 
 export const NOTHING_ASKED = { calls: 0, askMs: 0, drift: 0, roundedNumbers: 0, errorsFlagDiffers: 0 };
 
-/** A part that says something of inputs without any answer. */
 export function nothingAsked(kind: PriceKind, inputs: readonly BatchInput[] = []): BatchPart {
   return { kind, questions: [], inputs, answers: { ...NOTHING_ASKED, outcomes: [] } };
 }
 
-/** In full batches: some are asked for while others are committed, or repeated. A poison pill counts as one question. */
 const MOST_OPEN = 4;
 /** Of one transaction, in questions. */
 const MOST_COMMITTED = 2_000;

@@ -80,9 +80,7 @@ export interface Call<One> {
 type EndedOutcome = Extract<QuestionOutcome, { readonly kind: 'refused' | 'dropped' }>;
 
 export interface CallQueueOptions<One> {
-  /** Questions of one call at most. */
   readonly maxItems: number;
-  /** Calls for fresh questions at a time. */
   readonly concurrency: number;
   /** How long few questions wait for others, to share a call. */
   readonly togetherMs: number;
@@ -91,7 +89,6 @@ export interface CallQueueOptions<One> {
   readonly random: Random;
   readonly kind: PriceKind;
   readonly events: Pick<Events, 'batchBisected' | 'batchLimitLearnt' | 'bulkAttemptFailed'>;
-  /** A question has its outcome without an answer. */
   readonly ended: (asked: readonly One[], outcome: EndedOutcome) => void;
   readonly gaveUp: (error: ConnectorError) => void;
 }
@@ -151,7 +148,6 @@ export class CallQueue<One extends Asked> {
     });
   }
 
-  /** The next call to make now, if there is one. */
   next(nowMs: number): Call<One> | null {
     if (nowMs < this.#pausedUntilMs) return null;
     return this.#nextFresh(nowMs) ?? this.#nextSuspected(nowMs) ?? this.#nextProbe(nowMs);

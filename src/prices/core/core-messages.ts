@@ -51,7 +51,6 @@ export interface CoreTransaction {
 }
 
 export interface WindowProgress {
-  /** By the provider's clock, in milliseconds since the epoch. */
   readonly answeredMs: ReadonlyMap<PriceKind, number>;
   readonly missed: readonly MissedWindows[];
 }
@@ -127,7 +126,6 @@ export function problemOf(outcome: FailedOutcome): PriceProblem {
   return outcome.status === null ? 'none' : `status ${outcome.status}`;
 }
 
-/** Beyond this the oldest are forgotten, and reported again. */
 const MOST_REMEMBERED = 200_000;
 
 /** Failures that are dead letters already: an instrument that fails for days adds one per problem, not one per refresh. */

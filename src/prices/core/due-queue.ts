@@ -26,7 +26,6 @@ export class DueQueue {
   readonly #numbered: (Moment | undefined)[] = [undefined];
   readonly #freeNumbers: number[] = [];
 
-  /** When the first one is due; infinite where there is none. */
   get firstMs(): number {
     for (;;) {
       const first = this.#heap[0];
@@ -50,7 +49,6 @@ export class DueQueue {
     moment.first = row + 1;
   }
 
-  /** Takes a row out; one that is not in stays out. */
   remove(row: number): void {
     const before = this.#words.get(row, BEFORE);
     if (before === NONE) return;
@@ -84,7 +82,6 @@ export class DueQueue {
     return moment;
   }
 
-  /** The first moment of the heap. */
   #forget({ dueMs, number }: Moment): void {
     this.#moments.delete(dueMs);
     this.#numbered[number] = undefined;

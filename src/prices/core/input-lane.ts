@@ -71,7 +71,6 @@ export class InputLane {
   readonly #settings: Pick<PartitionCoreSettings, 'lingerMs' | 'answerWithinMs'>;
   readonly #queue = new InputQueue();
   readonly #open: OpenBatch[] = [];
-  /** Nothing waits since earlier. */
   #oldestMs = Number.POSITIVE_INFINITY;
 
   constructor(lane: KindLane, settings: Pick<PartitionCoreSettings, 'lingerMs' | 'answerWithinMs'>) {
@@ -118,7 +117,6 @@ export class InputLane {
     return null;
   }
 
-  /** When the next batch may be taken, as far as it is known now. */
   nextMs(): number {
     const { first } = this.#queue;
     const mayTake = first !== undefined && this.#mayAsk && !this.#lane.isInFlight(first.id);
@@ -171,19 +169,18 @@ export class InputLane {
     return first?.offsets.at(-1) ?? null;
   }
 
-  /** Instruments with superseded records below an offset that still wait for an answer. */
+  /** Instruments that still await a price, whose older records lie below the committed offset. */
   leftBehind(offset: bigint): AskedInstrument[] {
     return [...this.#waiting()].flatMap(({ offsets, meaning }) =>
       meaning.kind === 'price' && (offsets[0] ?? offset) < offset ? meaning.instrument : [],
     );
   }
 
-  /** While batches of records wait for no answer any more, others are not tried as well. */
+  /** Takes no new batch while two postponed batches are in flight. */
   get #mayAsk(): boolean {
     return this.#open.length < BATCHES_IN_FLIGHT && this.#lane.refreshes.adopted < BATCHES_IN_FLIGHT;
   }
 
-  /** Nothing is gained by waiting for what may not be asked for. */
   get #patienceMs(): number {
     return this.#lane.refreshes.adopted < BATCHES_IN_FLIGHT ? this.#settings.answerWithinMs : this.#settings.lingerMs;
   }

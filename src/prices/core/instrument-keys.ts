@@ -90,7 +90,6 @@ export class InstrumentKeys {
     this.#rows.words.set(row, TERMS, number);
   }
 
-  /** Of the id; not negative. */
   hashAt(row: number): number {
     return this.#rows.hashAt(row);
   }
@@ -99,7 +98,6 @@ export class InstrumentKeys {
     return this.#rows.rows();
   }
 
-  /** Ids, isins and terms. */
   *[Symbol.iterator](): Generator<readonly [string, string, InstrumentTerms]> {
     for (const row of this.rows()) yield [this.idAt(row), this.isinAt(row), this.termsAt(row)];
   }

@@ -53,7 +53,6 @@ export class RefreshPlan {
     return this.#columns.kind;
   }
 
-  /** By this process. */
   get isPriced(): boolean {
     return (this.#get(FLAGS) & PRICED) !== 0;
   }
@@ -134,17 +133,14 @@ export class RefreshPlan {
  * under the same id: `InstrumentTable.holds` says that the old one no longer counts.
  */
 export interface AskedInstrument {
-  /** Decimal digits. */
   readonly id: string;
   readonly isin: string;
   readonly terms: InstrumentTerms;
-  /** Its place in the table. */
   readonly row: number;
   /** No other instrument of the table has or had it. */
   readonly version: number;
   /** The id had another isin before, as far as this process knows. */
   readonly isinChanged: boolean;
-  /** One for each kind, in the order of the settings. */
   readonly plans: readonly RefreshPlan[];
 }
 

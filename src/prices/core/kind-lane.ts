@@ -343,7 +343,6 @@ export class KindLane {
     return [{ kind, instrumentId: instrument.id, problem, failures, nextTryMs: dueMs - nowMs }];
   }
 
-  /** The earliest moment of the rows that count; infinite where there is none. */
   #earliestMs(counts: (problem: PriceProblem | null, row: number) => boolean): number {
     const at = this.#settings.kinds.findIndex(({ kind }) => kind === this.kind);
     let earliestMs = Number.POSITIVE_INFINITY;
