@@ -69,10 +69,6 @@ function compareOffsets(one: string | undefined, other: string | undefined): num
 /** The instruments topic keeps tombstones for so long (`delete.retention.ms`). */
 const DELETIONS_KNOWN_MS = 7 * 86_400_000;
 
-const NEWER_STATE = 'the instruments topic has a newer state of this instrument';
-const NEWER_LETTER = 'a newer dead letter of this instrument takes its place';
-const NEWER_CHECK = 'the topic has a newer record of this check';
-const NEWER_CHECK_LETTER = 'a newer dead letter of this check takes its place';
 const MAYBE_DELETED =
   'the instruments topic has no state of this instrument, which may have been deleted; if not, the next walk writes it';
 
@@ -92,6 +88,9 @@ export interface Reread {
 
 type HeldState = Pick<CommittedRecord, 'timestampMs' | 'headers'>;
 
+/** The topics that keep the newest record of a key: of instruments, or of pre-trade checks. */
+type StateTopics = ReadonlyMap<string, 'instrument' | 'check'>;
+
 /**
  * Decides the records of some dead letters. Events are all written, oldest first. Of the states of an instrument only
  * the newest is, so the letters may be given in any order, together or one by one.
@@ -99,11 +98,7 @@ type HeldState = Pick<CommittedRecord, 'timestampMs' | 'headers'>;
 export function planRetry(
   reread: readonly Reread[],
   held: Pick<HeldStates, 'states' | 'letters'>,
-  at: {
-    readonly instrumentTopics: readonly string[];
-    readonly checkTopics: readonly string[];
-    readonly nowMs: number;
-  },
+  at: { readonly stateTopics: StateTopics; readonly nowMs: number },
 ): { readonly outcomes: readonly RetriedLetter[]; readonly records: readonly OutgoingRecord[] } {
   const planned = new Map<string, RetriedLetter>();
   const oldestFirst = reread.toSorted((a, b) => (BigInt(a.letter.id) < BigInt(b.letter.id) ? -1 : 1));
@@ -118,9 +113,8 @@ export function planRetry(
       planned.set(id, { id, outcome: 'superseded', topics: [], says: 'it has been written already' });
     } else {
       const reasons = now.records.map((record) => {
-        const isInstrument = at.instrumentTopics.includes(record.topic);
-        if (!isInstrument && !at.checkTopics.includes(record.topic)) return null;
-        return againstState(record, letter, isInstrument, { held, decided, nowMs: at.nowMs });
+        const what = at.stateTopics.get(record.topic);
+        return what === undefined ? null : againstState(record, letter, what, { held, decided, nowMs: at.nowMs });
       });
       const records = now.records.filter((_, index) => reasons[index] === null);
       for (const record of records) decided.add(placeOf(record));
@@ -137,16 +131,17 @@ export function planRetry(
 function againstState(
   record: OutgoingRecord,
   { id, timestampMs, headers }: DeadLetter,
-  isInstrument: boolean,
+  what: 'instrument' | 'check',
   { held, decided, nowMs }: { held: Pick<HeldStates, 'states'>; decided: ReadonlySet<string>; nowMs: number },
 ): string | null {
   const place = placeOf(record);
-  if (decided.has(place)) return isInstrument ? NEWER_LETTER : NEWER_CHECK_LETTER;
+  if (decided.has(place)) return `a newer dead letter of this ${what} takes its place`;
   const there = held.states.get(place) ?? [];
   if (there.some((state) => isNewerState(state, { id, timestampMs, headers }))) {
-    return isInstrument ? NEWER_STATE : NEWER_CHECK;
+    return `the topic has a newer state of this ${what}`;
   }
-  return isInstrument && there.length === 0 && nowMs - timestampMs > DELETIONS_KNOWN_MS ? MAYBE_DELETED : null;
+  const mayBeDeleted = what === 'instrument' && there.length === 0 && nowMs - timestampMs > DELETIONS_KNOWN_MS;
+  return mayBeDeleted ? MAYBE_DELETED : null;
 }
 
 /** The states on the topics under the keys of some records, and the dead letters that were written already. */

@@ -177,15 +177,14 @@ async function retry(
     ? await atProvider({ settings: await loadWholeSettings(context), signal, clock }, reread)
     : await reread(null);
   const records = all.flatMap(({ now }) => (now.kind === 'records' ? now.records : []));
-  const instrumentTopics = settings.sources.flatMap((source) =>
-    source.type === 'instruments' ? [topicOf(settings, source.topics.instruments)] : [],
-  );
-  const checkTopics = settings.sources.flatMap((source) =>
-    source.type === 'pre-trade-checks' ? [topicOf(settings, source.topics['pre-trade-checks'])] : [],
-  );
+  const stateTopics = new Map<string, 'instrument' | 'check'>();
+  for (const { topics: named } of settings.sources) {
+    if ('instruments' in named) stateTopics.set(topicOf(settings, named.instruments), 'instrument');
+    if ('pre-trade-checks' in named) stateTopics.set(topicOf(settings, named['pre-trade-checks']), 'check');
+  }
   const planned = async (readSignal: AbortSignal) => {
     const held = await heldOf({ ...at, signal: readSignal }, records);
-    return planRetry(all, held, { instrumentTopics, checkTopics, nowMs: clock.wallMs() });
+    return planRetry(all, held, { stateTopics, nowMs: clock.wallMs() });
   };
   if (!execute) {
     const { outcomes } = await planned(signal);
@@ -206,9 +205,9 @@ async function retry(
 async function restartsFor(at: Installation, records: readonly OutgoingRecord[]): Promise<readonly OutgoingRecord[]> {
   const written = new Set(records.map(({ topic }) => topic));
   const restarts: OutgoingRecord[] = [];
-  for (const source of at.settings.sources) {
-    if (source.type !== 'instruments' || !written.has(topicOf(at.settings, source.topics.instruments))) continue;
-    restarts.push(restartRecord(at, source.name, await readWanted(at, source.name)));
+  for (const { name, topics } of at.settings.sources) {
+    if (!('instruments' in topics) || !written.has(topicOf(at.settings, topics.instruments))) continue;
+    restarts.push(restartRecord(at, name, await readWanted(at, name)));
   }
   return restarts;
 }

@@ -13,6 +13,10 @@ import { seededRandom } from '../../simulation/random.ts';
 const INSTRUMENTS = 'p.instruments';
 const EVENTS = 'p.instrument-events';
 const CHECKS = 'p.pre-trade-checks';
+const stateTopics = new Map<string, 'instrument' | 'check'>([
+  [INSTRUMENTS, 'instrument'],
+  [CHECKS, 'check'],
+]);
 const START_MS = Date.UTC(2026, 2, 1);
 const DAY_MS = 86_400_000;
 const RUNS = 400;
@@ -72,7 +76,7 @@ test('in whichever order and groups dead letters are retried, the newest state o
       const reread = group.map(({ one }) => one);
       const held = new HeldStates(reread.flatMap(({ now }) => (now.kind === 'records' ? now.records : [])));
       for (const record of log) held.add(record);
-      const at = { instrumentTopics: [INSTRUMENTS], checkTopics: [CHECKS], nowMs: nowMs + 60_000 * round };
+      const at = { stateTopics, nowMs: nowMs + 60_000 * round };
       const { outcomes, records } = planRetry(reread, held, at);
       assert.deepEqual(
         outcomes.map(({ id }) => id),
@@ -93,7 +97,7 @@ test('a letter that is retried together with a newer one says why its state is n
     const headers = { 'spc-since': `${id}-0`, 'spc-followed': '0' };
     return letterAt(id, START_MS + id, headers, [EVENTS, INSTRUMENTS]);
   });
-  const at = { instrumentTopics: [INSTRUMENTS], checkTopics: [CHECKS], nowMs: START_MS + 10 };
+  const at = { stateTopics, nowMs: START_MS + 10 };
   for (const reread of [letters, letters.toReversed()]) {
     const { outcomes, records } = planRetry(reread, new HeldStates([]), at);
     const [older, newer] = ['1', '2'].map((id) => outcomes.find((outcome) => outcome.id === id));
@@ -108,8 +112,7 @@ test('an instrument that may have been deleted since is not brought back by an o
   const plan = (ageMs: number) => {
     const letter = letterAt(1, START_MS, { 'spc-since': '1-0', 'spc-walk': '1' }, [INSTRUMENTS]);
     return planRetry([letter], new HeldStates([]), {
-      instrumentTopics: [INSTRUMENTS],
-      checkTopics: [CHECKS],
+      stateTopics,
       nowMs: START_MS + ageMs,
     });
   };
@@ -133,7 +136,7 @@ test('a record of unknown order, as of a letter of an earlier version, is taken 
 
 test('of the letters of a pre-trade check one is written, unless its topic has a newer record of it', () => {
   const letters = [1, 2].map((id) => letterAt(id, START_MS + id, { 'spc-since': 'any' }, [CHECKS]));
-  const at = { instrumentTopics: [INSTRUMENTS], checkTopics: [CHECKS], nowMs: START_MS + 30 * DAY_MS };
+  const at = { stateTopics, nowMs: START_MS + 30 * DAY_MS };
   const both = planRetry(letters, new HeldStates([]), at);
   assert.deepEqual(
     both.outcomes.map(({ outcome, says }) => [outcome, says]),
@@ -146,6 +149,6 @@ test('of the letters of a pre-trade check one is written, unless its topic has a
   const record = { topic: CHECKS, partition: 0, key: Buffer.from('42'), value: null, headers: {}, offset: 5n };
   held.add({ ...record, timestampMs: START_MS + DAY_MS });
   const { outcomes, records } = planRetry(letters, held, at);
-  assert.deepEqual([...new Set(outcomes.map(({ says }) => says))], ['the topic has a newer record of this check']);
+  assert.deepEqual([...new Set(outcomes.map(({ says }) => says))], ['the topic has a newer state of this check']);
   assert.deepEqual(records, []);
 });
