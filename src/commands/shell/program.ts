@@ -62,14 +62,14 @@ function stateCommand(name: 'pause' | 'resume' | 'stop' | 'restart', description
   };
 }
 
-/** The commands in groups: the description of each group, and an example. */
-const GROUPS: Readonly<Record<string, readonly [description: string, example: string]>> = {
-  config: ['Show the settings.', 'config print'],
-  topics: ['Create or verify the topics of the settings.', 'topics verify'],
-  schemas: ['List, register or export the schemas.', 'schemas list'],
-  offsets: ['List, set, skip or reset the committed offsets of the sources.', 'offsets list'],
-  'dead-letters': ['Show or retry inputs that could not become records.', 'dead-letters list --since 1d'],
-  lookup: ['Print one price or one pre-trade check from the provider.', 'lookup price CH0012032048'],
+/** The groups of commands. */
+const GROUPS: Readonly<Record<string, string>> = {
+  config: 'Show the settings.',
+  topics: 'Create or verify the topics of the settings.',
+  schemas: 'List, register or export the schemas.',
+  offsets: 'List, set, skip or reset the committed offsets of the sources.',
+  'dead-letters': 'Show or retry inputs that could not become records.',
+  lookup: 'Print one price or one pre-trade check from the provider.',
 };
 
 const COMMANDS: Readonly<Record<string, Definition>> = {
@@ -410,18 +410,14 @@ export function createProgram(context: ProgramContext): Command {
       writeOut: (text) => context.stdout.write(text),
       writeErr: (text) => context.stderr.write(text),
     });
-  const groups = new Map<string, Command>();
   for (const [path, definition] of Object.entries(COMMANDS)) {
     const [name = '', inner] = path.split(' ');
-    if (inner === undefined) {
-      addCommand(program.command(name), definition, context);
-      continue;
+    const known = program.commands.find((command) => command.name() === name);
+    const command = known ?? program.command(name);
+    if (inner !== undefined && known === undefined) {
+      command.description(GROUPS[name] ?? '').addHelpText('after', examplesText(definition.examples));
     }
-    const [description, example] = GROUPS[name] ?? ['', ''];
-    const group = groups.get(name) ?? program.command(name).description(description);
-    if (!groups.has(name)) group.addHelpText('after', examplesText([example]));
-    groups.set(name, group);
-    addCommand(group.command(inner), definition, context);
+    addCommand(inner === undefined ? command : command.command(inner), definition, context);
   }
   hintAtUsage(program);
   return program;
