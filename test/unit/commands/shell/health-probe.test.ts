@@ -18,7 +18,7 @@ const DEFAULT_SETTINGS = readFileSync(join(root, DEFAULT_SETTINGS_FILE), 'utf8')
 /** Where a process is asked with this environment, these words of its first process, and these files. */
 function askedAt(
   env: Readonly<Record<string, string>> = {},
-  words: readonly string[] = ['node', 'dist/main.js', 'run'],
+  words: readonly string[] = RUN,
   files: Readonly<Record<string, string>> = { [DEFAULT_SETTINGS_FILE]: DEFAULT_SETTINGS },
 ): Promise<string | null> {
   const all: Readonly<Record<string, string>> = { ...files, '/proc/1/cmdline': `${words.join('\0')}\0` };
@@ -28,34 +28,30 @@ function askedAt(
   });
 }
 
-test('it asks where the environment places the admin server, on this machine where that listens everywhere', async () => {
-  assert.equal(await askedAt(), 'http://127.0.0.1:8083/livez');
-  assert.equal(await askedAt({ ADMIN_HOST: '0.0.0.0', ADMIN_PORT: '9000' }), 'http://127.0.0.1:9000/livez');
-  assert.equal(await askedAt({ ADMIN_HOST: '::', ADMIN_PORT: '' }), 'http://127.0.0.1:8083/livez');
-  assert.equal(await askedAt({ ADMIN_HOST: '10.0.0.7' }), 'http://10.0.0.7:8083/livez');
-  assert.equal(await askedAt({ ADMIN_HOST: '::1' }), 'http://[::1]:8083/livez');
-});
+const RUN = ['node', 'dist/main.js', 'run'];
+const OWN = { [DEFAULT_SETTINGS_FILE]: DEFAULT_SETTINGS, '/etc/own.yaml': 'admin: { host: 0.0.0.0, port: 9100 }' };
+const usual = (text: string) => ({ [DEFAULT_SETTINGS_FILE]: text });
 
-test('it asks where the settings of the process place it, whichever file they are', async () => {
-  const files = { [DEFAULT_SETTINGS_FILE]: DEFAULT_SETTINGS, '/etc/own.yaml': 'admin: { host: 0.0.0.0, port: 9100 }' };
-  const url = 'http://127.0.0.1:9100/livez';
-  const run = ['node', 'dist/main.js', 'run'];
-  assert.equal(await askedAt({ SPCONNECT_CONFIG: '/etc/own.yaml' }, run, files), url);
-  assert.equal(await askedAt({}, [...run, '--config', '/etc/own.yaml'], files), url);
-  assert.equal(await askedAt({}, ['/sbin/docker-init', '--', ...run, '--config=/etc/own.yaml'], files), url);
-  assert.equal(await askedAt({ ADMIN_PORT: '9000' }, [...run, '--config', '/etc/own.yaml'], files), url);
-  assert.equal(
-    await askedAt({}, run, { [DEFAULT_SETTINGS_FILE]: 'admin: { port: "9200" }' }),
-    'http://127.0.0.1:9200/livez',
-  );
-  assert.equal(await askedAt({}, run, { [DEFAULT_SETTINGS_FILE]: 'prefix: without' }), 'http://127.0.0.1:8083/livez');
+test('it asks where the settings of the process, whichever file they are, place the admin server', async () => {
+  for (const [asked, address] of [
+    [askedAt(), '127.0.0.1:8083'],
+    [askedAt({ ADMIN_HOST: '0.0.0.0', ADMIN_PORT: '9000' }), '127.0.0.1:9000'],
+    [askedAt({ ADMIN_HOST: '::', ADMIN_PORT: '' }), '127.0.0.1:8083'],
+    [askedAt({ ADMIN_HOST: '::1' }), '[::1]:8083'],
+    [askedAt({ SPCONNECT_CONFIG: '/etc/own.yaml' }, RUN, OWN), '127.0.0.1:9100'],
+    [askedAt({ ADMIN_PORT: '9000' }, [...RUN, '--config', '/etc/own.yaml'], OWN), '127.0.0.1:9100'],
+    [askedAt({}, ['/sbin/docker-init', '--', ...RUN, '--config=/etc/own.yaml'], OWN), '127.0.0.1:9100'],
+    [askedAt({}, RUN, usual('admin: { port: "9200" }')), '127.0.0.1:9200'],
+    [askedAt({}, RUN, usual('prefix: without')), '127.0.0.1:8083'],
+  ] as const) {
+    assert.equal(await asked, `http://${address}/livez`);
+  }
 });
 
 test('where no admin server can be asked there is no address: it is off, or has a port that the system chose', async () => {
-  const file = (text: string) => askedAt({ ON: 'false' }, ['node'], { [DEFAULT_SETTINGS_FILE]: text });
-  assert.equal(await file('admin: { enabled: false }'), null);
-  assert.equal(await file('admin: { enabled: "${ON}" }'), null);
-  assert.equal(await file('admin: { port: 0 }'), null);
+  for (const text of ['admin: { enabled: false }', 'admin: { enabled: "${ON}" }', 'admin: { port: 0 }']) {
+    assert.equal(await askedAt({ ON: 'false' }, RUN, usual(text)), null, text);
+  }
 });
 
 test('as a program it is well where there is nothing to ask', async (t) => {

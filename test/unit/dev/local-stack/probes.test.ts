@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
-import { answersApiVersions, answersCoordinators } from '../../../../src/dev/local-stack/probes.ts';
+import { answersCoordinators } from '../../../../src/dev/local-stack/probes.ts';
 import { createWireWriter, type WireWriter } from '../../../support/kafka/kafka-wire-primitives.ts';
 
 async function portOf(t: TestContext, server: Server): Promise<number> {
@@ -11,27 +11,6 @@ async function portOf(t: TestContext, server: Server): Promise<number> {
   await once(server, 'listening');
   return (server.address() as AddressInfo).port;
 }
-
-/** Answers the first request with this error code, byte by byte. */
-function broker(errorCode: number, seen: Buffer[]) {
-  return createServer((socket: Socket) => {
-    socket.once('data', (request) => {
-      seen.push(request);
-      const answer = Buffer.alloc(14);
-      answer.writeInt32BE(10, 0);
-      answer.writeInt32BE(request.readInt32BE(8), 4);
-      answer.writeInt16BE(errorCode, 8);
-      for (const byte of answer) socket.write(Buffer.of(byte));
-    });
-  });
-}
-
-test('a broker that answers ApiVersions is ready', async (t) => {
-  const seen: Buffer[] = [];
-  assert.equal(await answersApiVersions('127.0.0.1', await portOf(t, broker(0, seen))), true);
-  // Length 10, key 18, version 0, an id, no client: as the protocol has it.
-  assert.equal(seen[0]?.toString('hex'), '0000000a00120000' + '00000007' + 'ffff');
-});
 
 /** The broker that the fake ones name as the coordinator. */
 const COORDINATOR_ID = 2;
