@@ -84,15 +84,22 @@ async function unusedVariables({ variables: used }: SettingsTree, env: Given['en
 
 /** The source of that name; an unknown name is a usage error that lists the known ones. */
 export function knownSource<Source extends { readonly name: string }>(
-  { refuse }: Pick<CommandContext, 'refuse'>,
+  context: Pick<CommandContext, 'refuse'>,
   name: string,
   sources: readonly Source[],
 ): Source {
-  const found = sources.find((source) => source.name === name);
-  if (found !== undefined) return found;
   const names = sources.map((source) => source.name);
+  return sources.find((source) => source.name === name) ?? refuseName(context, 'source', name, names);
+}
+
+export function refuseName(
+  { refuse }: Pick<CommandContext, 'refuse'>,
+  what: 'source' | 'topic',
+  name: string,
+  names: readonly string[],
+): never {
   const nearest = nearestName(name, names);
   const meant = nearest === undefined ? '' : `\n(Did you mean ${nearest}?)`;
   const there = names.length === 0 ? 'The settings have none' : `The settings have: ${names.join(', ')}`;
-  return refuse(`unknown source ${JSON.stringify(name)}. ${there}.${meant}`);
+  return refuse(`unknown ${what} ${JSON.stringify(name)}. ${there}.${meant}`);
 }

@@ -1,8 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { PRICE_KINDS } from '../config/price-kinds/all.ts';
 import { type Settings, topicOf } from '../config/settings.ts';
-import { nearestName } from '../config/suggestion.ts';
-import { ConnectorError } from '../errors.ts';
 import type { CommittedRecord } from '../kafka/record.ts';
 import { partitionFor } from '../kafka/record.ts';
 import type { TopicSpecification } from '../kafka/topic.ts';
@@ -14,7 +12,7 @@ import { planSources } from '../run/planned-topics.ts';
 import { createRegistry } from '../run/registry-client.ts';
 import { silentLog } from '../support/log.ts';
 import { untilAborted } from '../support/until-aborted.ts';
-import { loadWithoutProvider } from './command-settings.ts';
+import { loadWithoutProvider, refuseName } from './command-settings.ts';
 import { jsonLine, writeAll } from './shell/output.ts';
 import { recordText, withoutUrlIn } from './shell/record-text.ts';
 import type { CommandContext } from './shell/terminal.ts';
@@ -35,7 +33,7 @@ export async function tailCommand(context: CommandContext, options: TailOptions,
   const { key = null, limit = Number.POSITIVE_INFINITY, fromBeginning, untilEnd, showUrl } = options;
   const format = output === 'json' ? jsonLine : recordText;
   const settings = await loadWithoutProvider(context);
-  const topic = knownTopic(settings, name);
+  const topic = knownTopic(context, settings, name);
   await atInstallation({ settings, signal, needs: [] }, async (at) => {
     await untilAborted(at.kafka.ensureTopics([topic], { create: false }), signal);
     stderr.write(untilEnd ? `Reading ${topic.name}.\n` : `Following ${topic.name}; Ctrl-C ends it.\n`);
@@ -48,22 +46,14 @@ export async function tailCommand(context: CommandContext, options: TailOptions,
 /**
  * The topic of the settings with this name, with or without the prefix. A topic of prices is known even when its kind is
  * disabled: a backfill writes there.
- *
- * @throws ConnectorError SETTINGS_INVALID with the known topics.
  */
-function knownTopic(settings: Settings, given: string): TopicSpecification {
+function knownTopic(context: CommandContext, settings: Settings, given: string): TopicSpecification {
   const { topics } = planSources(settings);
   const plan = topicPlan({ prefix: settings.prefix, ...settings.topics });
   const ofPrices = Object.values(PRICE_KINDS).map(({ topic }) => plan[topic]);
   const found = [...topics, ...ofPrices].find(({ name }) => name === given || name === topicOf(settings, given));
-  if (found !== undefined) return found;
   const names = topics.map(({ name }) => name.slice(settings.prefix.length + 1));
-  const nearest = nearestName(given, names);
-  const meant = nearest === undefined ? '' : ` Did you mean ${nearest}?`;
-  throw new ConnectorError(
-    'SETTINGS_INVALID',
-    `The settings have no topic ${JSON.stringify(given)}; they have: ${names.join(', ')}.${meant}`,
-  );
+  return found ?? refuseName(context, 'topic', given, names);
 }
 
 /** A record of any of our topics, for people. */

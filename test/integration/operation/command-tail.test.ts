@@ -83,5 +83,5 @@ test('a topic that the settings do not have is refused with those that they have
   if (!scene) return;
   const { code, stderr } = await scene.spconnect('tail instrumens');
   assert.equal(code, 2);
-  assert.match(stderr, /have: instruments, instrument-events.*Did you mean instruments\?/);
+  assert.match(stderr, /have: instruments, instrument-events.*\n\(Did you mean instruments\?/);
 });
