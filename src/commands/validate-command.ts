@@ -14,7 +14,7 @@ import { systemRandom } from '../support/system-random.ts';
 import { loadWithWarnings } from './command-settings.ts';
 import { atMarketData, atProvider } from './provider-session.ts';
 import { listedSubject } from './schemas-command.ts';
-import { jsonText, textTable } from './shell/output.ts';
+import { print, textTable } from './shell/output.ts';
 import { type CommandContext, EXIT_CODES } from './shell/terminal.ts';
 import { compareTopics } from './topics-command.ts';
 
@@ -23,11 +23,11 @@ export async function validateCommand(
   context: CommandContext,
   { connect }: { readonly connect: boolean },
 ): Promise<void> {
-  const { config, stdout, stderr, signal, exitWith, redaction, output } = context;
+  const { config, stderr, signal, exitWith, redaction, output } = context;
   const loaded = await loadWithWarnings(context).catch(problemsOf);
   if (!('settings' in loaded)) {
     const problems = loaded.map((line) => redaction.redact(line));
-    stdout.write(output === 'json' ? jsonText({ ok: false, problems }) : textTable(problems.map((line) => [line])));
+    print(context, { ok: false, problems }, textTable(problems.map((line) => [line])));
     stderr.write('config/connector.yaml lists every setting, config/README.md explains how to set them.\n');
     exitWith(EXIT_CODES.usage);
     return;
@@ -36,15 +36,13 @@ export async function validateCommand(
   if (output === 'text') for (const warning of warnings) stderr.write(`warning: ${warning}\n`);
   if (!connect) {
     const sources = settings.sources.map(({ name }) => name).join(', ');
-    const text = textTable([[`${config}: ok; sources: ${sources}`]]);
-    stdout.write(output === 'json' ? jsonText({ ok: true, problems: [], warnings }) : text);
-    return;
+    return print(context, { ok: true, problems: [], warnings }, textTable([[`${config}: ok; sources: ${sources}`]]));
   }
   const found = await checkConnections({ settings, signal });
   const ok = found.every(({ state }) => state === 'ok');
   const checks = found.map((check) => ({ ...check, says: redaction.redact(check.says) }));
-  const table = textTable(checks.map(({ what, state, says, toDo }) => [state, what, `${says} ${toDo}`]));
-  stdout.write(output === 'json' ? jsonText({ ok, problems: [], warnings, checks }) : table);
+  const rows = checks.map(({ what, state, says, toDo }) => [state, what, `${says} ${toDo}`]);
+  print(context, { ok, problems: [], warnings, checks }, textTable(rows));
   if (ok) return;
   stderr.write('Some checks failed: the lines above say what was found, and what to do.\n');
   exitWith(EXIT_CODES.failed);
