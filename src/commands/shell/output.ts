@@ -9,14 +9,10 @@ const CONTROL = /[\p{Cc}\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069
 
 /** Writes the data of a command to stdout: as JSON, or as this text. */
 export function print({ stdout, output }: Pick<CommandContext, 'stdout' | 'output'>, data: unknown, text: string) {
-  stdout.write(output === 'json' ? jsonText(data) : text);
+  stdout.write(output === 'json' ? writtenJson(JSON.stringify(data, null, 2)) : text);
 }
 
-/** JSON for people and programs, fit for a terminal too; ends with a line break. */
-export function jsonText(value: unknown): string {
-  return writtenJson(JSON.stringify(value, null, 2));
-}
-
+/** JSON that has been written already, fit for a terminal too; ends with a line break. */
 export function writtenJson(json: string): string {
   // The line breaks are those of the layout: within texts they are escaped already.
   return `${escaped(json, '\n')}\n`;
