@@ -65,7 +65,6 @@ function typedRequest(isin: string, query: PriceQuery): object {
   return { $type: PRICE_KINDS[query.kind].types.request, isin, ...Object.fromEntries(parametersOf(query)) };
 }
 
-/** The parameters of a GET; a list repeats its parameter (form style, exploded). */
 function queryParameters(query: PriceQuery): readonly (readonly [name: string, value: string])[] {
   return parametersOf(query).flatMap(([name, value]) =>
     [value].flat().map((one): readonly [string, string] => [name, String(one)]),

@@ -1,8 +1,7 @@
 import { ConnectorError } from '../errors.ts';
 import type { BodyEdges } from './http/body-chunks.ts';
 
-// int64 in decimal; the interface gives ids as int64 and minId as an integer (parts 2.2 and 4.2 of
-// src/provider/README.md).
+// int64 in decimal (parts 2.2 and 4.2 of src/provider/README.md).
 const INSTRUMENT_CURSOR = /^-?\d{1,19}$/;
 // "an offset of the form <digits>-<digits>" (part 4.2 of src/provider/README.md); the bound is ours.
 export const EVENT_OFFSET = /^\d{1,20}-\d{1,20}$/;
@@ -24,10 +23,7 @@ export function nextInstrumentCursor(links: ReadonlyMap<string, unknown>, baseUr
 
 const NEXT_MEMBER = /"next"\s*:\s*"((?:[^"\\]|\\["\\/])*)"/g;
 
-/**
- * The probable result of `nextInstrumentCursor`, from the edges of a body before it is decoded. A member of a row may
- * look the same, so the caller compares later.
- */
+/** The probable next cursor, before the body is decoded. A member of a row may look the same: the caller compares later. */
 export function probableNextCursor(edges: BodyEdges, baseUrl: string): string | null {
   return probableNext(edges, (links) => nextInstrumentCursor(links, baseUrl));
 }
@@ -47,10 +43,7 @@ export function probableNext(
   }
 }
 
-/**
- * The offset at which the event stream of this list response starts (`links.events`, part 4.2 of
- * src/provider/README.md).
- */
+/** Where the event stream starts: `links.events` of a list response (part 4.2 of src/provider/README.md). */
 export function eventStreamStart(links: ReadonlyMap<string, unknown>, baseUrl: string): string {
   return cursorOf(links.get('events'), 'links.events', 'since', EVENT_OFFSET, baseUrl);
 }
@@ -65,18 +58,12 @@ export function pageStreamStart(links: ReadonlyMap<string, unknown>, baseUrl: st
   }
 }
 
-/**
- * Where the event stream goes on after a response: the offset in its `links.next` (part 4.2 of src/provider/README.md,
- * events).
- */
+/** Where the event stream goes on: `links.next` of its response (part 4.2 of src/provider/README.md). */
 export function nextEventOffset(links: ReadonlyMap<string, unknown>, baseUrl: string): string {
   return cursorOf(links.get('next'), 'links.next', 'since', EVENT_OFFSET, baseUrl);
 }
 
-/**
- * How many events one response holds at most, where the `links.next` of an events response says so (part 4.2 of
- * src/provider/README.md); else null.
- */
+/** The most events of one response, where `links.next` of an events response says so. */
 export function namedMaxEvents(links: ReadonlyMap<string, unknown>, baseUrl: string): number | null {
   const next = links.get('next');
   const url = typeof next === 'string' ? URL.parse(next, baseUrl) : null;
@@ -122,6 +109,5 @@ function violation(what: string): ConnectorError {
 function describe(value: unknown): string {
   if (value === undefined) return 'nothing';
   if (value === null) return 'null';
-  // Numbers that keep their digits are objects here.
   return typeof value === 'object' ? 'a number, a list or an object' : `a ${typeof value}`;
 }

@@ -1,10 +1,7 @@
 import type { HttpClient } from './http/client.ts';
 import type { HttpResponse } from './http/http-response.ts';
 
-/**
- * The instruments that a source sees: all, or the caller's own (the /my variants of part 4.2 of
- * src/provider/README.md).
- */
+/** All instruments, or the caller's own (the /my variants of part 4.2 of src/provider/README.md). */
 export type Scope = 'all' | 'my';
 
 export interface InstrumentFilter {

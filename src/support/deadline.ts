@@ -1,7 +1,6 @@
 import type { Clock } from './clock.ts';
 import { untilAborted } from './until-aborted.ts';
 
-/** A time limit for one piece of work. */
 interface Deadline {
   /** Aborts when the time is over, with the error that `late` makes, or with the caller's reason when the caller aborts. */
   readonly signal: AbortSignal;

@@ -21,6 +21,5 @@ export interface HttpObserver {
   limitShared(share: { readonly client: string; readonly processes: number; readonly requestsPerSecond: number }): void;
   /** The reading of another clock: that of an interface, or `kafka`. `aheadMs`: how far it is ahead of that of this machine. */
   clockSeen(seen: { readonly clock: string; readonly aheadMs: number }): void;
-  /** The outcome of a request for a token. */
   tokenAsked(asked: { readonly client: string; readonly outcome: 'renewed' | 'failed' }): void;
 }

@@ -49,7 +49,6 @@ const LEFT = -1;
  */
 export class IdRows {
   readonly words: WordRows;
-  /** Row numbers from 1, of each part. */
   readonly #slots = Array.from({ length: PARTS }, () => new Int32Array(FIRST_SLOTS));
   readonly #used = new Int32Array(PARTS);
   /** Rows that are or were in use. */
@@ -105,7 +104,6 @@ export class IdRows {
     return (BigInt(this.words.get(row, HIGH)) << 32n) | BigInt(this.words.get(row, LOW) >>> 0);
   }
 
-  /** Of the id; not negative. */
   hashAt(row: number): number {
     return hashOf(this.words.get(row, LOW), this.words.get(row, HIGH)) & 0x7fffffff;
   }
@@ -135,7 +133,6 @@ export class IdRows {
 
   /** The slot of an id, or the free one where it would be. There is always a free one. */
   #slotOf(slots: Int32Array, low: number, high: number): number {
-    // Other bits than those that choose the part.
     let slot = Math.floor(((hashOf(low, high) >>> PART_BITS) / 2 ** (32 - PART_BITS)) * slots.length);
     for (;;) {
       const row = slots[slot] as number;

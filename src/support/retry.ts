@@ -3,7 +3,6 @@ import { type BackOff, backOffMs, type Random } from './back-off.ts';
 import type { Clock } from './clock.ts';
 
 export interface FailedAttempt {
-  /** In a row, this one included. */
   readonly failures: number;
   readonly waitMs: number;
   readonly err: Error;
@@ -15,7 +14,6 @@ export interface RetryOptions {
   readonly attempts?: number;
   /** True if a repetition can help; by default for errors whose action is `retry`. */
   readonly mayRetry?: (error: unknown) => boolean;
-  /** Called before each wait. */
   readonly attemptFailed?: (failed: FailedAttempt) => void;
   /** The failure of an attempt that lasted longer counts as the first one again. */
   readonly forgetAfterMs?: number;

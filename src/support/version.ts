@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs';
 
 const PACKAGE_FILE = new URL('../../package.json', import.meta.url);
 
-/** The version of this project, as its package file says. */
 export function projectVersion(): string {
   const { version } = JSON.parse(readFileSync(PACKAGE_FILE, 'utf8')) as { readonly version: string };
   return version;

@@ -1,7 +1,6 @@
 import { ConnectorError } from '../../errors.ts';
 import { isLoopback } from '../../support/loopback.ts';
 
-// RFC 3986's characters of a path, one slash at a time: no query, fragment, backslash, control character or "//".
 const PATH = /^(?:\/[A-Za-z0-9\-._~!$&'()*+,;=:@%]+)+$/;
 const LONGEST_PATH = 2_048;
 const LONGEST_TARGET = 8_192;

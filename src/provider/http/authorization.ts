@@ -26,7 +26,6 @@ export type AuthorizationSettings =
   | { readonly type: 'apiKey'; readonly header: string; readonly value: SecretSource }
   | { readonly type: 'none' };
 
-/** Throws SETTINGS_INVALID when the settings cannot be used. */
 export function createAuthorization(settings: AuthorizationSettings, options: AuthorizationOptions): Authorization {
   switch (settings.type) {
     case 'oauth2':

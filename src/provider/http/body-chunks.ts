@@ -3,7 +3,6 @@ import { isMarkedAsUntransferable } from 'node:worker_threads';
 
 /** How many chunks may wait before the stream is paused: one read of a socket gives 64 KiB. */
 const MOST_WAITING = 8;
-/** Smaller buffers are left to the garbage collector. */
 const LEAST_GIVEN_BACK = 32 * 1024;
 
 /** The chunks of a body. A chunk is valid until the next one is asked for: then its memory is given back. */
@@ -55,7 +54,6 @@ export function chunksOf(stream: Readable, givesBack = false): ChunkReader {
     const buffer = given?.buffer;
     given = next;
     if (!givesBack || buffer === next?.buffer || !(buffer instanceof ArrayBuffer)) return;
-    // Node marks the pool that small buffers are parts of.
     if (buffer.byteLength >= LEAST_GIVEN_BACK && !isMarkedAsUntransferable(buffer)) buffer.transfer(0);
   }
 

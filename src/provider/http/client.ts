@@ -14,7 +14,6 @@ import type { RequestEndpoint, RequestTurns } from './request-turns.ts';
 import { ACCEPTED_ENCODINGS, openResponseBody, type ResponseBody } from './response-body.ts';
 import { actionOf, NO_PROBLEM, type ProblemText, readProblem, refusedResponse, unanswered } from './response-error.ts';
 
-// The refusal of a bulk request can name a problem of each of its items.
 const LARGEST_PROBLEM_BYTES = 65_536;
 const LONGEST_PROBLEM_MS = 2_000;
 const LONGEST_QUOTE = 80;
@@ -71,7 +70,6 @@ export interface HttpClientOptions extends NetworkOptions {
   readonly observer?: HttpObserver | undefined;
 }
 
-/** Throws SETTINGS_INVALID when an option cannot be used. */
 export function createHttpClient(options: HttpClientOptions): HttpClient {
   const { name, authorization, turns, clock, log, observer } = options;
   const base = parseAddress(options.baseUrl, `${name}.url`, options.allowHttp);
@@ -154,7 +152,6 @@ interface Exchange {
   readonly dispatcher: Dispatcher;
   readonly name: string;
   readonly endpoint: string;
-  /** Names the request in messages: `GET /v1/instruments of referenceData`. */
   readonly from: string;
   readonly method: 'GET' | 'POST';
   readonly origin: string;
@@ -164,7 +161,6 @@ interface Exchange {
   readonly body: string | null;
   readonly maxBodyBytes: number;
   readonly timeoutMs: number;
-  /** The caller gave it less time than the settings do. */
   readonly isOwnTimeout: boolean;
   readonly clock: Clock;
   readonly log: Log;
@@ -312,7 +308,6 @@ function jsonTypeOf(request: Exchange, response: Dispatcher.ResponseData): strin
   return contentType;
 }
 
-/** The problem in an error's body. Never fails: the status counts, whatever the body is. */
 async function problemOf(
   request: Exchange,
   response: Dispatcher.ResponseData,

@@ -64,7 +64,6 @@ export async function readEncodedSecret(secret: SecretSource, setting: string): 
   return value;
 }
 
-/** True for text that a header field carries unchanged: visible ASCII, spaces within, at most 16 KiB. */
 export function isSendable(value: string): boolean {
   return PRINTABLE.test(value);
 }

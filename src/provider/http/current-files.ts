@@ -2,7 +2,6 @@ import { ConnectorError } from '../../errors.ts';
 import type { Clock } from '../../support/clock.ts';
 import type { Log } from '../../support/log.ts';
 
-/** The files are looked at no more often than this. */
 const LOOK_EVERY_MS = 1_000;
 
 /** PEM text for connections, and the address of a proxy, which may hold a login. */
@@ -33,7 +32,6 @@ interface CurrentFilesOptions<Made> {
   readonly log: Log;
 }
 
-/** Reads the files for the first time, and rejects when they cannot be used. */
 export async function openCurrentFiles<Made>(options: CurrentFilesOptions<Made>): Promise<CurrentFiles<Made>> {
   const { name, read, make, clock, log } = options;
   let files = await read();
@@ -56,7 +54,6 @@ export async function openCurrentFiles<Made>(options: CurrentFilesOptions<Made>)
       log.info({ client: name }, 'certificates or proxy have changed; new connections use the new ones');
     } catch (error) {
       const found = error instanceof Error ? error.message : 'unreadable';
-      // Once for each fault: the files are looked at again and again.
       if (found === problem) return;
       problem = found;
       const code = error instanceof ConnectorError ? error.code : undefined;

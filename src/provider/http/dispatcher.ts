@@ -52,7 +52,6 @@ export function openDispatcher(address: URL, network: NetworkOptions, connection
   });
 }
 
-/** The proxy through which an address is reached; null where it is reached directly. */
 function proxyFor(
   address: URL,
   { name, proxy = '', noProxy = [] }: Pick<NetworkOptions, 'name' | 'proxy' | 'noProxy'>,
@@ -62,10 +61,7 @@ function proxyFor(
     : proxyAddress(proxy, name);
 }
 
-/**
- * The files, when connections can be opened with them.
- * @throws ConnectorError SETTINGS_INVALID when they cannot be used.
- */
+/** Throws SETTINGS_INVALID for files with which no connection can be opened. */
 export function usableFiles(name: string, files: NetworkFiles): NetworkFiles {
   secureContextOf({ name, ...files });
   if (files.proxy !== undefined && files.proxy !== '') proxyAddress(files.proxy, name);
@@ -85,10 +81,7 @@ function proxyAddress(proxy: string, name: string): string {
   return uri.href;
 }
 
-/**
- * The secure context of PEM files; nothing without them. `trust`: beside the usual authorities, or the named ones
- * alone.
- */
+/** Trusts PEM files beside the usual authorities, or (`only`) the named ones alone. */
 export function secureContextOf(
   { ca, cert, key, name }: Pick<NetworkOptions, 'name' | 'ca' | 'cert' | 'key'>,
   trust: 'besides' | 'only' = 'besides',
@@ -132,7 +125,6 @@ interface CurrentDispatcher {
   close(): Promise<void>;
 }
 
-/** Requests under way end on the connections on which they began. */
 export function openCurrentDispatcher(address: URL, network: NetworkOptions, connections: number): CurrentDispatcher {
   const { files } = network;
   let used = files?.latest();

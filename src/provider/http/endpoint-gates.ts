@@ -28,7 +28,6 @@ interface Gate {
   readonly failures: number;
 }
 
-/** Endpoints are paths without their variable parts, so that there are few of them. */
 export function createEndpointGates({
   clock,
   random,

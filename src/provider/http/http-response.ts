@@ -39,7 +39,7 @@ export function serverDate(headers: HeaderFields): number | null {
   return httpDate(headerField(headers, 'date'));
 }
 
-/** Seconds that the response spent in a cache; null without the field. Of several, the greatest. */
+/** Of several ages the greatest, in seconds; null without the field. */
 export function ageSeconds(headers: HeaderFields): number | null {
   const ages = (headerField(headers, 'age') ?? '')
     .split(',')

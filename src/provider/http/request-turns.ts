@@ -11,14 +11,10 @@ export interface RequestEndpoint {
   /** Origin and path without variable parts: the same for every caller in the process. Never shown. */
   readonly key: string;
   readonly path: string;
-  /** Names the request in messages: `GET /v1/instruments of referenceData`. */
   readonly from: string;
 }
 
-/**
- * The gate of the endpoint and the rate limit of the interface; every request passes both before it is sent, those for
- * tokens included.
- */
+/** Every request passes the gate of its endpoint and the rate limit of its interface, those for tokens included. */
 export interface RequestTurns {
   /**
    * Resolves when the request may be sent.
@@ -87,7 +83,6 @@ export function createRequestTurns(options: {
 interface RateLimiter {
   /** Resolves when one more request may be sent; rejects with the signal's reason when it aborts first. */
   take(signal: AbortSignal): Promise<void>;
-  /** Another limit, from the next request on; a request that has its slot already keeps it. */
   setLimit(requestsPerSecond: number): void;
 }
 

@@ -24,10 +24,7 @@ export interface ProblemText {
 
 export const NO_PROBLEM: ProblemText = { said: '', validation: [], members: {} };
 
-/**
- * The error for a response whose status we cannot use (part 7 of src/provider/README.md: problem details, or anything
- * else in its body).
- */
+/** The error for a status that we cannot use (part 7 of src/provider/README.md). */
 export function refusedResponse(
   code: ErrorCode,
   options: {
@@ -48,7 +45,6 @@ export function refusedResponse(
   const details = members.length === 0 ? {} : { problem: problem.members };
   return new ConnectorError(code, `${from} was answered with ${status}${said}${advice(code, headers, name)}.`, {
     retryAfterMs: retryAfterMs(headers, wallMs),
-    // The date as well: a refusal shows the provider's time as any other response does.
     fields: { status, endpoint, dateMs: serverDate(headers), ...validation, ...details },
   });
 }
@@ -62,7 +58,6 @@ function advice(code: ErrorCode, headers: HeaderFields, name: string): string {
   return `, a redirect${where}, which is never followed; set ${name}.url to the final address`;
 }
 
-/** The error for a request that got no response, or one that is not HTTP. */
 export function unanswered(cause: unknown, from: string, name: string): ConnectorError {
   const code = PROTOCOL_CODE.test(codeOf(cause)) ? 'PROTOCOL_VIOLATION' : 'PROVIDER_UNREACHABLE';
   return new ConnectorError(code, unansweredText(cause, from, name, `; check ${name}.url, DNS, proxy and firewall`), {
@@ -70,7 +65,6 @@ export function unanswered(cause: unknown, from: string, name: string): Connecto
   });
 }
 
-/** Why a request got no response; `advice` for one that reached no server. */
 export function unansweredText(cause: unknown, from: string, name: string, advice = ''): string {
   const code = codeOf(cause);
   if (CERTIFICATE_CODE.test(code)) {

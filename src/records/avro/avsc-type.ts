@@ -1,10 +1,6 @@
 import avsc from 'avsc';
 
-/**
- * avsc's type for a schema, with two changes. Longs are read as bigints, and written from bigints or safe integers:
- * avsc itself refuses all beyond 2^53. Logical types are ignored: decimals are bytes, dates numbers. The mapping has
- * made them final, and avsc would check each of them twice.
- */
+/** Longs are bigints or safe integers. Logical types are ignored: the mapping has made them final. */
 export function avscType(schemaText: string): avsc.Type {
   const long = exactLong();
   return avsc.Type.forSchema(JSON.parse(schemaText), {
@@ -25,7 +21,6 @@ function isMicros(schema: unknown): boolean {
 }
 
 function exactLong(): avsc.Type {
-  // avsc has read it before it asks for the next one.
   const buffer = Buffer.alloc(8);
   const type: unknown = avsc.types.LongType.__with({
     toBuffer(value: number | bigint): Buffer {

@@ -7,7 +7,6 @@ import { readWireValue, WIRE_HEADER_BYTES } from './wire-format.ts';
 
 const MOST_SCHEMAS = 1_000;
 
-/** A value whose schema must be loaded first. */
 export interface UnknownSchema {
   readonly unknownSchemaId: number;
 }
@@ -15,7 +14,7 @@ export interface UnknownSchema {
 /** Reads records that any schema of the registry may have written, as records of one type. */
 export class WrittenRecords {
   readonly #type: avsc.Type;
-  // Null: a schema that cannot be read as ours. There is an id for each version, and for each of other writers to the topic.
+  // Null: a schema of other records.
   readonly #resolvers = new Map<number, avsc.Resolver | null>();
 
   constructor(type: avsc.Type) {
@@ -69,7 +68,6 @@ function unreadable(why: string, options: ConstructorParameters<typeof Connector
 }
 
 interface CurrentDigest {
-  /** The `recordDigest` that the record would have in the current schema. */
   readonly digest: bigint;
   readonly isCurrentSchema: boolean;
 }

@@ -39,7 +39,6 @@ interface Significand {
   readonly negative: boolean;
   /** Without leading and trailing zeros; empty for zero. */
   readonly digits: string;
-  /** Of ten, to be multiplied with the digits read as an integer. */
   readonly exponent: number;
 }
 

@@ -23,8 +23,7 @@ if (import.meta.main) {
   for (const { path, content } of generatedFiles()) writeFileSync(path, content);
 }
 
-// The TypeScript of a schema: a type for each of its records, in the form in which records are encoded.
-// @param modules where the types of other schemas are, by the short name of their record: "./instrument.ts"
+// `modules`: where the types of other schemas are, by the short name of their record: "./instrument.ts"
 function typescriptSource(schemaText: string, modules: ReadonlyMap<string, string>): string {
   const root = parseSchema(schemaText);
   const imports = new Set<string>();

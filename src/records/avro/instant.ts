@@ -1,5 +1,3 @@
-// Dates and times: from the bytes of a JSON string in the usual form, and from any text of ISO 8601.
-
 const PLUS = 0x2b;
 const MINUS = 0x2d;
 const COLON = 0x3a;
@@ -46,7 +44,6 @@ export class InstantReader {
   #secondWord = 0;
   #lastWord = 0;
   #days = Number.NaN;
-  /** The last instant had digits finer than a microsecond, not all zero. */
   rounded = false;
 
   /**

@@ -15,7 +15,6 @@ export interface PricedInstrumentReader {
   load(schemaId: number, signal: AbortSignal): Promise<boolean>;
 }
 
-/** The part that is read of an instrument's schema of any version. */
 const READ = JSON.stringify({
   type: 'record',
   name: 'Instrument',

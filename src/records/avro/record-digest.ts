@@ -48,7 +48,6 @@ function rotate(word: number, bits: number): number {
   return (word << bits) | (word >>> (32 - bits));
 }
 
-/** Every bit of both words changes about half of the result's bits. */
 function mix(word: number, other: number): number {
   let mixed = Math.imul(word ^ (word >>> 16), MIX_1) ^ Math.imul(other ^ (other >>> 15), LANE_FACTOR);
   mixed = Math.imul(mixed ^ (mixed >>> 13), MIX_2);

@@ -50,7 +50,6 @@ function readableRecord(node: RecordNode, decoded: unknown): ReadableRecord {
   return Object.fromEntries(node.fields.map(({ name, node: field }) => [name, readable(field, record[name])]));
 }
 
-// A value that avsc decoded has the schema's shape, so no case checks it again.
 function readable(node: SchemaNode, decoded: unknown): ReadableValue {
   switch (node.kind) {
     case 'nullable':

@@ -5,10 +5,8 @@ import type { Clock } from '../../support/clock.ts';
 import { openDeadline } from '../../support/deadline.ts';
 import { untilAborted } from '../../support/until-aborted.ts';
 
-/** Recognises the responses of another service, or of another path, to a request of Confluent's API. */
 const ANOTHER_SERVICE = [200, 301, 302, 307, 308, 404, 405];
 const LARGEST_RESPONSE_BYTES = 4 * 1024 * 1024;
-// A start asks for the compatibility and the id of some subjects at once.
 const CONNECTIONS = 4;
 
 export interface RegistryHttpOptions extends Omit<NetworkOptions, 'name'> {
@@ -20,7 +18,6 @@ export interface RegistryHttpOptions extends Omit<NetworkOptions, 'name'> {
   readonly clock: Clock;
 }
 
-/** A response of the registry: its status and JSON. */
 export interface RegistryResponse {
   readonly status: number;
   readonly body: Readonly<Record<string, unknown>>;

@@ -13,7 +13,6 @@ import { canonicalSchema, parseSchema } from './schema.ts';
 
 const LEVEL = 'FULL_TRANSITIVE';
 
-/** Where the ids of schemas come from. */
 export interface SchemaRegistry {
   /**
    * The id of a schema under a subject: registered, or only looked up, and verified: the registry gives this schema
@@ -81,10 +80,7 @@ export function createSchemaRegistry(options: SchemaRegistryOptions): SchemaRegi
   };
 }
 
-/**
- * True when the registry itself reports no schema of an id. A 404 without its code comes from a gateway, and proves
- * nothing.
- */
+/** A 404 without the registry's code comes from a gateway, and proves nothing. */
 export function isSchemaNotFound(error: unknown): boolean {
   return error instanceof ConnectorError && error.fields.status === 404 && typeof error.fields.errorCode === 'number';
 }

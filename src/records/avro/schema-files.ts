@@ -21,7 +21,6 @@ const SCHEMAS = join(import.meta.dirname, '../../../schemas');
  * @param folder another folder than schemas/, such as one of its releases
  */
 export function readSchemaText(name: SchemaName, folder = SCHEMAS): string {
-  // The registry keeps the text as it is registered: without line breaks, whatever the file's layout.
   return JSON.stringify(readInlined(name, folder, new Set()));
 }
 

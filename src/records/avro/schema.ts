@@ -1,7 +1,3 @@
-/**
- * An Avro schema as this project uses it, parsed and with its names resolved: what the mapping, the generated types,
- * the comparison with the registry and the test of compatibility all walk.
- */
 export type SchemaNode = ScalarNode | ArrayNode | MapNode | NullableNode | RecordNode;
 type AvroPrimitive = 'boolean' | 'int' | 'long' | 'string' | 'bytes';
 
@@ -25,7 +21,6 @@ interface MapNode {
   readonly values: SchemaNode;
 }
 
-/** The union of null and one other type, null first. */
 interface NullableNode {
   readonly kind: 'nullable';
   readonly inner: SchemaNode;
@@ -49,7 +44,6 @@ export interface FieldNode {
   readonly role: FieldRole;
 }
 
-/** The origin of a field's value. */
 type FieldRole =
   | { readonly kind: 'member' }
   /** From the code that makes the record; a sent member of this name is unknown (attribute `given`). */

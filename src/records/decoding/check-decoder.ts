@@ -1,6 +1,3 @@
-// Makes one record from a pre-trade check. A row that fails keeps no bytes: a check carries a URL that lets its holder
-// trade.
-
 import { parseSchema } from '../avro/schema.ts';
 import { malformed, readJson } from '../json/json-scanner.ts';
 import { isArray, type JsonValue, toJsonText } from '../json/json-value.ts';
@@ -18,10 +15,7 @@ import { compilePlan } from './plan.ts';
 import { RecordWriter } from './record-writer.ts';
 import { fieldText, type RowReader } from './row-reader.ts';
 
-/**
- * A pre-trade check: encoded, or why it could not be. A check carries a URL that lets its holder trade, so a failure
- * has the key and the pointer and no bytes: `raw` is always empty.
- */
+/** A failure has the key and the pointer and no bytes: a check carries a URL that lets its holder trade. */
 export type DecodedCheck =
   | {
       readonly kind: 'record';
@@ -33,15 +27,10 @@ export type DecodedCheck =
     }
   | DecodedFailure;
 
-/** From the body of a response about pre-trade checks to records. No error and no failure quotes what was sent. */
 export interface CheckDecoder {
   /** @throws ConnectorError BODY_MALFORMED when the body as a whole is not what was expected. */
   decode(body: AsyncIterable<Uint8Array>): Promise<DecodedList<DecodedCheck>>;
-  /**
-   * The response for a check's id. The interface does not show its shape: it is the check itself, or has the one check
-   * as a member or in a list.
-   * @throws ConnectorError BODY_MALFORMED when it has neither form
-   */
+  /** The response for one id; its shape is not shown: the check itself, or the one check as a member or in a list. */
   decodeSingle(body: AsyncIterable<Uint8Array>): Promise<DecodedCheck>;
 }
 
@@ -82,7 +71,6 @@ export function createCheckDecoder(options: CheckDecoderOptions): CheckDecoder {
 
   async function decode(body: AsyncIterable<Uint8Array>) {
     const decoded = await list.decode(body, null);
-    // A row that is not read, such as one that is too long, comes with its bytes: they are dropped.
     const rows = decoded.rows.map((row) => (row.kind === 'failure' ? failureOf(row.key, row, NO_BYTES) : row));
     return { ...decoded, rows };
   }

@@ -8,7 +8,7 @@ export interface DecodedFailure {
   /** A JSON pointer from the element, in the schema's spelling: /issuePrice. */
   readonly pointer: string;
   readonly reason: string;
-  /** Its size is the reason; otherwise its content does not fit the schema. */
+  /** The size is the reason, not the content. */
   readonly tooLarge: boolean;
   readonly raw: Buffer;
 }
@@ -25,8 +25,7 @@ export interface DecodedList<Row> {
 /** A field of the wrong type makes its record a dead letter, or becomes null and is kept in extras. */
 export type OnMismatch = 'deadLetter' | 'keepInExtras';
 
-// How large the pieces and buffers of decoding are. They are one value that is passed in, so that a short body of a
-// test can span many pieces and slabs.
+// Sizes are passed in, so that a short body of a test spans many pieces and slabs.
 
 export interface DecodingSizes {
   /** Input is taken in pieces of this size: other work gets its turn between them. */
@@ -37,7 +36,6 @@ export interface DecodingSizes {
 
 export const USUAL_SIZES: DecodingSizes = { piece: 32 * 1024, buffer: 128 * 1024, slab: 256 * 1024 };
 
-/** Settings of all four decoders. */
 export interface RecordOptions {
   readonly onMismatch: OnMismatch;
   /** The longest value, header included, that the topic takes; a longer one is a failure. No limit when absent. */
@@ -59,7 +57,6 @@ export function failureOf(key: string | null, { pointer, reason, tooLarge }: Fla
   return { kind: 'failure', key, pointer, reason, tooLarge, raw };
 }
 
-/** Null for a value that the topic takes. */
 export function tooLong(value: Buffer, { maxValueBytes = Number.POSITIVE_INFINITY }: RecordOptions): Flaw | null {
   if (value.length <= maxValueBytes) return null;
   const reason = `a value of ${value.length} bytes; the topic takes at most ${maxValueBytes}`;

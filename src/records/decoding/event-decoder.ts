@@ -1,5 +1,4 @@
-// Makes two records from an event: the event, and the instrument that it carries. The instrument is converted once,
-// into the bytes that `page-decoder.ts` gives.
+// An event gives two records; its instrument is converted once, into the bytes that `page-decoder.ts` gives.
 
 import { recordDigest } from '../avro/record-digest.ts';
 import { canonicalSchema, parseSchema } from '../avro/schema.ts';
@@ -21,14 +20,12 @@ import { fieldText, type RowReader } from './row-reader.ts';
 export type DecodedEvent =
   | {
       readonly kind: 'event';
-      /** The id of the instrument as text: the key of both records. */
       readonly key: string;
       readonly id: bigint;
       readonly isin: string | null;
       readonly type: string | null;
       readonly name: string | null;
       readonly eventValue: Buffer;
-      /** The Instrument in Confluent's wire format: the bytes that a page gives for the same instrument. */
       readonly instrumentValue: Buffer;
       readonly digest: bigint;
       readonly driftFields: number;
@@ -36,7 +33,6 @@ export type DecodedEvent =
     }
   | DecodedFailure;
 
-/** From the body of an events response to records. An event is taken whole or not at all. */
 export interface EventDecoder {
   /** @throws ConnectorError BODY_MALFORMED when the body as a whole is not what was expected. */
   decode(body: AsyncIterable<Uint8Array>): Promise<DecodedList<DecodedEvent>>;
@@ -104,7 +100,6 @@ export function createEventDecoder(options: EventDecoderOptions): EventDecoder {
 }
 
 const EMPTY = Buffer.alloc(0);
-// In the union of null and an instrument: the second.
 const INSTRUMENT_FOLLOWS = Uint8Array.of(2);
 
 function behindHead(instrumentValue: Buffer): Buffer {

@@ -17,10 +17,8 @@ const LONGEST_INTEGER = 20;
 const FAILED = -1;
 const SMALL_N = 0x6e;
 
-/** More than these are sorted by the library, which keeps their time within bounds. */
 const FEW = 16;
 
-/** The extras of a huge row are not kept for use again. */
 const MOST_KEPT = 1_000;
 
 const MOST_BYTES_OF_CHARACTER = 3;
@@ -30,7 +28,6 @@ const LENGTHS = 20;
 
 export class Extra {
   pointer = '';
-  /** Null: the bytes of the input from `start` to `end`. */
   text: string | null = null;
   start = 0;
   end = 0;
@@ -52,7 +49,6 @@ export class Extras {
   readonly #reader: RowReader;
   // They are used again: those from `count` on are left over.
   readonly #found: Extra[] = [];
-  // Found by a field that gave way: it stays when the record is written once more.
   readonly #lasting: Extra[] = [];
 
   constructor(reader: RowReader) {
@@ -79,7 +75,6 @@ export class Extras {
     extra.text = isMinified(json, start, end) ? null : minified(json, start, end);
   }
 
-  /** The same for a number, and for a string without escapes. */
   keepAsSent(depth: number, start: number, end: number): Extra {
     const extra = this.#next();
     extra.pointer = this.#pointer(this.base, depth);
@@ -110,7 +105,6 @@ export class Extras {
     }
   }
 
-  /** The unknown members of an object around records, as each of them keeps them. */
   unknownBeside({ record }: ValuePlan, note: number): readonly Extra[] {
     this.clear();
     if (record === null) return [];
@@ -156,7 +150,7 @@ export class Extras {
     return bytes;
   }
 
-  // Two names of which one is no valid text can have one pointer. The last one counts, which was found first.
+  // Two names can have one pointer. The last one counts, which was found first.
   #dropDoubles(from: number): void {
     const found = this.#found;
     let kept = from;
@@ -204,8 +198,7 @@ function isBehind(a: string, b: string): boolean {
 
 const PLAIN_NAME = /^[\w$]*$/;
 
-// Values of the wrong type. Either the nearest field that may be null becomes null, with the value's text in `extras`,
-// or the whole record fails. The reason reveals nothing of the value.
+// The nearest field that may be null gives way, or the whole record fails. No reason quotes a value.
 
 export class Mismatches implements Flaw {
   pointer = '';
@@ -225,7 +218,6 @@ export class Mismatches implements Flaw {
     this.#zone = zone;
   }
 
-  /** True when the objects around fields of a record are objects or null, or gave way. */
   checkEnvelopes(record: RecordPlan, frame: number, depth: number): boolean {
     const { json, tape } = this.#reader;
     for (const slot of record.envelopes) {

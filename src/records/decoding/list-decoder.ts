@@ -1,5 +1,4 @@
-// Decodes a body with a list chunk by chunk: one object with the list and other, small members. Rows are made as they
-// complete, and given out once the end of the body was checked: a cut or malformed body gives nothing.
+// Rows are given out once the end of the body was checked: a cut or malformed body gives nothing.
 
 import { isUtf8 } from 'node:buffer';
 import { setImmediate as afterOtherWork } from 'node:timers/promises';
@@ -19,10 +18,8 @@ import {
 import type { ValuePlan } from './plan.ts';
 import { RowReader } from './row-reader.ts';
 
-// An instrument has some 9 KB. Reading a much longer value would hold up all other work.
 const LONGEST_VALUE_BYTES = 512 * 1024;
 
-// A longer row is read in one turn of the event loop, and its record made in another.
 const LONGEST_AT_ONCE_BYTES = 64 * 1024;
 
 const MOST_ROWS = 100_000;
@@ -94,7 +91,6 @@ class BodyDecoder<Row, Context> {
     this.#enough = 0;
   }
 
-  /** A long row was read; `goOn` makes its record in another turn. */
   get isPaused(): boolean {
     return this.#state === READ_ROW;
   }
@@ -150,7 +146,6 @@ class BodyDecoder<Row, Context> {
     }
   }
 
-  // Reads one unit, and sets the state only when it is complete; gives the position behind it.
   #readUnit(start: number): number {
     const { json } = this.#reader;
     const c = json.bytes[start];
@@ -314,7 +309,7 @@ const LONGEST_TURN_MS = 2;
 
 export class ListDecoder<Row, Context> {
   readonly #options: ListDecoderOptions<Row, Context>;
-  // Decoders whose reading has ended: they are used again, so that the engine keeps their compiled code.
+  // Used again, so that the engine keeps their compiled code.
   readonly #idle: BodyDecoder<Row, Context>[] = [];
 
   constructor(options: ListDecoderOptions<Row, Context>) {
@@ -346,7 +341,6 @@ export class ListDecoder<Row, Context> {
     decoder.end();
     for (const skimmed of decoder.takeSkimmed()) await nameSkimmed(skimmed, key, nextTurn);
     const decoded = decoder.result();
-    // After an error it is not used again, since its state is unknown.
     this.#idle.push(decoder);
     return decoded;
   }

@@ -1,7 +1,4 @@
-// Converts JSON numbers to Avro's bytes, nearly always without strings or big integers. A decimal is its unscaled
-// value, number × 10^18, as big-endian two's complement. It is built in limbs of 24 bits, the lowest first: sums of
-// products of limbs stay below 2^53. The rest (an exponent beside rounding, 38 digits rounded up) goes through the slow
-// `encodeDecimal`.
+// A decimal is number × 10^18 in limbs of 24 bits, the lowest first. Odd numbers go through the slow `encodeDecimal`.
 
 import { encodeDecimal } from '../avro/decimal.ts';
 import { PRECISION, SCALE } from './plan.ts';
@@ -33,7 +30,6 @@ const POWERS = Array.from({ length: SCALE + 1 }, (_, exponent) => {
   return Float64Array.of(Number(power & 0xff_ffffn), Number((power >> 24n) & 0xff_ffffn), Number(power >> 48n));
 });
 
-/** A whole number within ±2^52 as a zigzag varint; gives the position behind it. */
 export function writeZigzag(value: number, out: Uint8Array, at: number): number {
   const rest = value < 0 ? -2 * value - 1 : 2 * value;
   let o = at;
@@ -74,7 +70,6 @@ export function readLong(bytes: Buffer, start: number, end: number): bigint | nu
   return BigInt.asIntN(64, value) === value ? value : null;
 }
 
-/** A JSON number as a long; -1 where it is not a 64-bit integer. */
 export function writeLong(bytes: Buffer, start: number, end: number, out: Uint8Array, at: number): number {
   if (end - start > MOST_SHORT_DIGITS) {
     const value = readLong(bytes, start, end);
@@ -91,7 +86,6 @@ export function writeLong(bytes: Buffer, start: number, end: number, out: Uint8A
 }
 
 export class DecimalWriter {
-  /** The last number had more fraction digits than fit, not all zero. */
   rounded = false;
   readonly #limbs = new Float64Array(LIMBS);
   #used = 0;
@@ -269,13 +263,12 @@ export class DecimalWriter {
   }
 }
 
-/** The exponent whose sign or first digit stands at `start`; NaN for a long one. */
 function shortExponent(bytes: Buffer, start: number, end: number): number {
   if (end - start > LONGEST_EXPONENT) return Number.NaN;
   return Number(bytes.toString('latin1', start, end));
 }
 
-// Texts and bytes that are copied as they are. Most are short, and a short loop costs less than a call.
+// Most texts are short, and a short loop costs less than a call.
 
 export function writeText(text: string, out: Buffer, at: number): number {
   const { length } = text;
@@ -304,8 +297,7 @@ export function copyBytes(from: Uint8Array, length: number, out: Uint8Array, at:
   return at + length;
 }
 
-// A field whose value the caller gives and the provider does not send. Its bytes are made once for each row, in a
-// buffer that is used again, and copied into each of the row's records.
+// A field from the caller. Its bytes are made once for each row, and copied into each of the row's records.
 
 export class GivenField {
   bytes: Buffer = Buffer.alloc(64);
@@ -324,7 +316,6 @@ export class GivenField {
     this.length = writeText(text, this.bytes, 0);
   }
 
-  /** Of a field that is a union with null. Most are the same as for the row before. */
   setTextOrNull(text: string | null): void {
     if (text === this.#text) return;
     this.#text = text;

@@ -1,5 +1,4 @@
-// Makes the record of one instrument from a row of a page. The simplest of the four decoders: read it first. A row that
-// fails keeps its bytes for the dead letter.
+// The simplest of the four decoders: read it first.
 
 import { parseSchema } from '../avro/schema.ts';
 import { INSTRUMENT_KEY } from '../json/row-key.ts';
@@ -22,7 +21,6 @@ export type DecodedRow =
       readonly key: string;
       readonly id: bigint;
       readonly isin: string | null;
-      /** Confluent's wire format: five bytes of header, then the Avro body. */
       readonly value: Buffer;
       readonly driftFields: number;
       readonly roundedNumbers: number;
@@ -32,11 +30,7 @@ export type DecodedRow =
 export type DecodedPage = DecodedList<DecodedRow>;
 
 export interface PageDecoder {
-  /**
-   * The caller limits the size of the body. Other work gets its turn every few milliseconds.
-   * @throws ConnectorError BODY_MALFORMED when the body as a whole is not what was expected; a row that does not map is
-   * part of the result.
-   */
+  /** Rejects with BODY_MALFORMED for the body as a whole; a row that does not map is part of the result. */
   decode(body: AsyncIterable<Uint8Array>): Promise<DecodedPage>;
 }
 

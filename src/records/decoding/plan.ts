@@ -5,7 +5,6 @@ import { pointerStep } from '../json/json-value.ts';
 // object and where on the tape each value is noted; writing needs the fields in Avro's order and the source of each.
 // Most come from the member of the same name, the others as `FieldRole` in `records/avro/schema.ts` lists.
 
-/** The kind of a value: leaves first, then records and lists, then values from elsewhere in the record. */
 export const KIND = {
   STRING: 0,
   DECIMAL: 1,
@@ -23,7 +22,6 @@ export const KIND = {
   EXTRAS: 13,
 } as const;
 
-/** The first of the kinds that have no value of their own on the tape. */
 export const DERIVED = KIND.FIRST_OF;
 
 /** Set beside the kind of a field: its value may be null; it is written as a union with null. */
@@ -49,7 +47,6 @@ export interface ValuePlan {
   readonly item: ValuePlan | null;
 }
 
-/** A field that takes its value from elsewhere in its record. */
 export interface DerivedPlan {
   readonly nullable: boolean;
   readonly name: string;
@@ -80,18 +77,15 @@ export interface RecordPlan {
   readonly kinds: Uint8Array;
   readonly sources: Uint8Array;
   readonly derived: readonly DerivedPlan[];
-  /** Members that are objects around fields of the record, and no fields. */
   readonly envelopes: readonly number[];
-  /** Members whose value other fields are taken out of. */
   readonly origins: readonly number[];
   /** Unknown members within it, at any depth, are its own. */
   readonly isWhole: boolean;
 }
 
-/** One spelling of a member's name, to be compared with the input as words of four bytes: the name, its quote, a colon. */
+/** One spelling of a member's name with its quote and colon, as words of four bytes. */
 export class Key {
   readonly words: Int32Array;
-  /** The bytes that count in the last word. */
   readonly mask: number;
   readonly length: number;
   readonly slot: number;
@@ -123,7 +117,6 @@ export const IGNORED: ValuePlan = {
   item: null,
 };
 
-/** Where the note of a member of an object is: its position among the members. */
 export function slotOf({ record }: ValuePlan, name: string): number {
   const slot = record?.members.findIndex((one) => one.name === name) ?? -1;
   if (slot < 0) throw new Error(`The plan has no member ${name}.`);
@@ -145,17 +138,14 @@ export function compilePlan(schema: RecordNode): ValuePlan {
   return recordPlan('', record, false);
 }
 
-/** The plan of an object that is only read, and whose members are known by these names alone, in no other spelling. */
 export function objectPlan(name: string, members: readonly ValuePlan[]): ValuePlan {
   return recordPlan(name, bareRecord(members, null, false), true);
 }
 
-/** The plan of an object whose one member, in either spelling, is a list; `$type` says what it is. */
 export function seriesPlan(name: string, list: string, item: ValuePlan): ValuePlan {
   return recordPlan(name, bareRecord([listPlan(list, item), anyPlan('$type')], '$type'), true);
 }
 
-/** The same plan without the last fields of the record, whose bytes come from elsewhere. */
 export function withoutLastFields(plan: ValuePlan, count: number): ValuePlan {
   if (plan.record === null) throw new Error('Only a record has fields.');
   const { kinds, sources } = plan.record;
@@ -247,7 +237,6 @@ function compileRecord(node: RecordNode): RecordPlan {
   };
 }
 
-/** A record without fields: its members are noted, and nothing is written. */
 function bareRecord(members: readonly ValuePlan[], discriminator: string | null, bothSpellings = true): RecordPlan {
   const keys = new Map<string, Key>();
   for (const capitalised of bothSpellings ? [true, false] : [false]) {

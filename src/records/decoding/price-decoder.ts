@@ -125,7 +125,6 @@ class PriceItems {
     interval: new GivenField(),
   };
   #answer: PriceAnswerContext | null = null;
-  // Of the item before, as nearly all have the same.
   #type: string | null = null;
   #flaw: Flaw = { pointer: '', reason: '' };
   #tail: Uint8Array = new Uint8Array(0);
@@ -248,7 +247,6 @@ class PriceItems {
     };
   }
 
-  /** Null for a value that does not map, or is too long: `#flaw` says where and why. */
   #write(note: number, pointer: string): Buffer | null {
     const [reader, writer] = [this.#reader, this.#writer];
     const bytes = reader.endOf(this.#contents, note) - reader.startAt(note);

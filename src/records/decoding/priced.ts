@@ -25,7 +25,6 @@ export function priceSchemaName(kind: AskedPrices['kind']) {
   return PRICE_KINDS[kind].schema;
 }
 
-/** The last fields of a record of prices: when the provider was asked, and when it answered. */
 export const MOMENT_FIELDS: readonly string[] = ['requestedAt', 'receivedAt'];
 
 /** The text of that schema. The two moments come last: they are written behind what the provider sent. */
@@ -36,7 +35,6 @@ export function priceSchema(kind: AskedPrices['kind']): string {
   throw new Error(`The last fields of ${priceSchemaName(kind)} are ${MOMENT_FIELDS.join(' and ')}.`);
 }
 
-/** The schema of what the provider sent: that of a record without its two moments. */
 function priceContentsSchema(kind: AskedPrices['kind']): string {
   const text = priceSchema(kind);
   return JSON.stringify({ ...JSON.parse(text), fields: fieldsOf(text).slice(0, -MOMENT_FIELDS.length) });
@@ -81,13 +79,7 @@ export interface PriceAnswerContext {
   readonly instrumentOf: (position: number, head: ItemHead | null) => PricedInstrument;
 }
 
-// The digest of a written price equals that of `price-decoder.ts` when only our two moments differ.
-
-/**
- * The digest of a price that was written, as `DecodedPrice` has it: of all but the two moments, which come last.
- * @returns a function that gives null for a value of another schema, whose content counts as different: after a new
- * version of the schema everything is written once more. It throws ConnectorError RECORD_UNREADABLE for other values.
- */
+/** The digest as in `DecodedPrice`: without the two moments. Null for another schema: its content counts as different. */
 export function createPriceDigest(kind: AskedPrices['kind'], schemaId: number): (value: Buffer) => bigint | null {
   const contents = avscType(priceContentsSchema(kind));
   return (value) => {

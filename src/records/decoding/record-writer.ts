@@ -1,10 +1,4 @@
-// Writes the Avro bytes of a row that `RowReader` has noted on its tape: walks the schema's fields in Avro's order, and
-// copies or converts the value of each from its JSON text. No value becomes a JavaScript value on the way, but for what
-// is odd: strings with escapes, instants with an offset, members that the schema does not know. The bytes go into a
-// *slab*, a large buffer; what is handed out are views of it. Before a record is begun there is room for the most that
-// it can become, so that no single write looks whether it fits. A value of the wrong type makes the nearest field that
-// may be null give way (`keepInExtras`), or the whole record. Functions say so by -1 in place of a position. The same
-// says that the record is to be written once more, with #again.
+// Walks the schema's fields and writes each from its JSON text. A position of -1: the value does not map, or #again.
 
 import {
   type AssumedZone,
@@ -47,8 +41,7 @@ import { derivedNote, ELEMENT_NOTE, type RowReader } from './row-reader.ts';
 /** How many bytes behind a string a word that is written as a whole may overwrite. */
 const SPARE_BYTES = 64;
 
-// The buffer that records are written to; finished records are views of it. Before a record begins there is room for
-// its greatest possible size, so that no single write checks whether it fits.
+// Records are views of it. A record begins with room for its greatest size, so that no write checks whether it fits.
 class Slab {
   out: Buffer = Buffer.alloc(0);
   view: DataView = new DataView(new ArrayBuffer(0));
@@ -69,7 +62,6 @@ class Slab {
     return this.used + WIRE_HEADER_BYTES;
   }
 
-  /** The record whose fields end at a position, with its header, and more bytes behind it. */
   take(end: number, schemaId: number, tail: Uint8Array): Buffer {
     const last = end + tail.length;
     if (last > this.out.length) throw new Error('A record is longer than it can be.');
@@ -85,7 +77,6 @@ const { QUOTE, MINUS, ZERO, NINE } = BYTES;
 const SMALL_T = 0x74;
 const SMALL_F = 0x66;
 
-/** Longer strings are copied by a call, shorter ones word by word. */
 const SHORT_STRING = 128;
 const ONE_BYTE_LENGTH = 64;
 const LARGEST_VARINT = 2 ** 51;
@@ -93,11 +84,8 @@ const LARGEST_VARINT = 2 ** 51;
 /** Losses of a leaf, whose text is then kept in extras too: nothing, invalid characters, digits. */
 const INEXACT = { NO: 0, MENDED: 1, ROUNDED: 2 } as const;
 
-// From the JSON text of a leaf to its bytes in Avro: copied or converted, without a JavaScript value in between but for
-// what is odd, such as strings with escapes and instants with an offset.
-/** Functions give the position behind what they wrote, and -1 for a value of the wrong type. */
+// Functions give the position behind what they wrote, and -1 for a value of the wrong type.
 class LeafWriter {
-  /** Of `INEXACT`; the reader of this flag resets it. */
   inexact: number = INEXACT.NO;
   readonly #json: JsonScanner;
   readonly #slab: Slab;
@@ -159,7 +147,6 @@ class LeafWriter {
       bytes.copy(out, o, start, end);
       return o + length;
     }
-    // The last word may have up to three bytes too many, which the next write covers.
     const to = this.#slab.view;
     const last = o + length;
     for (let i = start; o < last; o += 4, i += 4) to.setInt32(o, from.getInt32(i, true), true);
@@ -178,7 +165,6 @@ class LeafWriter {
     return o + length;
   }
 
-  // A lone surrogate is not a character and has no UTF-8.
   #writeMended(start: number, end: number, o: number): number {
     const text = this.#json.text(start, end);
     if (!text.isWellFormed()) this.inexact = INEXACT.MENDED;
@@ -221,7 +207,6 @@ const IS_OTHER = 2;
 const NOTHING = new Uint8Array(0);
 
 export class RecordWriter {
-  /** Content of the last record that has no field, and counts of it. */
   readonly extras: Extras;
   readonly mismatches: Mismatches;
   /** The fields that are given, by their name, with the index of their union. */

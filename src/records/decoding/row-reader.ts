@@ -21,12 +21,10 @@ import { type DerivedPlan, type FirstOf, IGNORED, type Key, KIND, NOTES, slotOf,
 
 const FIRST_TAPE = 1 << 12;
 
-/** A tape that one huge row has made longer is not kept. */
 const LONGEST_KEPT_TAPE = 1 << 18;
 const { QUOTE, COMMA, NINE, OPEN_BRACKET, CLOSE_BRACKET, OPEN_BRACE, CLOSE_BRACE } = BYTES;
 const SMALL_N = 0x6e;
 
-/** Where the note is in an element of a list, and in an unknown member. */
 export const ELEMENT_NOTE = 1;
 export const UNKNOWN_NOTE = 3;
 
@@ -56,7 +54,6 @@ export class RowReader {
     return this.#value(plan, start, 0, depth, false);
   }
 
-  /** Where the value of a note ends; `plan`: what it was read with, null for an unknown member. */
   endOf(plan: ValuePlan | null, note: number): number {
     const { tape } = this;
     const c = this.json.bytes[Math.abs(tape[note] as number)];
@@ -91,7 +88,6 @@ export class RowReader {
     return notes;
   }
 
-  /** How many members of an object the plan does not know, without those that are null. */
   countUnknown(note: number): number {
     let count = 0;
     const frame = this.tape[note + 1] as number;
@@ -107,7 +103,6 @@ export class RowReader {
     return isObject ? (this.tape[note + 1] as number) + NOTES + 2 * slot : 0;
   }
 
-  /** The integer value of a member of an object; null where it is not an integer. */
   longOf(plan: ValuePlan, note: number, name: string): bigint | null {
     const own = this.noteOf(note, slotOf(plan, name));
     if (own === 0) return null;
@@ -228,7 +223,6 @@ export class RowReader {
     return this.#link(frame, -1 - slot, 0);
   }
 
-  // Where the exact spelling is null, the other one counts.
   #settleSpellings(frame: number): void {
     const { tape } = this;
     for (let at = tape[frame + 1] as number; at !== 0; at = tape[at] as number) {
@@ -295,8 +289,6 @@ export class RowReader {
   }
 }
 
-// Finds the values of fields that are not sent as such: they are taken out of an object, or the first of a list.
-
 export function derivedNote(reader: RowReader, field: DerivedPlan, frame: number): number {
   const {
     json: { bytes },
@@ -358,7 +350,6 @@ function isType(reader: RowReader, note: number, type: string): boolean {
   return true;
 }
 
-/** The text of a field of an object; null where it is null, or no string. */
 export function fieldText(reader: RowReader, { record }: ValuePlan, note: number, name: string): string | null {
   const { tape, json } = reader;
   if (record === null || json.bytes[Math.abs(tape[note] as number)] !== OPEN_BRACE) return null;

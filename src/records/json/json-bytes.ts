@@ -18,7 +18,6 @@ export const BYTES = {
   CLOSE_BRACE: 0x7d,
 } as const;
 
-/** The characters of escapes by their letter; `u` alone is missing. */
 export const ESCAPES: ReadonlyMap<number, string> = new Map(
   [...'"\\/']
     .map((char) => [char.charCodeAt(0), char] as const)
@@ -31,7 +30,6 @@ export const ESCAPES: ReadonlyMap<number, string> = new Map(
     ]),
 );
 
-/** Bytes by the letter of their escape. */
 const PLAIN = Uint8Array.from({ length: 128 }, (_, letter) => ESCAPES.get(letter)?.charCodeAt(0) ?? 0);
 
 /** Names a byte without revealing a value: punctuation is shown, letters and digits are not. */
@@ -69,7 +67,6 @@ export function firstInvalidUtf8(bytes: Buffer): number {
   return valid;
 }
 
-// At most three bytes back: a longer run of continuation bytes is no sequence.
 function sequenceStart(bytes: Buffer, at: number): number {
   let start = at;
   while (start > at - 3 && (bytes[start] ?? 0) >> 6 === 2) start -= 1;

@@ -1,7 +1,4 @@
-// Reads JSON byte by byte and checks its grammar strictly, without making values. Each function takes a position and
-// returns the position behind what it has read. Input comes in pieces. Where it ends within a value, CUT is thrown, and
-// the value is read again from its start when more has come. The input is followed by zero bytes, which end every
-// token, so that no loop needs to check for the end.
+// Where the input ends within a value, CUT is thrown, and the value is read again. Zero bytes behind the input end loops.
 
 import { isAscii, isUtf8 } from 'node:buffer';
 import { ConnectorError } from '../../errors.ts';
@@ -11,9 +8,7 @@ import { type JsonValue, parseJson } from './json-value.ts';
 
 const LONGEST_VALUE_BYTES = 512 * 1024;
 
-// Finds quickly whether a key is new in its object, without making a string of it. Keys are remembered by a hash of
-// object and key. A hash that is missing proves that the key is new; one that is there may belong to another key, and
-// the reader looks closer. The table is used again for each row; a stamp says which entries belong to this row.
+// A hash that is missing proves that a key is new; one that is there may belong to another key. Stamps mark this row's.
 
 const FIRST_SLOTS = 256;
 const MULTIPLIER = 0x9e37_79b1;
@@ -116,7 +111,7 @@ export class JsonScanner {
     this.view = viewOf(this.bytes);
   }
 
-  /** Takes more input. Bytes before `keep` are dropped; returns how far the rest has moved to the front. */
+  /** Bytes before `keep` are dropped; gives how far the rest has moved to the front. */
   append(piece: Uint8Array, keep: number): number {
     let moved = 0;
     if (this.end + piece.length + PADDING > this.bytes.length) {
@@ -196,7 +191,6 @@ export class JsonScanner {
     this.#maybeDuplicates = false;
     const end = this.#skip(start, depth);
     if (this.#maybeDuplicates) {
-      // Keys with one hash may differ: a second pass compares their texts.
       this.#comparesTexts = true;
       this.#skip(start, depth);
       this.#comparesTexts = false;
@@ -352,11 +346,6 @@ function viewOf({ buffer, byteOffset, byteLength }: Buffer): DataView {
   return new DataView(buffer, byteOffset, byteLength);
 }
 
-/**
- * The one value of a body without a list, read in one go.
- * @param maxBytes of the whole body; a command, which nothing waits for, may leave it to the cap of the request
- * @throws ConnectorError BODY_MALFORMED
- */
 export async function readJson(body: BodyChunks, maxBytes = LONGEST_VALUE_BYTES): Promise<JsonValue> {
   const bytes = await collectBytes(body);
   if (bytes.length > maxBytes) throw malformed(`has more than ${maxBytes} bytes`);

@@ -1,5 +1,3 @@
-// The text of a value as `extras` keeps it: without white space, strings with as few escapes as can be, of duplicate
-// keys the last one. Most values are written so already, and are copied.
 import { BYTES } from './json-bytes.ts';
 import type { JsonScanner } from './json-scanner.ts';
 import { toJsonText } from './json-value.ts';
@@ -7,7 +5,6 @@ import { toJsonText } from './json-value.ts';
 const { QUOTE, BACKSLASH, OPEN_BRACE, OPEN_BRACKET } = BYTES;
 const SPACE = 0x20;
 
-/** True for a value that is written so already; it was read before. */
 export function isMinified(json: JsonScanner, start: number, end: number): boolean {
   const { bytes } = json;
   const first = bytes[start];
@@ -53,7 +50,7 @@ function stringText(bytes: Buffer, start: number, end: number): string {
   return text.includes('\\') ? JSON.stringify(JSON.parse(text)) : text;
 }
 
-// Behind a string that is known to be one; negative where it has escapes.
+// Negative where the string has escapes.
 function stringEnd(bytes: Buffer, start: number): number {
   let at = start + 1;
   let hasEscapes = false;

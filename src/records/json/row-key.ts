@@ -20,11 +20,7 @@ const INTEGER = /^-?(0|[1-9]\d{0,18})$/;
 // Ids of checks that were seen have 14 characters; a key must leave room for the value.
 const LONGEST_KEY_CHARACTERS = 512;
 
-/**
- * The key of a row that cannot be read as a whole, because of its length, its depth or a byte that is not UTF-8. The
- * row is only skimmed, as `skipValue` does it; null where that finds no key. Stops after each MiB, so that other work
- * gets its turn.
- */
+/** The key of a row that cannot be read as a whole: it is only skimmed. Null without a key. Pauses after each MiB. */
 export function* skimKey(bytes: Buffer, row: Span, { path, form }: RowKey): Generator<void, string | null> {
   let at: Span | null = row;
   for (const name of path) {
@@ -39,7 +35,6 @@ export function usableKey(id: string): string | null {
   return id !== '' && id.length <= LONGEST_KEY_CHARACTERS ? id : null;
 }
 
-/** True for a 64-bit integer in the one form that we write. */
 export function isIntegerKey(text: string): boolean {
   if (!INTEGER.test(text) || text === '-0') return false;
   return text.length < LEAST_TOO_LONG || BigInt.asIntN(64, BigInt(text)) === BigInt(text);
@@ -139,7 +134,7 @@ export class ValueSkimmer {
   }
 }
 
-/** The same for a value that is there as a whole, with a pause after each MiB. Exported for tests. */
+/** The same for a whole value, with a pause after each MiB. Exported for tests. */
 export function* skipValue(bytes: Uint8Array, start: number, end: number): Generator<void, number> {
   const skimmer = new ValueSkimmer();
   for (let at = start; ; ) {

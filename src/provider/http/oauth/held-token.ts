@@ -7,7 +7,6 @@ import { createTokenRequest, type OAuth2Settings } from './token-request.ts';
 
 const LONGEST_MARGIN_MS = 30_000;
 const MARGIN = 0.1;
-// After a failure no request goes to the token endpoint for a while, however many callers ask.
 const PAUSE = { initialMs: 1_000, maximumMs: 60_000 };
 
 interface Token {
@@ -88,7 +87,6 @@ export function createHeldToken(settings: OAuth2Settings, options: HeldTokenOpti
 }
 
 interface HeldTokenOptions extends AuthorizationOptions {
-  /** How long before its end a token with this life is renewed. */
   readonly marginMs?: ((lifetimeMs: number) => number) | undefined;
 }
 
@@ -131,7 +129,6 @@ function shareRequest<T>(send: (signal: AbortSignal) => Promise<T>): (signal: Ab
   };
 }
 
-/** OAuth 2.0 client credentials as the authorization of requests: one bearer token for all of them. */
 export function createClientCredentials(settings: OAuth2Settings, options: AuthorizationOptions): Authorization {
   const held = createHeldToken(settings, options);
   return {

@@ -32,10 +32,7 @@ const DEFAULT_LIFETIME_MS = 5 * 60_000;
 // which was not requested and whose issuer cannot be checked, since only the token address is known.
 const FIELDS = ['access_token', 'token_type', 'scope', 'error', 'error_description'];
 
-/**
- * Makes the function that requests one token (client credentials grant). Unless the settings say otherwise, the client
- * authenticates with basic, and after invalid_client with the secret in the form. Rejects with TOKEN_FAILED.
- */
+/** Without a named method: basic, and after invalid_client the secret in the form. Rejects with TOKEN_FAILED. */
 export function createTokenRequest(
   settings: OAuth2Settings,
   address: URL,
@@ -207,7 +204,6 @@ async function requestGrant(request: GrantRequest, signal: AbortSignal): Promise
   }
 }
 
-/** The endpoint refused the client itself, not the request. */
 function isInvalidClient(error: unknown): boolean {
   return (
     error instanceof ConnectorError && (error.fields.oauthError === 'invalid_client' || error.fields.status === 401)
@@ -219,7 +215,6 @@ function parameters({ scope, audience, resource }: OAuth2Settings): Record<strin
   return Object.fromEntries(given.filter((entry): entry is [string, string] => Boolean(entry[1])));
 }
 
-/** The life of a token in milliseconds, from the seconds that `expires_in` names, as a number or as text. */
 function lifetimeOf(expiresIn: unknown): number {
   const seconds =
     typeof expiresIn === 'string' && /^\s*\d{1,15}(\.\d{0,9})?\s*$/.test(expiresIn) ? Number(expiresIn) : expiresIn;
@@ -227,7 +222,6 @@ function lifetimeOf(expiresIn: unknown): number {
   return Math.min(seconds * 1_000, LONGEST_LIFETIME_MS);
 }
 
-/** Rejects with TOKEN_FAILED without a response, and for a status that says nothing about the client. */
 async function sendForm(
   { endpoint, dispatcher, turns, clock }: GrantRequest,
   form: { readonly body: string; readonly headers: Readonly<Record<string, string>> },
@@ -284,7 +278,6 @@ async function readFields(
 interface TokenEndpoint {
   readonly address: URL;
   readonly name: string;
-  /** As the gates of endpoints know it; `from` begins a message. */
   readonly turn: RequestEndpoint;
   failed(what: string, fields?: Readonly<Record<string, unknown>>, retryAfterMs?: number): ConnectorError;
 }
