@@ -26,8 +26,6 @@ export interface HttpRequest {
   /** Absolute path below the base address, already percent-encoded. Never taken from a response. */
   readonly path: string;
   readonly query: readonly (readonly [name: string, value: string])[];
-  /** Further header fields; cannot replace ours. */
-  readonly headers?: Readonly<Record<string, string>>;
   readonly maxBodyBytes?: number;
   readonly timeoutMs?: number;
   /** The path in messages and logs, such as `/v1/pretradechecks/id/{id}`; the path itself by default. */
@@ -91,7 +89,6 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
       method,
       origin: base.origin,
       target: requestTarget(base, request.path, request.query),
-      headers: request.headers ?? {},
       body: request.body ?? null,
       maxBodyBytes: request.maxBodyBytes ?? options.maxBodyBytes,
       timeoutMs: Math.min(options.timeoutMs, timeoutMs),
@@ -156,7 +153,6 @@ interface Exchange {
   readonly method: 'GET' | 'POST';
   readonly origin: string;
   readonly target: string;
-  readonly headers: Readonly<Record<string, string>>;
   readonly credentials: Readonly<Record<string, string>>;
   readonly body: string | null;
   readonly maxBodyBytes: number;
@@ -229,9 +225,7 @@ async function ask(request: Exchange, deadline: AbortSignal): Promise<Dispatcher
     ...(body === null ? {} : { 'content-type': 'application/json' }),
   };
   const headers = Object.fromEntries(
-    [request.headers, ours, request.credentials]
-      .flatMap((fields) => Object.entries(fields))
-      .map(([field, value]) => [field.toLowerCase(), value]),
+    Object.entries({ ...ours, ...request.credentials }).map(([field, value]) => [field.toLowerCase(), value]),
   );
   try {
     deadline.throwIfAborted();
@@ -267,15 +261,12 @@ async function read<T>(
   deadline: AbortSignal,
 ): Promise<T> {
   const { headers } = response;
-  const contentType = jsonTypeOf(request, response);
+  assertJson(request, response);
   const age = ageSeconds(headers);
   if (age !== null && age > 0) throw violation(request, `from a cache, ${age} s old; configure caches not to answer`);
   const body = openBody(request, response, request.maxBodyBytes, deadline);
   const successful: HttpResponse = {
-    status: response.statusCode,
     date: serverDate(headers),
-    contentType,
-    age,
     encoding: headerField(headers, 'content-encoding'),
     body: body.chunks,
     arrived: body.arrived,
@@ -298,14 +289,13 @@ function withOrigin({ from, endpoint }: Exchange, error: unknown): unknown {
   return new ConnectorError(code, `${from}: ${message}`, { cause, retryAfterMs, fields: { ...fields, endpoint } });
 }
 
-function jsonTypeOf(request: Exchange, response: Dispatcher.ResponseData): string {
+function assertJson(request: Exchange, response: Dispatcher.ResponseData): void {
   const contentType = headerField(response.headers, 'content-type');
   if (contentType === null) throw violation(request, 'without a content type; expected JSON');
   const [media = ''] = contentType.split(';', 1);
   if (!JSON_TYPE.test(media.trim()) || OTHER_CHARSET.test(contentType)) {
     throw violation(request, `with "${quotedText(contentType, LONGEST_QUOTE)}"; expected JSON in UTF-8`);
   }
-  return contentType;
 }
 
 async function problemOf(

@@ -1,11 +1,8 @@
 import type { BodyChunks, BodyEdges } from './body-chunks.ts';
 
 export interface HttpResponse {
-  readonly status: number;
   /** The server's clock in milliseconds since the epoch, from the Date header; null when there is no usable one. */
   readonly date: number | null;
-  readonly contentType: string;
-  readonly age: number | null;
   readonly encoding: string | null;
   /**
    * The decoded body, to be read once. Throws BODY_INCOMPLETE when it was cut, BODY_TOO_LARGE, BODY_MALFORMED when it

@@ -56,10 +56,7 @@ async function scene(t: TestContext, { catchUpMs = 24 * HOUR_MS } = {}) {
       async bulk(items, consume) {
         if (provider.isDown) throw new ConnectorError('PROVIDER_BUSY', 'status 500', { fields: { status: 500 } });
         const answer = {
-          status: 200,
           date: clock.wallMs(),
-          contentType: 'application/json',
-          age: null,
           encoding: null,
         };
         const body = chunked(bulkBody(items.map(item)), 10_000);

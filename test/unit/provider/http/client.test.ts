@@ -4,7 +4,7 @@ import { ConnectorError } from '../../../../src/errors.ts';
 import type { HttpResponse } from '../../../../src/provider/http/http-response.ts';
 import { clientFor, json, keepingLog, never, page, serve, serveRaw, text, until } from './loopback.ts';
 
-test('an answer comes with its status, the server clock, its content type and its decoded bytes', async (t) => {
+test('an answer comes with the server clock and its decoded bytes', async (t) => {
   const { url } = await serve(t, (request, response) => {
     assert.equal(request.url, '/base/v1/instruments?limit=1000&legalCountry=D+E%26x');
     assert.equal(request.headers['cache-control'], 'no-cache');
@@ -23,30 +23,22 @@ test('an answer comes with its status, the server clock, its content type and it
     never,
   );
   assert.equal(result.body, '{"instruments":[]}');
-  assert.equal(result.status, 200);
   assert.equal(result.date, Date.UTC(1994, 10, 6, 8, 49, 37));
-  assert.equal(result.contentType, 'application/json; charset=utf-8');
-  assert.equal(result.age, 0);
   assert.equal(result.bytes, 18);
 });
 
-test('a post sends its JSON and its own header fields, which cannot replace ours', async (t) => {
+test('a post sends its JSON', async (t) => {
   const seen: string[] = [];
   const { url } = await serve(t, (request, response) => {
     request.setEncoding('utf8').on('data', (chunk: string) => seen.push(chunk));
     request.on('end', () => {
-      seen.push(
-        request.headers['x-trace'] as string,
-        request.headers['content-type'] ?? '',
-        request.headers.host ?? '',
-      );
+      seen.push(request.headers['content-type'] ?? '', request.headers.host ?? '');
       response.writeHead(200, json).end('{}');
     });
   });
-  const headers = { 'X-Trace': 'a', 'Content-Type': 'text/plain', Host: 'evil.example' };
-  const request = { path: '/v1/products/bulk', query: [], headers, body: '{"a":1}' };
+  const request = { path: '/v1/products/bulk', query: [], body: '{"a":1}' };
   assert.equal(await clientFor(t, url).post(request, text, never), '{}');
-  assert.deepEqual(seen, ['{"a":1}', 'a', 'application/json', new URL(url).host]);
+  assert.deepEqual(seen, ['{"a":1}', 'application/json', new URL(url).host]);
 });
 
 test('connections are used again, also when the caller left the last bytes unread', async (t) => {
