@@ -6,7 +6,6 @@ import type { LogReader, LogTail } from './log-reader.ts';
 import type { EnsureOptions, TopicPartition, TopicReport, TopicSpecification } from './topic.ts';
 import type { TransactionalWriter, WriterOptions } from './transactional-writer.ts';
 
-/** What a group has committed for a partition. */
 export interface CommittedOffset {
   /** The next one to read. */
   readonly offset: bigint;
@@ -29,25 +28,21 @@ export interface KafkaCluster {
   readonly logTail: LogTail;
   readonly groupReader: GroupReader;
   /**
-   * The offset that a group has committed for a partition; null when none is committed. Waits until a
-   * transaction that commits another one has ended. To be called from the `readPosition` of the writer that commits it: before
-   * its fence, a commit may still be under way. One that was committed for an earlier topic of the same name is none (see
-   * `topicIds`).
+   * Null when none is committed, or one for an earlier topic of the same name. Waits until a transaction that commits another
+   * one has ended. To be called from the `readPosition` of its writer: before the fence, a commit may still be under way.
    *
-   * @throws ConnectorError KAFKA_UNREACHABLE, also when the partition does not exist; TRANSACTION_HANGS; or the signal's
-   *   reason.
+   * @throws ConnectorError KAFKA_UNREACHABLE (also without the partition), TRANSACTION_HANGS, or the signal's reason.
    */
   consumerOffset(groupId: string, partition: TopicPartition, signal: AbortSignal): Promise<CommittedOffset | null>;
   /**
    * Creates what is missing (when `create` is true) and verifies what is there; alters nothing.
    *
-   * @throws ConnectorError TOPIC_MISSING, TOPIC_NOT_CREATED, TOPIC_MISMATCH (with the fix in its text), TOPIC_REFUSED when it may not be
-   *   described, KAFKA_UNREACHABLE; of a single topic that may be refused it stands in the report instead.
+   * @throws ConnectorError TOPIC_MISSING, TOPIC_NOT_CREATED, TOPIC_MISMATCH, TOPIC_REFUSED, KAFKA_UNREACHABLE, unless the topic
+   *   may be refused: then the report has it.
    */
   ensureTopics(topics: readonly TopicSpecification[], options: EnsureOptions): Promise<TopicReport>;
   /**
-   * Kafka's own id of each topic, by name: a topic that is deleted and created again has another one. Missing topics and
-   * topics that may not be described are left out; so are all of them at brokers that give no ids (before 2.8).
+   * By name. A topic that is created again has another id. Missing and forbidden topics are left out; at brokers before 2.8 all.
    *
    * @throws ConnectorError KAFKA_UNREACHABLE, or the signal's reason.
    */
@@ -56,10 +51,7 @@ export interface KafkaCluster {
   groupMembers(groupId: string): Promise<readonly DescribedMember[] | null>;
   /** The cluster's own id. @throws ConnectorError KAFKA_UNREACHABLE. */
   clusterId(): Promise<string>;
-  /**
-   * When a broker last answered anything, by the monotonic clock; null before the first time. A process that follows a
-   * topic asks every 5 s at least.
-   */
+  /** When a broker last answered, by the monotonic clock; null before the first time. A follower asks every 5 s at least. */
   answeredMs(): number | null;
   close(): Promise<void>;
 }
@@ -67,8 +59,8 @@ export interface KafkaCluster {
 const CHECK_EVERY_MS = 2_000;
 
 /**
- * Rejects with TOPIC_REPLACED (its field `topics` names them) once any of the topics has another id than in `known`, and
- * with the signal's reason. Who has read such a topic, or knows what was written to it, must begin again.
+ * Rejects with TOPIC_REPLACED (its field `topics`) once a topic has another id than in `known`, or with the signal's reason.
+ * Its readers must begin again.
  */
 export async function untilReplaced(options: {
   readonly kafka: Pick<KafkaCluster, 'topicIds'>;

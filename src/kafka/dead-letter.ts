@@ -6,25 +6,21 @@ import type { LogReader } from './log-reader.ts';
 import { type CommittedRecord, type OutgoingRecord, partitionFor, type TargetTopic } from './record.ts';
 
 const LONGEST_VALUE_BYTES = 256 * 1024;
-/** A longer key is not ours, and is left out: a key of a megabyte would be refused for ever, with all records behind it. */
+/** Brokers would refuse a key of a megabyte for ever, with all records behind it. */
 const LONGEST_KEY_BYTES = 64 * 1024;
 
 /** An input that could not become a record, and why. */
 interface RejectedInput {
-  /** The key that the record would have had; null when it cannot be read. */
+  /** Null when it cannot be read. */
   readonly key: string | null;
-  /** The place of the error in the input, as a JSON pointer. */
+  /** A JSON pointer into the input. */
   readonly pointer: string;
   /** The reason; it quotes no value. */
   readonly reason: string;
-  /** The input's bytes as they came. */
   readonly raw: Buffer;
 }
 
-/**
- * A record for the dead letter topic: the input's key, unless that is over-long, and its bytes, cut at 256 KiB, with
- * Kafka Connect's error headers and what is needed to find the whole input again (full length and SHA-256).
- */
+/** With Kafka Connect's error headers, and the length and SHA-256 of the whole input. */
 export function deadLetterRecord(options: {
   readonly topic: TargetTopic;
   readonly source: string;
@@ -54,9 +50,8 @@ export function deadLetterRecord(options: {
   };
 }
 
-/** Of so many records at the ends of all partitions together, at most, those of one source or of the prices are looked at. */
+/** At the ends of all partitions together. */
 const MOST_READ = 50_000;
-/** No work waits longer for what is on the topic already. */
 const PATIENCE_MS = 60_000;
 
 export interface DeadLetterTail {
@@ -64,18 +59,15 @@ export interface DeadLetterTail {
   readonly topic: TargetTopic;
   /** As `spc-source` of the dead letters has it. */
   readonly source: string;
-  /** The topic that the input was to become a record of is `__connect.errors.topic` of the headers. */
+  /** The header `__connect.errors.topic` names its target. */
   readonly onLetter: (letter: Pick<CommittedRecord, 'headers'> & { readonly key: string | null }) => void;
   readonly clock: Clock;
   readonly signal: AbortSignal;
 }
 
 /**
- * Reads the newest dead letters, so that a restart writes none of them again. Best effort: what lies farther back, what
- * cannot be read or not soon, and what another writer's open transaction hides for the moment is a dead letter twice,
- * which loses nothing.
- *
- * @throws the signal's reason, and nothing else.
+ * Reads the newest dead letters, so that a restart writes none of them again. Best effort: one that is not found is written
+ * twice. @throws the signal's reason, and nothing else.
  */
 export async function readDeadLetterTail(options: DeadLetterTail): Promise<void> {
   const { reader, topic, source, onLetter, clock, signal } = options;

@@ -4,23 +4,20 @@ import type { Assignor } from './group-reader.ts';
 import type { TopicPartition } from './topic.ts';
 
 /*
- * A broker lets the first member of a group wait for others, 3 s by default (group.initial.rebalance.delay.ms): most of
- * the time that a start takes. But in a group without members no partition has an owner. So a member that finds its
- * group empty goes ahead with the partitions that it would get alone, and the response to its join confirms them, or
- * takes some away. Until then it asks for the group's state instead of sending heartbeats. It counts as confirmed as
- * long as there is no second member.
+ * A broker lets the first member of a group wait for others, 3 s by default (group.initial.rebalance.delay.ms). In a group
+ * without members no partition has an owner. So a member of an empty group goes ahead with the partitions that it would get
+ * alone; the response to its join confirms them, or takes some away. Until then it asks for the group's state instead of
+ * sending heartbeats, and counts as confirmed while there is no second member.
  *
- * Two replicas that start at the same moment may both go ahead. Then the fence decides, as after any change of owners:
- * the later one ends the transaction of the earlier one, and since each sees the other now, both wait for their joins.
+ * Two replicas that start together may both go ahead: the later one fences the earlier one, and both wait for their joins.
  */
 
-/** The state of a group, from a broker. */
 export interface DescribedGroup {
   readonly state: string;
   readonly members: readonly unknown[];
 }
 
-/** Asks a broker about the group of a member, on a connection of its own: the member's connection waits for the join. */
+/** On a connection of its own: the member's connection waits for the join. */
 export interface GroupQuestions {
   describe(): Promise<DescribedGroup>;
   close(): void;
@@ -34,7 +31,6 @@ export interface HeadStartOptions {
   readonly confirm: (askedAtMs: number) => void;
   /** Whether the join has reached the broker: from then on a single member is this one. */
   readonly isKnown: () => boolean;
-  /** Between two requests. */
   readonly everyMs: number;
   /** The join waits no longer than this for the first response. */
   readonly patienceMs: number;
@@ -43,10 +39,7 @@ export interface HeadStartOptions {
   readonly signal: AbortSignal;
 }
 
-/**
- * Asks whether the group is empty, and if so takes its partitions. To be awaited before the join, after which the group has
- * a member; what it confirms from then on, it does by itself. Rejects when the group cannot be asked: the join goes on.
- */
+/** To be awaited before the join. Rejects when the group cannot be asked: the join goes on. */
 export async function headStart(options: HeadStartOptions): Promise<void> {
   const { open, take, confirm, patienceMs, clock, signal } = options;
   const questions = open();
@@ -84,7 +77,6 @@ async function confirmWhileJoining(
   }
 }
 
-/** The partitions of a member that is alone. */
 export function assignmentOfOne(assignor: Assignor): readonly TopicPartition[] {
   const id = 'alone';
   return assignor.assign([{ id, description: assignor.describe(false) }]).get(id) ?? [];

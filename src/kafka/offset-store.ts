@@ -15,15 +15,12 @@ export function offsetKey(source: string, sourceType: string): string {
   return JSON.stringify([source, { endpoint: sourceType }]);
 }
 
-/** Each partition of the offsets topic has one transactional writer. */
 export function offsetPartition(key: string, partitions = OFFSETS_PARTITIONS): number {
   return partitionFor(Buffer.from(key), partitions);
 }
 
-/** The record that stores an offset; null resets it. */
 export function offsetRecord(options: {
   readonly topic: string;
-  /** The partition of the key when left out. */
   readonly partition?: number;
   readonly key: string;
   readonly offset: SourceOffset | null;
@@ -39,12 +36,10 @@ export function offsetRecord(options: {
 }
 
 /**
- * The offsets of one partition by key text. A key that was reset has the mark of the reset (see `parseReset`). A key
- * whose newest value is not a flat map of primitives has an OFFSET_UNREADABLE, which concerns only its source. To be
- * called from the `readPosition` of the partition's writer, since only the fence before it makes the result final.
+ * By key text. A reset key has the mark of the reset (see `parseReset`), an unreadable one its OFFSET_UNREADABLE. To be
+ * called from the `readPosition` of the partition's writer: only the fence before it makes the result final.
  *
- * @param marks receives the marks that operators left on the partition.
- * @throws ConnectorError what `readToEnd` throws.
+ * @throws ConnectorError as `readToEnd` does.
  */
 export async function readOffsets(
   reader: LogReader,
@@ -62,10 +57,7 @@ export async function readOffsets(
   return offsets;
 }
 
-/**
- * The offset before a reset, from the reset's mark: as much of it as the topic still holds and can be read. Null for an
- * offset that is not such a mark. A mark has no field of an offset, so that no code can go on from it.
- */
+/** The offset before a reset, as far as the topic still holds it; null for an offset that is no mark of a reset. */
 export function parseReset(offset: SourceOffset): SourceOffset | null {
   if (offset.reset !== true) return null;
   try {
@@ -83,12 +75,7 @@ export interface StoredOffset {
   readonly error: ConnectorError | null;
 }
 
-/**
- * The offsets of some partitions without keys that were reset; one that cannot be read does not hide the others.
- * An open transaction may hide a newer one, unless they are read `behindOpen` and behind a writer's fence.
- *
- * @throws ConnectorError what `readToEnd` throws.
- */
+/** Without keys that were reset. An open transaction may hide a newer offset, unless read `behindOpen` and behind a fence. */
 export async function readAllOffsets(
   reader: LogReader,
   topic: string,
@@ -106,7 +93,7 @@ export async function readAllOffsets(
   });
 }
 
-/** The newest record of each key, and where it is a reset, the value before it if the topic still has that. */
+/** Of a reset, also the value before it if the topic still has that. */
 async function readNewest(
   reader: LogReader,
   request: Omit<ReadToEnd, 'onRecord'>,
@@ -158,7 +145,6 @@ function isSourceOffset(value: unknown): value is SourceOffset {
 const KEY = Buffer.from('["",{"operator":true}]');
 const FENCINGS_HEADER = 'spc-fencings';
 
-/** The command has opened the writer of this partition `fencings` times. */
 export function operatorMark(options: {
   readonly topic: string;
   readonly partition: number;

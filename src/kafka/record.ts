@@ -1,4 +1,4 @@
-/** One record on its way to Kafka. We choose the partition, never the client: consumers join topics by partition. */
+/** We choose the partition, never the client: consumers join topics by partition. */
 export interface OutgoingRecord {
   readonly topic: string;
   readonly partition: number;
@@ -8,20 +8,17 @@ export interface OutgoingRecord {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** One committed record as a read_committed reader sees it. */
 export interface CommittedRecord extends OutgoingRecord {
   readonly offset: bigint;
   /** Milliseconds since the epoch, the broker's clock (LogAppendTime). */
   readonly timestampMs: number;
 }
 
-/** A topic that a task writes to. */
 export interface TargetTopic {
   readonly name: string;
   readonly partitions: number;
 }
 
-/** A record on the partition of its key, which is that of every Java producer too. */
 export function keyedRecord(
   topic: TargetTopic,
   key: string,
@@ -37,7 +34,7 @@ const SEED = 0x9747b28c;
 const MULTIPLIER = 0x5bd1e995;
 const SHIFT = 24;
 
-/** MurmurHash2 as in Kafka's Java client (`Utils.murmur2`): a signed 32-bit number. */
+/** As in Kafka's Java client (`Utils.murmur2`): a signed 32-bit number. */
 export function murmur2(key: Buffer): number {
   const wholeWords = key.length & ~3;
   let hash = SEED ^ key.length;

@@ -1,7 +1,6 @@
 import { ConnectorError } from '../errors.ts';
 import type { TopicSpecification } from './topic.ts';
 
-/** A topic, from its description by the broker. */
 export interface FoundTopic {
   readonly partitions: number;
   readonly replicas: number;
@@ -9,10 +8,9 @@ export interface FoundTopic {
 }
 
 /**
- * How an existing topic differs from the expected one, as sentences.
+ * The differences, as sentences.
  *
- * @throws ConnectorError TOPIC_MISMATCH when a difference would lose or misplace records: another partition count moves a
- *   key to another partition, another cleanup policy deletes records that must stay or keeps those that must go.
+ * @throws ConnectorError TOPIC_MISMATCH when a difference would lose or misplace records.
  */
 export function compareTopic(wanted: TopicSpecification, found: FoundTopic): string[] {
   const { name } = wanted;

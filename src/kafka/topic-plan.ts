@@ -4,11 +4,9 @@ import type { TopicSpecification } from './topic.ts';
 export type TopicPlan = Readonly<Record<TopicRole, TopicSpecification>>;
 
 export interface TopicPlanOptions {
-  /** Every topic's name is `<prefix>.<name>`. */
   readonly prefix: string;
-  /** Names behind the prefix that differ from their role. */
   readonly names: Readonly<Partial<Record<TopicRole, string>>>;
-  /** Of the topics whose records are joined by instrument id: the same for all of them. */
+  /** Of topics whose records are joined by instrument id. */
   readonly partitions: number;
   readonly replicationFactor: number;
 }
@@ -20,11 +18,7 @@ const HOUR_MS = 60 * 60 * 1000;
 const DAY_MS = 24 * HOUR_MS;
 const MIB = 1024 * 1024;
 
-/**
- * Of topics that hold the provider's rows. A row usually has a few kilobytes and less than 1 MB. Four times that keeps a
- * row that has grown from becoming a dead letter, and one batch of this size still passes every default of brokers and
- * consumers (a fetch limit lets a single larger batch pass). Our batches stay below 900 KB, except for larger single rows.
- */
+/** A row has less than 1 MB, usually. One that has grown still fits, and every default of brokers and consumers takes this. */
 const ROW_MAX_BYTES = 4 * MIB;
 
 const compacted = { 'cleanup.policy': 'compact' };
@@ -69,10 +63,7 @@ const TABLE: Readonly<Record<TopicRole, { settings: Record<string, string>; part
   states: { settings: compacted, partitions: 1 },
 };
 
-/**
- * The expected topics of one installation. All use the broker's clock (LogAppendTime), since ours may be wrong: a broker
- * refuses a record from an hour ahead, and deletes one from a week ago at once.
- */
+/** With the broker's clock (LogAppendTime): brokers refuse a record from an hour ahead, and delete one from a week ago. */
 export function topicPlan({ prefix, names, partitions, replicationFactor }: TopicPlanOptions): TopicPlan {
   const specification = (role: TopicRole): TopicSpecification => ({
     name: `${prefix}.${names[role] ?? role}`,

@@ -3,7 +3,6 @@ import type { ConnectorError } from '../errors.ts';
 /** Key, headers and framing of a record, at most: the limit of a topic counts them too. */
 export const RECORD_ALLOWANCE_BYTES = 4_096;
 
-/** The expected topic: created when missing, verified when present. */
 export interface TopicSpecification {
   readonly name: string;
   readonly partitions: number;
@@ -12,9 +11,7 @@ export interface TopicSpecification {
   readonly settings: Readonly<Record<string, string>>;
 }
 
-/** How topics are created and verified. */
 export interface EnsureOptions {
-  /** Whether missing topics are created. */
   readonly create: boolean;
   /** Where they are not: whether the brokers are asked if they would create them. */
   readonly tryCreation?: boolean;

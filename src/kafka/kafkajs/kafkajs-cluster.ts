@@ -18,15 +18,12 @@ import { TopicIds } from './topic-ids.ts';
 import { DEFAULT_TUNING, type KafkaTuning, kafkajsRetry } from './tuning.ts';
 
 export interface KafkajsOptions {
-  /** `host:port` of some brokers; the others are found through them. */
   readonly brokers: readonly string[];
-  /** Shown in the brokers' logs and metrics. */
   readonly clientId: string;
   readonly ssl?: ConnectionOptions | boolean;
   readonly sasl?: SASLOptions | Mechanism;
   /** Called before a new client connects: what `ssl` and `sasl` hold is up to date when it resolves. */
   readonly refreshLogin?: () => Promise<void>;
-  /** Of the records that we write; every compression is read. Measured default: zstd. */
   readonly compression?: 'zstd' | 'gzip' | 'none';
   readonly tuning?: Partial<KafkaTuning>;
   readonly clock: Clock;
@@ -34,9 +31,9 @@ export interface KafkajsOptions {
   readonly log: Log;
   /** How far the broker's clock is ahead of that of this machine, as each response to records shows it. */
   readonly clockSeen?: (aheadMs: number) => void;
-  /** Wraps kafkajs; tests wrap its producers to stop the process at an exact step. */
+  /** Tests wrap producers to stop the process at an exact step. */
   readonly wrap?: (kafka: Kafka) => Kafka;
-  /** Opens the connections; tests lead them through a proxy that drops and cuts requests that they name. */
+  /** Tests lead connections through a proxy. */
   readonly socketFactory?: ISocketFactory;
 }
 
@@ -46,10 +43,7 @@ export interface KafkajsOptions {
  */
 const LOGIN_AGAIN_MS = 1_400;
 
-/**
- * Kafka through kafkajs. It does not connect by itself. One per process: kafkajs keeps committed offsets per instance,
- * and a producer and a consumer of different instances would not see each other's.
- */
+/** One per process: kafkajs keeps committed offsets per instance. It does not connect by itself. */
 export function connectKafka(options: KafkajsOptions): KafkaCluster {
   const { clientId, clock, random, log } = options;
   const around = { clock, random, log, clockSeen: options.clockSeen };
@@ -77,7 +71,6 @@ export function connectKafka(options: KafkajsOptions): KafkaCluster {
     retry: kafkajsRetry(tuning),
     socketFactory: connections.factory,
     logCreator: bridgeLog(log),
-    // Not in the types of kafkajs.
     ...{ reauthenticationThreshold: LOGIN_AGAIN_MS },
   });
   const kafka = options.wrap ? options.wrap(plain) : plain;
@@ -151,7 +144,7 @@ const NORMAL_ERRORS = [
   'This server does not host this topic-partition',
 ];
 
-/** Each of a dozen attempts to connect logs its lines here; the caller reports the final outcome once. */
+/** Each of a dozen attempts logs its lines here; the caller reports the outcome once. */
 const CONNECTING = ['Connection', 'BrokerPool'];
 
 /** Errors of kafkajs are warnings here: it tries again, and the caller logs the last failure. */

@@ -10,9 +10,8 @@ import { askBroker, type Cluster, COORDINATOR_MOVES, type Decoder, endOf, kafkaj
 import { type KafkaTuning, longestOpenMs } from './tuning.ts';
 
 /*
- * OffsetFetch, version 7 (brokers from 2.5), for one partition of one group; kafkajs has it up to version 4. Those answer
- * with the offset before a transaction whose end the coordinator has in its log and not yet in its table: the coordinator
- * of the classic protocol takes it up later, behind partitions that it loads. Version 7 refuses to answer until then.
+ * OffsetFetch for one partition of one group, version 7 (brokers from 2.5); kafkajs has it up to version 4. Those answer with
+ * the offset before a transaction whose end the coordinator has in its log and not yet in its table. Version 7 waits.
  */
 
 const OFFSET_FETCH = { apiKey: 9, apiVersion: 7, apiName: 'OffsetFetch' };
@@ -42,7 +41,6 @@ interface ConsumerOffsetParts extends Pick<KafkaCluster, 'topicIds'> {
   readonly clock: Clock;
 }
 
-/** Asks the group's coordinator; see `KafkaCluster.consumerOffset`. */
 export async function fetchConsumerOffset(
   { open, topicIds, tuning, clock }: ConsumerOffsetParts,
   groupId: string,
@@ -106,7 +104,6 @@ async function askOnce(cluster: CoordinatedCluster, groupId: string, of: TopicPa
               .writeUVarIntArray([element().writeInt32(of.partition)]),
           ),
         ])
-        // Only a stable offset.
         .writeBoolean(true),
     readOffset,
   );
@@ -124,7 +121,6 @@ function readOffset(from: Decoder): CommittedOffset & { readonly errorCode: numb
     from.readUVarIntArray(() => {
       from.readInt32();
       const offset = from.readInt64();
-      // The epoch of the leader.
       from.readInt32();
       found = { offset, metadata: from.readUVarIntString() ?? '', errorCode: from.readInt16() };
       from.readTaggedFields();

@@ -8,7 +8,6 @@ const MAX_CAUSES = 10;
 const FENCED_CODES: readonly unknown[] = [47, 48, 49, 90];
 const FENCED_TEXT = 'Unknown error code 90';
 
-/** Another producer holds the transactional id, or the transaction timed out. */
 export function isFenced(error: unknown): boolean {
   return causes(error).some((cause) => {
     const code = 'code' in cause ? cause.code : undefined;
@@ -16,19 +15,16 @@ export function isFenced(error: unknown): boolean {
   });
 }
 
-/** A partition's leader is moving, or a new topic has not reached every broker. A retry succeeds. */
 export const LEADERLESS = ['NOT_LEADER_FOR_PARTITION', 'LEADER_NOT_AVAILABLE'];
 /** The coordinator still ends the producer's earlier transaction; the request had no effect. */
 export const CONCURRENT = ['CONCURRENT_TRANSACTIONS'];
 /** The topic does not exist, or this broker does not know it yet. */
 export const UNKNOWN_TOPIC = ['UNKNOWN_TOPIC_OR_PARTITION'];
 
-/** The broker gave one of these names to the error or to a cause of it. */
 export function isOneOf(types: readonly unknown[], error: unknown): boolean {
   return causes(error).some((cause) => 'type' in cause && types.includes(cause.type));
 }
 
-/** Why a broker takes no records for a topic, however often it is asked. */
 export type TopicRefusal = 'missing' | 'forbidden' | 'tooLarge' | 'invalid';
 
 const REFUSALS: Readonly<Record<string, TopicRefusal>> = {
@@ -48,7 +44,6 @@ export function topicRefusalOf(error: unknown): TopicRefusal | undefined {
   return types.find((refusal) => refusal !== undefined);
 }
 
-/** The number of records in the refused batch. */
 export function refusedRecords(error: unknown): number | undefined {
   const found = causes(error).find((cause) => 'refusedRecords' in cause);
   return found && Number((found as Error & { readonly refusedRecords: unknown }).refusedRecords);
@@ -59,7 +54,6 @@ const NOT_CONNECTED = 'Broker not connected';
 /** Of Node.js and OpenSSL, where the other side speaks no TLS. */
 const NO_TLS = /before secure TLS connection|wrong version number|packet length too long/;
 
-/** No broker could be reached, or no broker answered in time. */
 export function isUnanswered(error: unknown): boolean {
   return causes(error).some(
     ({ name, message }) =>
@@ -76,7 +70,7 @@ export function isLoginFailure(error: unknown): boolean {
   return causes(error).some((cause) => cause instanceof LoginFailed);
 }
 
-/** The broker's name of the error, or the message of the innermost cause; for texts and logs. */
+/** For texts and logs: the broker's name of the error, or the innermost message. */
 export function kafkaReason(error: unknown): string {
   const login = causes(error).find((cause) => cause instanceof LoginFailed);
   if (login !== undefined) return login.message;
@@ -99,7 +93,6 @@ function namedBy(error: unknown): (Error & { readonly type: string }) | undefine
   );
 }
 
-/** The topics that an error names, or one of its causes. */
 export function topicsOf(error: unknown): readonly string[] | undefined {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     if ('topics' in cause && Array.isArray(cause.topics)) return cause.topics;

@@ -8,31 +8,28 @@ import { sendRound } from './send-plan.ts';
 import type { Ending, WriterProducer } from './writer-producer.ts';
 
 /*
- * Records hang when nothing ends their transaction in their partition. They hide what is committed behind them, and end as
- * the next transaction of the same id does. A killed broker without replicas leaves such records: since Kafka 4.1 markers
- * are dropped while it is away (KAFKA-20734). A machine that loses power can lose the end of the transaction log.
+ * Records hang when nothing ends their transaction in their partition. They hide later commits, and end as the next
+ * transaction of the same id does. Since Kafka 4.1 a killed broker without replicas leaves such records: markers are dropped
+ * while it is away (KAFKA-20734). A power loss can lose the end of the transaction log.
  *
  * So before any offset is read, one transaction ends what hangs in every partition, and for the group of the offset. If the
  * coordinator says that the last transaction was committed, the new one adds all partitions without a record, and is
  * committed. Otherwise it writes to all partitions, which also shows whether they take records, and is aborted.
  *
- * Only records of the last transaction hang. A producer that failed or aborted is never used again. One that has lost a
- * connection after a transaction ends that transaction again before it begins the next. A coordinator that lost the end of
- * its log names the transaction before. A writer that has cut off a transaction itself knows that, and aborts. For another
- * process a commit is right when the offset hangs too, since it is sent last. Otherwise a part of the page comes twice; an
- * abort could lose a part of an acknowledged page.
+ * Only records of the last transaction hang: a producer that lost a connection after a transaction first ends that again. A
+ * writer that has cut off a transaction itself aborts. For another process, a commit can repeat a part of a page; an abort
+ * could lose a part of an acknowledged one. Partitions that an opening leaves out, as of a stopped source, end later as they
+ * would have ended then. Where not all can be added, the transaction is committed with the others, so that the coordinator
+ * still names a committed one.
  *
- * Partitions that an opening leaves out, as those of a stopped source, end later as they would have ended then. Where not
- * all partitions can be added, the transaction is committed with the others, so the coordinator still names a committed one.
- *
- * A second fault remains: when the process ends, or loses its coordinator, between its fence and the commit of this
- * transaction, the next opening aborts what hangs.
+ * A second fault remains: when the process or its coordinator is lost between the fence and this commit, the next opening
+ * aborts what hangs.
  */
 
 const NOT_COMPRESSED = 0;
 const KEY = Buffer.from('["",{"settles":true}]');
 
-/** A transaction that no opening ends. Going on from the last visible offset would repeat everything behind it. */
+/** Going on from the last visible offset would repeat everything behind it. */
 export function transactionHangs(topic: string, partitions: readonly number[], openMs: number): ConnectorError {
   const where = partitions.length === 0 ? topic : `${topic}, partition ${partitions.join(', ')}`;
   const command = `kafka-transactions.sh --bootstrap-server <broker>`;
@@ -43,7 +40,6 @@ export function transactionHangs(topic: string, partitions: readonly number[], o
   return new ConnectorError('TRANSACTION_HANGS', text, { fields: { topic, partitions } });
 }
 
-/** The record for the aborted transaction could not be written to this topic. */
 export class AbortHangingFailed extends Error {
   readonly topic: string;
 
@@ -86,10 +82,7 @@ export async function fenceAndEnd(
   last.left.opened(partitions, ending);
 }
 
-/**
- * Ends the producer's last transaction again where a connection was lost since: its markers may have been dropped. The
- * fence proves that no other transaction began, so no offset is read again.
- */
+/** The markers of the last transaction may have been dropped. The fence proves that no other began: no offset is read. */
 export async function endAgain(
   producer: WriterProducer,
   { abortHanging, abortHangingOffset, transactionalId, log }: Fencing,
@@ -126,7 +119,7 @@ interface Fencing extends Pick<WriterOptions, 'abortHanging' | 'abortHangingOffs
   readonly log: Log;
 }
 
-/** Writes to every partition, since no request shows where records hang. The caller aborts all of it. */
+/** No request shows where records hang. The caller aborts all of it. */
 async function touchAll(
   transaction: Transaction,
   partitions: readonly TopicPartition[],
@@ -140,7 +133,6 @@ async function touchAll(
   await transaction.sendOffsets({ consumerGroupId: groupId, topics });
 }
 
-/** Without a record, so that only what hangs there changes. */
 const ADDED = { key: null, addsOnly: true };
 
 /** The offset's group or partition comes first: with it alone the transaction can be committed, and so stay known. */
@@ -178,7 +170,7 @@ async function sendTo(
   }
 }
 
-/** Partitions that an opening left out. What hangs there belongs to the transaction before that opening. */
+/** What hangs in partitions that an opening left out belongs to the transaction before that opening. */
 class LeftPartitions {
   #opened: ReadonlySet<string> = new Set();
   readonly #endings = new Map<string, Ending>();
@@ -203,7 +195,6 @@ function nameOf({ topic, partition }: TopicPartition): string {
 const COMMITTED: readonly string[] = ['PrepareCommit', 'CompleteCommit'];
 const EMPTY = 'Empty';
 
-/** Knows whether the last transaction of a transactional id was committed. */
 export class LastTransaction {
   readonly left = new LeftPartitions();
   /** Records of this writer were acknowledged, and their commit was never requested. */

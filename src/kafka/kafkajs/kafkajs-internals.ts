@@ -9,7 +9,6 @@ export interface PartitionResponse {
   readonly errorCode: number;
 }
 
-/** A connection keeps its last socket. */
 export interface PooledConnection {
   readonly socket?: UsedSocket;
   rejectRequests(error: Error): void;
@@ -23,7 +22,6 @@ export interface UsedSocket {
 }
 
 export interface Broker {
-  /** By API key; null before it is connected. */
   readonly versions: Readonly<Record<number, { readonly maxVersion: number }>> | null;
   readonly connectionPool: {
     readonly pool: readonly PooledConnection[];
@@ -98,7 +96,6 @@ export interface EosManager {
   updateSequence(topic: string, partition: number, increment: number): void;
 }
 
-/** Tries rejected work again, unless `bail` gave it up. */
 export type Retrier = <Result>(attempt: (bail: (error: unknown) => void) => Promise<Result>) => Promise<Result>;
 
 export type SendMessages = (of: {
@@ -129,7 +126,6 @@ export interface Decoder {
   readInt64(): bigint;
   readBytes(count: number): Buffer;
   readUVarIntString(): string | null;
-  /** Null for a null array. */
   readUVarIntArray<Element>(read: (from: Decoder) => Element): readonly Element[] | null;
   readTaggedFields(): unknown;
 }
@@ -139,7 +135,6 @@ export function inKafkajs(module: string): any {
   return createRequire(import.meta.url)(`kafkajs/src/${module}`);
 }
 
-/** A broker's error. */
 export function kafkajsError(code: number): Error {
   return inKafkajs('protocol/error.js').createErrorFromCode(code);
 }
@@ -147,11 +142,7 @@ export function kafkajsError(code: number): Error {
 /** COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR. */
 export const COORDINATOR_MOVES: readonly number[] = [14, 15, 16];
 
-/**
- * Sends a request that kafkajs does not have, in the flexible format, where each structure ends with its tagged fields.
- *
- * @throws what kafkajs throws.
- */
+/** Sends a request that kafkajs does not have, in the flexible format: each structure ends with its tagged fields. */
 export async function askBroker<Found>(
   { connectionPool }: Pick<Broker, 'connectionPool'>,
   kind: { readonly apiKey: number; readonly apiVersion: number; readonly apiName: string },
@@ -163,7 +154,6 @@ export async function askBroker<Found>(
     async decode(bytes: Buffer) {
       const from: Decoder = new (inKafkajs('protocol/decoder.js'))(bytes);
       from.readTaggedFields();
-      // The throttle time.
       from.readInt32();
       return read(from);
     },

@@ -10,10 +10,8 @@ import { committedRecord } from './kafkajs-record.ts';
 import { FETCH_BYTES_PER_PARTITION, type KafkaTuning } from './tuning.ts';
 
 /*
- * kafkajs has no public way to read without a consumer group, and joining a new group takes as long as the broker's
- * group.initial.rebalance.delay.ms, 3 s by default: longer than all the rest of opening a writer. Its consumers are built
- * on parts that need no group: a cluster object that knows the leaders, and one request to fetch. They are used here as
- * the consumer uses them, with the same patches; `partOf` does the rest of the consumer's work.
+ * kafkajs reads through consumer groups alone, and joining a new group takes 3 s by default: longer than all the rest of
+ * opening a writer. Its consumers are built on parts that need no group. They are used here as the consumer uses them.
  */
 
 const MAX_BYTES = 4 * 1024 * 1024;
@@ -35,22 +33,19 @@ function dropFetches({ brokerPool }: Pick<Cluster, 'brokerPool'>): void {
   }
 }
 
-/** The records of one partition from one fetch. */
 export interface FetchedPart {
   readonly partition: number;
-  /** Committed ones, in offset order, from the requested offset on. */
   readonly records: readonly CommittedRecord[];
-  /** Where the next fetch goes on: also behind control records, aborted records and gaps of compaction. */
+  /** Also behind control records, aborted records and gaps of compaction. */
   readonly nextOffset: bigint;
 }
 
-/** Where a partition begins and ends; see `OpenLogClient` for the end. */
 export interface Bounds {
   readonly low: bigint;
   readonly high: bigint;
 }
 
-/** One connection to the brokers for reading one topic. After any failure it is closed, and another one is opened. */
+/** After any failure it is closed, and another one is opened. */
 export type LogClient = Pick<KafkajsLogClient, 'connect' | 'byLeader' | 'bounds' | 'fetch' | 'close'>;
 
 /** The end of a partition is its last stable offset, or with `behindOpen` its high watermark. */
@@ -72,11 +67,7 @@ export function kafkajsLogClients(options: KafkajsLogClientOptions): OpenLogClie
   };
 }
 
-/**
- * Clusters without a producer, a consumer or an admin client around them.
- *
- * @throws Error when this kafkajs is not built like 2.2.4.
- */
+/** @throws Error when this kafkajs is not built like 2.2.4. */
 export function clusterFactory(kafka: Kafka): (isolationLevel?: number) => Cluster {
   const symbol = Object.getOwnPropertySymbols(kafka).find((own) => String(own).includes('Kafka:createCluster'));
   const factory: unknown = symbol && Reflect.get(kafka, symbol);
@@ -98,7 +89,6 @@ class KafkajsLogClient {
     this.#options = options;
   }
 
-  /** Connects, and learns which broker leads which partition. To be called first, and once. */
   connect(): Promise<void> {
     const connect = async () => {
       await this.#cluster.connect();
@@ -108,7 +98,6 @@ class KafkajsLogClient {
     return this.#connecting;
   }
 
-  /** These partitions by the broker that leads them; throws when the topic lacks one. */
   byLeader(partitions: readonly number[]): ReadonlyMap<number, readonly number[]> {
     const leaders = Object.entries(this.#cluster.findLeaderForPartitions(this.#topic, partitions));
     const known = new Set(leaders.flatMap(([, led]) => led));
@@ -117,7 +106,7 @@ class KafkajsLogClient {
     return new Map(leaders.map(([leader, led]) => [Number(leader), led]));
   }
 
-  /** `low` is the first offset appended at `sinceMs` or later, by the broker's clock, where that is given. */
+  /** `low` is the first offset appended at `sinceMs` or later, by the broker's clock. */
   async bounds(partitions: readonly number[], sinceMs: number | undefined): Promise<ReadonlyMap<number, Bounds>> {
     this.byLeader(partitions);
     const [low, high, given] = await Promise.all([
@@ -142,7 +131,7 @@ class KafkajsLogClient {
     return new Map(found.flatMap((topic) => topic.partitions.map((at) => [at.partition, BigInt(at.offset)])));
   }
 
-  /** Records from these offsets on, by partition, up to the last stable offset; waits up to `waitMs` for some. */
+  /** Up to the last stable offset; waits up to `waitMs` for some. */
   async fetch(leader: number, from: ReadonlyMap<number, bigint>, waitMs: number): Promise<readonly FetchedPart[]> {
     const broker = await this.#cluster.findBroker({ nodeId: String(leader) });
     const partitions = [...from].map(([partition, offset]) => {
@@ -160,7 +149,7 @@ class KafkajsLogClient {
       .map((part) => partOf(this.#topic, part, offsetOf(from, part.partition)));
   }
 
-  /** Resolves when the connections are closed, or given up after a while; never rejects. */
+  /** Never rejects. */
   async close(): Promise<void> {
     const { clock, log, tuning } = this.#options;
     const disconnect = async () => {

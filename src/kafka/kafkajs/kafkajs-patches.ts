@@ -9,9 +9,8 @@ import { sendOnce } from './produce/send-messages.ts';
 import { askingForLast } from './writer-producer.ts';
 
 /*
- * kafkajs 2.2.4 is the last release of an unmaintained client. Some of its functions lose data, repeat it, waste CPU or
- * fail without need. They are replaced before kafkajs is used. Each replacement was written for one exact source text;
- * with any other text its effect is unknown, so loading fails.
+ * Some functions of kafkajs 2.2.4, the last release, lose data, repeat it, waste CPU or fail without need. Each replacement
+ * was written for one exact source text; with any other its effect is unknown, so loading fails.
  */
 
 type Kafkajs = typeof import('kafkajs');
@@ -274,10 +273,9 @@ const PATCHES: readonly Patch[] = [
 ];
 
 /**
- * kafkajs with its patches. When kafkajs was loaded before, it is loaded again as a separate instance, because its
- * modules already hold the unpatched functions.
+ * Loaded again as a separate instance when it was loaded before: its modules already hold the unpatched functions.
  *
- * @throws Error when a function to be patched is not the one that its patch was written for.
+ * @throws Error when a function is not the one that its patch was written for.
  */
 export function loadKafkajs(): Kafkajs {
   const require = createRequire(import.meta.url);

@@ -10,7 +10,6 @@ import { transactionHangs } from './kafkajs-hanging.ts';
 import type { Bounds, FetchedPart, LogClient, OpenLogClient } from './kafkajs-log-client.ts';
 import { type KafkaTuning, longestOpenMs } from './tuning.ts';
 
-/** The wait before the next connection while a partition has no leader. */
 const LEADER_POLL_MS = 50;
 /** A topic that was created a moment ago is not known to every broker yet. */
 const UNKNOWN_TOPIC_PATIENCE_MS = 5_000;
@@ -24,14 +23,10 @@ interface KafkajsReaderOptions {
 }
 
 /**
- * Reads committed records to the end, or follows them, each reading through a connection of its own.
- *
- * The end is requested after the call began (see `ReadToEnd.behindOpen`). It is reached when the reading has passed
- * it, control records, aborted records and batches emptied by compaction included; the last visible record may be far
- * before the end. A connection that fails after some progress is replaced, and the reading goes on where it was. One
- * without progress fails the reading, unless a partition merely has no leader for a moment, or the topic is not known yet.
- *
- * A follower replaces every connection that fails or gets no responses: kafkajs would ask on the dead one for ever.
+ * Each reading has a connection of its own. Its end was passed when control records, aborted records and emptied batches up
+ * to it were. A connection that fails after some progress is replaced; one without progress fails the reading, unless a
+ * partition has no leader for a moment, or the topic is not known yet. A follower replaces every connection that fails or
+ * gets no responses: kafkajs would ask on the dead one for ever.
  */
 export function createKafkajsReader(options: KafkajsReaderOptions): LogReader & LogTail & { close(): void } {
   const { clock, log, random, tuning } = options;
@@ -89,18 +84,14 @@ interface ReadRequest extends ReadToEnd {
   readonly isEndless?: boolean;
 }
 
-/** One reading, over all its connections. */
 class Reading {
   readonly #request: ReadRequest;
   readonly #options: KafkajsReaderOptions;
-  /** The next offset of each partition that is not read to its end. */
   readonly #positions = new Map<number, bigint>();
   readonly #beganMs: number;
-  /** When a fetch brought something last. */
   #movedMs: number;
   /** As the first connection found them. */
   #ends: ReadonlyMap<number, Bounds> | undefined;
-  /** How many were answered. */
   fetches = 0;
 
   constructor(request: ReadRequest, options: KafkajsReaderOptions) {
@@ -118,17 +109,12 @@ class Reading {
     return read;
   }
 
-  /** The failure passes with time. */
   mayGoOn(error: unknown): boolean {
     const sinceMs = this.#options.clock.monotonicMs() - this.#beganMs;
     return isOneOf(LEADERLESS, error) || (isOneOf(UNKNOWN_TOPIC, error) && sinceMs < UNKNOWN_TOPIC_PATIENCE_MS);
   }
 
-  /**
-   * Reads on through one connection, until no position is left.
-   *
-   * @returns undefined when the end was reached; else why not: ReadRefused where another connection would not help.
-   */
+  /** @returns undefined when the end was reached; else why not: ReadRefused where another connection would not help. */
   async through(stalled: StallWatch): Promise<unknown> {
     const { topic, behindOpen, signal } = this.#request;
     const client = this.#options.openClient(topic, behindOpen);
@@ -137,7 +123,7 @@ class Reading {
     try {
       await untilAborted(this.#begin(client), until);
       stalled.moved();
-      // The leaders are asked side by side, so that none waits for another one. A failure at one of them ends all.
+      // Side by side, so that no leader waits for another one. A failure at one of them ends all.
       const leaders = [...client.byLeader([...this.#positions.keys()])];
       await Promise.all(
         leaders.map(([leader, partitions]) =>

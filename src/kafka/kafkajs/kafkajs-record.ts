@@ -24,7 +24,6 @@ function headerTexts(headers: IHeaders | undefined): Record<string, string> {
   return Object.fromEntries(texts);
 }
 
-/** Offsets and times are int64 as decimal text. */
 interface BatchContext {
   readonly firstOffset: string;
   readonly firstTimestamp: string;

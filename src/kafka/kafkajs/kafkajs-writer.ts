@@ -26,8 +26,8 @@ const MAX_FENCINGS = 3;
 const WINDOW_MS = 5 * 60_000;
 
 /**
- * Counts how often a transactional id was taken from us. Three times in five minutes is another installation with the same
- * ids: both would fence each other for ever. An operator's command leaves a mark, and is not counted.
+ * An id that was taken three times in five minutes is used by another installation: both would fence each other for ever.
+ * An operator's command leaves a mark, and is not counted.
  */
 class FencingWatch {
   readonly #transactionalId: string;
@@ -65,7 +65,7 @@ export interface KafkajsWriterOptions extends WriterOptions {
   readonly transactionalId: string;
   readonly compression: CompressionTypes;
   readonly tuning: KafkaTuning;
-  /** The largest record batch of each topic, in bytes, as far as it is known. */
+  /** In bytes, by topic, as far as known. */
   readonly limits: ReadonlyMap<string, number>;
   readonly facts: TopicFacts;
   readonly topicIds: KafkaCluster['topicIds'];
@@ -76,14 +76,12 @@ export interface KafkajsWriterOptions extends WriterOptions {
 }
 
 /**
- * A kafkajs producer can lose records silently after any failure: it takes the sequence number of a batch back that the
- * broker kept, and the next batch is acknowledged as its duplicate. So a producer is never used again after a rejection.
+ * After any failure a kafkajs producer can lose records silently: it reuses the sequence number of a batch that the broker
+ * kept, and the next batch is taken for its duplicate. So a producer is never used again after a rejection.
  *
  * Opening: a new producer under the same transactional id fences the earlier holder; only then is the offset read.
- *
  * Committing: rounds of one request to each broker, the source offset in the last one, then a consumer offset. The commit
- * follows only when every partition has acknowledged every round. The fence protects against a process that is no longer
- * the owner; the proof of ownership only lets that process know sooner.
+ * follows only when every partition has acknowledged every round.
  */
 export class KafkajsWriter implements TransactionalWriter {
   readonly #options: KafkajsWriterOptions;
@@ -91,12 +89,10 @@ export class KafkajsWriter implements TransactionalWriter {
   /** The producer that may write. Undefined before the first `open`, after any failure and after `close`. */
   #live: Producer | undefined;
   #opening: AbortController | undefined;
-  /** Aborts when the owner ends, and when the writer is opened again or closed. */
   #stopped = AbortSignal.abort();
   #openUnderWay: Promise<unknown> | undefined;
   #commitUnderWay: Promise<void> | undefined;
   #failedAtMs = Number.NEGATIVE_INFINITY;
-  /** Of producers that were left behind. */
   readonly #working = new Set<Promise<unknown>>();
   readonly #last = new LastTransaction();
   /** Of the topic of the consumer offset, which is committed with it. */
@@ -237,7 +233,6 @@ export class KafkajsWriter implements TransactionalWriter {
       transactionTimeout: tuning.transactionTimeoutMs,
       retry: kafkajsRetry(tuning),
       allowAutoTopicCreation: false,
-      // Every record names its partition; kafkajs never chooses.
       createPartitioner:
         () =>
         ({ message }) =>
@@ -334,11 +329,8 @@ export class KafkajsWriter implements TransactionalWriter {
 }
 
 /**
- * Adds a consumer offset to a transaction. The coordinator refuses it while it still ends the transaction before. kafkajs
- * repeats such a request for records only. The refusal has no effect, so this one does not cost the producer.
- *
- * @param topicId null where no broker gives it.
- * @param mayWrite throws when the transaction was given up.
+ * The coordinator refuses it while it still ends the transaction before. kafkajs repeats such a request for records only.
+ * The refusal has no effect, so this one does not cost the producer. `mayWrite` throws when the transaction was given up.
  */
 async function sendConsumerOffset(
   { clock, random, tuning }: { readonly clock: Clock; readonly random: Random; readonly tuning: KafkaTuning },

@@ -2,23 +2,17 @@ import type { Mechanism } from 'kafkajs';
 import type { Clock } from '../../support/clock.ts';
 import { LoginFailed } from './kafkajs-errors.ts';
 
-/** Where the tokens for the brokers come from. */
 export interface BrokerTokens {
-  /** A token for the login that begins now. */
   get(): Promise<string>;
-  /** A broker refused it. */
   refused(token: string): void;
 }
 
-/** Begins and ends the parts of the client's message (RFC 7628, 3.1). */
+/** RFC 7628, 3.1. */
 const SEPARATOR = '\u0001';
 const LENGTH_BYTES = 4;
 const LONGEST_REASON = 300;
 
-/**
- * SASL OAUTHBEARER (RFC 7628) in place of that of kafkajs, which does not read the broker's answer: it takes a refused
- * token for a login, and the connection is closed at the next request, without a word on why.
- */
+/** In place of that of kafkajs, which takes a refused token for a login: the connection closes later, without a reason. */
 export function oauthbearer(
   tokens: BrokerTokens,
   { extensions, clock }: { readonly extensions: Readonly<Record<string, string>>; readonly clock: Clock },
@@ -45,12 +39,11 @@ export function oauthbearer(
 
 type Send = Parameters<Mechanism['authenticationProvider']>[0]['saslAuthenticate'];
 
-/** Why the broker refuses; empty when it accepts. */
 async function answerTo(message: string, send: Send): Promise<string> {
   try {
     const refusal = await send({ request: requestOf(message), response: RESPONSE });
     if (!refusal) return '';
-    // The broker waits for this to close the exchange; its answer is a failure without more in it.
+    // The broker waits for this to close the exchange.
     await send({ request: requestOf(SEPARATOR), response: RESPONSE }).catch(() => {});
     return statusOf(refusal);
   } catch (error) {
@@ -78,13 +71,12 @@ const RESPONSE = {
   parse: (bytes: Buffer) => bytes.subarray(LENGTH_BYTES).toString('utf8'),
 };
 
-/** The `status` of the broker's JSON, such as `invalid_token`, or the text as it is. */
 function statusOf(refusal: string): string {
   try {
     const { status }: { status?: unknown } = JSON.parse(refusal);
     if (typeof status === 'string') return status.slice(0, LONGEST_REASON);
   } catch {
-    // A broker may answer with any text.
+    // Any text.
   }
   return refusal.slice(0, LONGEST_REASON);
 }
@@ -95,10 +87,10 @@ function messageOf(error: unknown): string {
 
 const LONGEST_VALUE = 200;
 const UNSAFE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
-/** The claims by which brokers judge a token, and what messages call them. None is a secret. */
+/** By these, brokers judge a token. None is a secret. */
 const SHOWN = { iss: 'issuer', aud: 'audience', sub: 'subject', scope: 'scope', scp: 'scope' } as const;
 
-/** What a token says about itself, for a message about its refusal; never anything from which it could be made again. */
+/** Nothing from which the token could be made again. */
 function describeToken(token: string, wallMs: number): string {
   const claims = claimsOf(token);
   if (claims === null) return 'It is no JWT, so that only the brokers can know what it says';
@@ -116,7 +108,6 @@ function life(exp: unknown, wallMs: number): string {
   return seconds <= 0 ? `it expired ${-seconds} s ago by this machine's clock` : `it expires in ${seconds} s`;
 }
 
-/** The payload of a JWT, unverified. */
 function claimsOf(token: string): Readonly<Record<string, unknown>> | null {
   const payload = token.split('.')[1];
   if (payload === undefined) return null;

@@ -17,17 +17,14 @@ const openSocket: ISocketFactory = ({ host, port, ssl, onConnect }) => {
 /** A broker that does not answer is not asked first for so long. */
 const SILENT_MS = 60_000;
 
-/**
- * The connections of all clients. A request that kafkajs repeats while its client disconnects connects again, and nothing
- * would ever close that connection: the process could not end by itself.
- */
+/** A request that kafkajs repeats while its client disconnects connects again: the process could not end by itself. */
 export class BrokerConnections {
   readonly #brokers: readonly string[];
   readonly #clock: Pick<Clock, 'monotonicMs'>;
   readonly #random: Random;
   readonly #create: ISocketFactory;
   readonly #open = new Set<Socket>();
-  /** By host:port: since when a broker has answered nothing on a new connection. */
+  /** By host:port, from a connection without an answer on. */
   readonly #silentSinceMs = new Map<string, number>();
   #isClosed = false;
   #answeredMs: number | null = null;
@@ -45,8 +42,8 @@ export class BrokerConnections {
   }
 
   /**
-   * The first broker of a new client; kafkajs takes another one only when the connection fails, so a frozen broker would keep
-   * every new client waiting. Any that answers; any at all when none does.
+   * The first broker of a new client. kafkajs takes another one only when the connection fails, so a frozen broker would keep
+   * every new client waiting.
    */
   choose(): string[] {
     const answering = this.#brokers.filter((broker) => !this.#isSilent(broker));
@@ -54,7 +51,7 @@ export class BrokerConnections {
     return from.slice(Math.floor(this.#random() * from.length)).slice(0, 1);
   }
 
-  /** When anything came over one of them, by the monotonic clock; null before the first time. */
+  /** By the monotonic clock; null before the first time. */
   readonly answeredMs = () => this.#answeredMs;
 
   readonly factory: ISocketFactory = (options) => {
@@ -84,17 +81,16 @@ export class BrokerConnections {
   }
 }
 
-/** With an error, which kafkajs passes to every request that waits for a response, unless it has ended the connection itself. */
+/** kafkajs passes the error to every request that waits, unless it has ended the connection itself. */
 function end(socket: Socket): void {
   socket.once('error', () => {});
   socket.destroy(socket.writableEnded ? undefined : new Error('The client of Kafka was closed.'));
 }
 
-/** The writers that a client's end must close: each from its opening until its user closes it. */
+/** Those that a client's end must close. */
 export class OpenWriters {
   readonly #open = new Set<TransactionalWriter>();
 
-  /** The writer as its user gets it. */
   watched(writer: TransactionalWriter): TransactionalWriter {
     return {
       open: (readPosition, signal) => {

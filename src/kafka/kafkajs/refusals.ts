@@ -5,7 +5,7 @@ import type { AbortHangingFailed } from './kafkajs-hanging.ts';
 
 export interface TopicFacts {
   missing(topics: readonly string[]): Promise<readonly string[]>;
-  /** Reads again how large a batch each of the topics takes; the next transactions are cut by that. */
+  /** Reads the largest batches again; the next transactions are cut by them. */
   learnLimits(topics: readonly string[]): Promise<void>;
 }
 
@@ -17,8 +17,8 @@ const WHAT_TO_DO: Readonly<Record<TopicRefusal, string>> = {
 };
 
 /**
- * A TOPIC_REFUSED when no retry resolves the refusal; undefined when it may pass. A broker that has just started knows no
- * topic, so a missing one is checked again. Only a batch of one record cannot be cut to a topic's lowered limit.
+ * Undefined when the refusal may pass. A broker that has just started knows no topic, so a missing one is checked again. Only
+ * a batch of one record cannot be cut to a lowered limit.
  */
 export async function topicRefused(
   cause: unknown,
@@ -45,11 +45,7 @@ export async function topicRefused(
   });
 }
 
-/**
- * A topic that takes no records is reported at once, since other sources may go on without it; the first one has the offset.
- *
- * @throws ConnectorError TOPIC_REFUSED, or KAFKA_UNREACHABLE with the field `topics`.
- */
+/** Reported at once, since other sources may go on without the topic; the first one has the offset. */
 export async function giveUpAborting(
   cause: AbortHangingFailed,
   { transactionalId, facts, abortHanging }: Pick<WriterOptions, 'abortHanging'> & Opening,
@@ -75,7 +71,7 @@ interface Refused extends Pick<WriterOptions, 'abortHangingOffset'> {
   readonly transactionalId: string;
 }
 
-/** By the broker's error: refusals that depend neither on the records nor on retries, and what resolves them. */
+/** Refusals that depend neither on the records nor on retries. */
 const ADVICE: Readonly<Record<string, (of: Refused) => string>> = {
   TRANSACTIONAL_ID_AUTHORIZATION_FAILED: ({ transactionalId }) =>
     `Give the connector's account the right Write on this transactional id: ${acl(`--transactional-id ${transactionalId}`, 'Write')}`,
@@ -84,7 +80,6 @@ const ADVICE: Readonly<Record<string, (of: Refused) => string>> = {
     'Lower kafka.transactionTimeout, or raise transaction.max.timeout.ms at the brokers',
 };
 
-/** A WRITER_REFUSED when a writer failed for a reason that no retry and no other topic resolves. */
 export function writerRefused(cause: unknown, of: Refused): ConnectorError | undefined {
   const advice = ADVICE[typeOf(cause) ?? '']?.(of);
   if (advice === undefined) return undefined;
@@ -96,7 +91,6 @@ export function writerRefused(cause: unknown, of: Refused): ConnectorError | und
   );
 }
 
-/** A WRITER_REFUSED when a member may not be one of the group, a TOPIC_REFUSED when it may not read. */
 export function memberRefused(
   cause: unknown,
   { groupId, topics }: { readonly groupId: string; readonly topics: readonly string[] },

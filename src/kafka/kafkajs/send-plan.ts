@@ -2,7 +2,6 @@ import type { CompressionTypes, Message, Transaction } from 'kafkajs';
 import type { OutgoingRecord } from '../record.ts';
 import type { WriterTransaction } from '../transactional-writer.ts';
 
-/** One record batch for one partition. */
 interface PlannedSend {
   readonly topic: string;
   readonly partition: number;
@@ -14,7 +13,6 @@ interface PlannedSend {
 interface SendLimits {
   readonly maxSendBytes: number;
   readonly maxSendRecords: number;
-  /** The largest batch that a topic takes, where that is known. */
   readonly maxBatchBytes?: (topic: string) => number | undefined;
   /** Of all batches of a round, unless it holds one single batch. */
   readonly maxRoundBytes: number;
@@ -22,16 +20,13 @@ interface SendLimits {
 
 /** Length, attributes, deltas and the lengths of key, value and headers of one record in a batch, at most. */
 const RECORD_OVERHEAD_BYTES = 32;
-/** What a batch has before its records. */
 const BATCH_OVERHEAD_BYTES = 61;
-/** The two lengths of one header. */
 const HEADER_OVERHEAD_BYTES = 10;
 
 /**
- * The rounds of sends of one transaction. A round is sent at once: one request to each broker, with one batch for
- * each partition. A batch is within the limits, unless it holds one single record; further records go into later rounds,
- * so the order within a partition is kept. The source offset comes last, in the last round, with other records for its
- * partition: it never arrives before the records that it covers.
+ * A round is sent at once: one request to each broker, with one batch for each partition. A batch is within the limits, unless
+ * it holds one single record. The source offset comes in the last round, last in its partition: never before the records that
+ * it covers.
  */
 export function planRounds(
   { records, sourceOffset }: Omit<WriterTransaction, 'consumerOffset'>,
@@ -133,11 +128,8 @@ function partitionKey({ topic, partition }: OutgoingRecord): string {
 }
 
 /**
- * Sends one batch to each partition, all at once.
- *
- * @returns when the broker appended them, by its clock; null where the topics keep our time instead.
- * @throws Error when a partition did not acknowledge its batch, and whatever the client throws. Whether anything was
- *   written is unknown then.
+ * @returns when the broker appended the batches, by its clock; null where the topics keep our time instead.
+ * @throws Error when a partition did not acknowledge its batch, or what the client throws; some may be written then.
  */
 export async function sendRound(
   transaction: Transaction,

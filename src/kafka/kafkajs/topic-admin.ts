@@ -12,7 +12,6 @@ type Kafkajs = typeof import('kafkajs');
 interface TopicAdminOptions {
   readonly kafkajs: Kafkajs;
   readonly kafka: Kafka;
-  /** From the settings. */
   readonly brokers: readonly string[];
   readonly tuning: KafkaTuning;
   readonly clock: Clock;
@@ -22,7 +21,6 @@ const LEADER_POLL_MS = 50;
 /** How long an optional topic may delay the start. */
 const REFUSABLE_LEADER_WAIT_MS = 5_000;
 
-/** Creates and verifies topics; see `KafkaCluster.ensureTopics`. */
 export async function ensureTopics(
   options: TopicAdminOptions,
   topics: readonly TopicSpecification[],
@@ -108,7 +106,7 @@ function limitOf(settings: FoundTopic['settings']): number {
   return Math.min(batch ?? Number.NaN, segment || Number.POSITIVE_INFINITY);
 }
 
-/** Partitions, replicas and settings of every topic that is not refused, once each partition has a leader. */
+/** Once each partition has a leader. */
 async function describe(
   options: TopicAdminOptions,
   admin: Admin,
@@ -201,17 +199,13 @@ function notDescribed({ name }: TopicSpecification, cause: unknown): ConnectorEr
   return new ConnectorError('TOPIC_REFUSED', text, { cause, fields: { topics: [name] } });
 }
 
-/** Receives the refusal of a topic. */
 interface TopicRefusals {
   mayBe(topic: TopicSpecification): boolean;
-  /** Throws the error unless the topic may be refused. */
+  /** Throws it unless the topic may be refused. */
   add(topic: TopicSpecification, error: ConnectorError): void;
 }
 
-/**
- * One by one: for several at once kafkajs does not report which of them existed. Returns those that it created. With
- * `validateOnly` the brokers only say whether they would.
- */
+/** One by one: for several at once kafkajs does not report which of them existed. Returns those that it created. */
 async function createMissing(
   missing: readonly TopicSpecification[],
   { admin, ...how }: { readonly admin: Admin; readonly timeout: number; readonly validateOnly: boolean },
@@ -238,7 +232,6 @@ async function createMissing(
   return created;
 }
 
-/** When a required topic is missing, the error names all missing topics. */
 function refuseMissing(missing: readonly TopicSpecification[], refusals: TopicRefusals): void {
   if (missing.some((topic) => !refusals.mayBe(topic))) throw topicsMissing(missing);
   for (const topic of missing) refusals.add(topic, topicsMissing([topic]));
@@ -265,7 +258,6 @@ function topicsMissing(missing: readonly TopicSpecification[]): ConnectorError {
   );
 }
 
-/** A request to the brokers through an admin client of its own; its errors reach the caller. */
 export async function askAdmin<Found>(
   { kafka, tuning }: { readonly kafka: Kafka; readonly tuning: KafkaTuning },
   ask: (admin: Admin) => Promise<Found>,
@@ -303,7 +295,6 @@ export async function fetchGroupMembers(
   }
 }
 
-/** The cluster's own id; see `KafkaCluster.clusterId`. */
 export async function fetchClusterId(client: Parameters<typeof askAdmin>[0]): Promise<string> {
   try {
     return (await askAdmin(client, (admin) => admin.describeCluster())).clusterId;

@@ -10,7 +10,6 @@ const NO_ID = Buffer.alloc(16);
 
 type MetadataCluster = Pick<Cluster, 'connect' | 'disconnect' | 'brokerPool'>;
 
-/** See `KafkaCluster.topicIds`. */
 export class TopicIds {
   readonly #createCluster: () => MetadataCluster;
   #cluster: MetadataCluster | null = null;
@@ -26,7 +25,7 @@ export class TopicIds {
     try {
       return await untilAborted(ask(cluster, topics), signal);
     } catch (cause) {
-      // The next request opens another connection: kafkajs tries a broken connection again for as long as its time-outs allow.
+      // Not this connection again: kafkajs would try a broken one for as long as its time-outs allow.
       if (this.#cluster === cluster) this.#cluster = null;
       cluster.disconnect().catch(() => {});
       signal.throwIfAborted();
@@ -58,7 +57,6 @@ async function ask(cluster: MetadataCluster, topics: readonly string[]): Promise
 function readTopicIds(from: Decoder): ReadonlyMap<string, string> {
   const ids = new Map<string, string>();
   from.readUVarIntArray(skipBroker);
-  // The id of the cluster, and its controller.
   from.readUVarIntString();
   from.readInt32();
   from.readUVarIntArray(() => {
@@ -66,7 +64,6 @@ function readTopicIds(from: Decoder): ReadonlyMap<string, string> {
     const name = from.readUVarIntString();
     const id = from.readBytes(NO_ID.length);
     if (errorCode === 0 && name !== null && !id.equals(NO_ID)) ids.set(name, id.toString('base64url'));
-    // Whether it is internal.
     from.readBytes(1);
     from.readUVarIntArray(skipPartition);
     from.readInt32();
@@ -85,9 +82,8 @@ function skipBroker(from: Decoder): void {
 
 function skipPartition(from: Decoder): void {
   from.readInt16();
-  // Its number, its leader and the epoch of that.
   from.readBytes(12);
-  // The replicas, those in sync and those that are offline.
+  // Replicas: all, in sync, offline.
   for (let lists = 3; lists > 0; lists--) from.readUVarIntArray(() => from.readInt32());
   from.readTaggedFields();
 }

@@ -2,7 +2,6 @@ export type KafkaTuning = Readonly<typeof DEFAULT_TUNING>;
 
 /** Every limit of our Kafka clients. The defaults are measured; tests shorten them. */
 export const DEFAULT_TUNING = {
-  /** A request without a response for this long has failed. */
   requestTimeoutMs: 10_000,
   connectionTimeoutMs: 3_000,
   /** Inside kafkajs; never 0, since the normal CONCURRENT_TRANSACTIONS would become a failure. */
@@ -11,44 +10,38 @@ export const DEFAULT_TUNING = {
   maxRetryMs: 2_000,
   /** The broker aborts a transaction that is older; ours gives up at the same age. */
   transactionTimeoutMs: 60_000,
-  /** `open` may take so much longer than the transaction time-out, within which the broker ends an earlier transaction. */
+  /** Beyond the transaction time-out, within which the broker ends an earlier transaction. */
   openGraceMs: 20_000,
   openBackOff: { initialMs: 100, maximumMs: 2_000 },
-  /** A disconnect waits for requests under way, at most this long. */
   disconnectMs: 3_000,
   /** Payload of one send, which becomes one record batch. Below the usual max.message.bytes of 1 MiB, uncompressed. */
   maxSendBytes: 900_000,
   maxSendRecords: 10_000,
   /** Payload of one round of sends, which becomes one request to each broker. Brokers take 100 MiB by default. */
   maxRoundBytes: 8_000_000,
-  /** A reader without progress for this long has failed. */
   readStallMs: 30_000,
-  /** A killed member of a group loses its partitions after this. */
   groupSessionTimeoutMs: 6_000,
-  /** Members may take so long to join again when the group changes; at least a session. */
+  /** For all to join again when the group changes; at least a session. */
   groupJoinMs: 20_000,
-  /** A member waits so long for the state of its group, before it joins without a head start. */
+  /** For the state of the group, before a join without a head start. */
   headStartMs: 1_000,
   /** Between two heartbeats and two fetches of a member: it must know soon when another one has left. */
   confirmIntervalMs: 300,
   /**
-   * A writer begins and commits with a proof of ownership no older than this, or than half a session. The group gives a
-   * partition away one session after the last heartbeat at the earliest, and a proof counts from the sending of its
-   * heartbeat. So at least 4 s are left by default for the next request; a longer one meets the fence of the next owner.
+   * A proof of ownership is no older than this, or than half a session. It counts from the sending of its heartbeat, and the
+   * group gives a partition away one session later at the earliest: at least 4 s are left for the next request.
    */
   proofMs: 2_000,
   /** A reader's fetch waits so long for data; its disconnect takes as long at most. */
   readWaitMs: 50,
-  /** The same for a reader that follows a topic. A record ends the wait at once, and so does the end of the reader. */
+  /** Of a follower. A record ends the wait at once, and so does the end of the follower. */
   tailWaitMs: 5_000,
-  /** The fetches of all partitions wait so long for a batch that is being taken, before its partition is paused. */
+  /** A batch that is being taken holds up the other partitions no longer. */
   takeGraceMs: 100,
   tailBackOff: { initialMs: 200, maximumMs: 30_000 },
-  /** Topics may take so long to be created and to get their leaders. */
   topicsTimeoutMs: 30_000,
 };
 
-/** How old a proof of ownership may be. */
 export function longestProofMs({ proofMs, groupSessionTimeoutMs }: KafkaTuning): number {
   return Math.min(proofMs, groupSessionTimeoutMs / 2);
 }
@@ -56,10 +49,7 @@ export function longestProofMs({ proofMs, groupSessionTimeoutMs }: KafkaTuning):
 /** A join without a response takes this much longer than a broker lets members of the group take to join. */
 const JOIN_GRACE_MS = 10_000;
 
-/**
- * A broker lets members take `rebalanceMs` to join again; a join fails later than that. In the other order the next join
- * would wait for a member that is left behind.
- */
+/** A join fails later than the broker ends it; else the next join would wait for a member that is left behind. */
 export function joinLimits({ groupJoinMs, groupSessionTimeoutMs, readStallMs }: KafkaTuning): {
   readonly rebalanceMs: number;
   readonly stallMs: number;
@@ -79,7 +69,6 @@ export function longestOpenMs({ transactionTimeoutMs, openGraceMs }: KafkaTuning
   return transactionTimeoutMs + Math.min(TOO_OLD_SEEN_MS, openGraceMs / 2);
 }
 
-/** kafkajs' own names for its retries. */
 export function kafkajsRetry(tuning: KafkaTuning) {
   return { retries: tuning.retries, initialRetryTime: tuning.initialRetryMs, maxRetryTime: tuning.maxRetryMs };
 }

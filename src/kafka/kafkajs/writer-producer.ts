@@ -11,13 +11,10 @@ import {
   type UsedSocket,
 } from './kafkajs-internals.ts';
 
-/** A producer of kafkajs that knows more about its last transaction. */
 export interface WriterProducer extends Producer {
   /**
-   * The state of the last transaction, to be asked before this producer begins its first one; undefined when the coordinator
-   * does not know the transactional id, or gives no information: brokers before 3.0 do not.
-   *
-   * @throws Error when no coordinator answers.
+   * The state of the last transaction, before this producer begins one; undefined when the coordinator does not know the id,
+   * or is older than 3.0. @throws Error when no coordinator answers.
    */
   lastTransaction?(): Promise<string | undefined>;
   /** How this producer ended its last transaction, when a connection that it used for it has ended since. */
@@ -28,7 +25,6 @@ export type Ending = 'commit' | 'abort';
 
 type OwnCluster = Pick<Cluster, 'findGroupCoordinator' | 'brokerPool' | 'hasLostConnection'>;
 
-/** What kafkajs creates a producer of. */
 interface ProducerParts {
   readonly cluster: OwnCluster;
   readonly transactionalId?: string | undefined;
@@ -112,10 +108,7 @@ function watched(producer: Producer, cluster: OwnCluster): WriterProducer {
   };
 }
 
-/**
- * Whether a connection that a producer's last transaction used has ended since. kafkajs connects again, and says nothing.
- * Other connections do not count: brokers close those that are idle.
- */
+/** kafkajs connects again, and says nothing. Other connections do not count: brokers close those that are idle. */
 class UsedConnections {
   readonly #open: () => readonly UsedSocket[];
   #begun = new Map<UsedSocket, number>();

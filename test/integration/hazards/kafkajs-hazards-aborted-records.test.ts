@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { type RawCluster, testOnBroker, uniqueName } from '../../support/kafka/raw-kafkajs-cluster.ts';
 import { readWithRawConsumer } from '../../support/kafka/raw-kafkajs-reader.ts';
 import { openOurCluster, readValues } from '../../support/network/tcp-proxy-cluster.ts';
-import { eventually } from '../../support/runner/eventually.ts';
 
 interface AbortedTopic {
   readonly topic: string;
@@ -23,11 +22,7 @@ async function interleavedAborts(raw: RawCluster): Promise<AbortedTopic> {
   await first.send({ topic, messages: [{ value: 'first, aborted' }] });
   await first.abort();
   // An abort is answered before its markers are written: without the wait, the second one's may come first.
-  await eventually(
-    'the first one has ended in the partition',
-    () => raw.view(topic),
-    ({ lastStableOffset }) => lastStableOffset === 1,
-  );
+  await raw.viewWhen(topic, ({ lastStableOffset }) => lastStableOffset === 1);
   await second.abort();
   await commit(raw, topic);
   // kafkajs finds the leader of this call only for topics that it has asked about before.
@@ -56,11 +51,7 @@ async function commit(raw: RawCluster, topic: string): Promise<void> {
 
 /** The log's end once no transaction is open; the oracle must agree that one record is visible. */
 async function quietEnd(raw: RawCluster, topic: string, from: number): Promise<number> {
-  const view = await eventually(
-    'nothing is open',
-    () => raw.view(topic, 0, from),
-    ({ lastStableOffset, highWatermark }) => lastStableOffset === highWatermark,
-  );
+  const view = await raw.settled(topic, 0, from);
   assert.deepEqual(
     view.committed.map((record) => record.value),
     ['committed'],

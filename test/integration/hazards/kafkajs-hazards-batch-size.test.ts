@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { testOnBroker, uniqueName } from '../../support/kafka/raw-kafkajs-cluster.ts';
 import { noPosition, openOurCluster, textRecord } from '../../support/network/tcp-proxy-cluster.ts';
-import { eventually } from '../../support/runner/eventually.ts';
 
 const MAX_MESSAGE_BYTES = 1_048_588;
 
@@ -24,11 +23,7 @@ testOnBroker(
     const writer = openOurCluster(t, raw).transactionalWriter(uniqueName('ours'));
     await writer.open(noPosition, t.signal);
     await writer.commit({ records: page.map((value) => textRecord(topic, value)) });
-    const view = await eventually(
-      'the whole page is committed',
-      () => raw.view(topic),
-      ({ committed }) => committed.length === page.length,
-    );
+    const view = await raw.viewWhen(topic, ({ committed }) => committed.length === page.length);
     assert.deepEqual(
       view.committed.map((record) => record.value),
       page,

@@ -25,11 +25,7 @@ async function reuseAfterAbort(raw: RawCluster): Promise<'committed' | 'silently
     return 'refused';
   }
   await next.commit();
-  const { committed } = await eventually(
-    'nothing is open',
-    () => raw.view(topic),
-    (view) => view.lastStableOffset === view.highWatermark,
-  );
+  const { committed } = await raw.settled(topic);
   return committed.some((record) => record.value === 'acknowledged') ? 'committed' : 'silently lost';
 }
 
@@ -57,11 +53,7 @@ testOnBroker(
 
       await writer.open(noPosition, t.signal);
       await writer.commit({ records: [textRecord(topic, 'acknowledged')] });
-      await eventually(
-        'the acknowledged record, and no other, is committed',
-        () => raw.values(topic),
-        (values) => values.join() === 'acknowledged',
-      );
+      await raw.has(topic, 'acknowledged');
       assert.deepEqual(await readValues(ours, topic), ['acknowledged']);
     }
   },
@@ -75,11 +67,7 @@ testOnBroker('H2: raw kafkajs commits half a transaction after a failed send', a
   raw.proxy.addRule({ on: 'Produce', fault: 'cutRequest', times: ALWAYS });
   await assert.rejects(transaction.send({ topic, messages: [{ value: 'second half' }] }));
   await transaction.commit();
-  await eventually(
-    'half of the transaction is committed',
-    () => raw.values(topic),
-    (values) => values.join() === 'first half',
-  );
+  await raw.has(topic, 'first half');
 });
 
 testOnBroker('H2: our writer commits nothing of a transaction whose second send failed', async (t, raw) => {

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { type RawCluster, testOnBroker, uniqueName } from '../../support/kafka/raw-kafkajs-cluster.ts';
 import { readWithRawConsumer } from '../../support/kafka/raw-kafkajs-reader.ts';
 import { openOurCluster, readValues } from '../../support/network/tcp-proxy-cluster.ts';
-import { eventually } from '../../support/runner/eventually.ts';
 
 interface HiddenPosition {
   readonly topic: string;
@@ -22,18 +21,10 @@ async function hidePosition(raw: RawCluster): Promise<HiddenPosition> {
   };
   await commit('position 1');
   // The end of a transaction comes some moments after its commit was answered, and must stand before what is left open.
-  await eventually(
-    'the first position is committed',
-    () => raw.view(topic),
-    ({ lastStableOffset }) => lastStableOffset === 2,
-  );
+  await raw.viewWhen(topic, ({ lastStableOffset }) => lastStableOffset === 2);
   await (await stalled.transaction()).send({ topic, messages: [{ value: 'never committed' }] });
   await commit('position 2');
-  await eventually(
-    'the newest position lies behind the last stable offset',
-    () => raw.view(topic),
-    ({ lastStableOffset, highWatermark }) => lastStableOffset === 2 && highWatermark === 5,
-  );
+  await raw.viewWhen(topic, ({ lastStableOffset, highWatermark }) => lastStableOffset === 2 && highWatermark === 5);
   return { topic, openId };
 }
 

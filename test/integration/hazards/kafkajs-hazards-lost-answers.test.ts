@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { testOnBroker, uniqueName } from '../../support/kafka/raw-kafkajs-cluster.ts';
 import { noPosition, openOurCluster, readValues, textRecord } from '../../support/network/tcp-proxy-cluster.ts';
 import type { Fault } from '../../support/network/tcp-proxy-faults.ts';
-import { eventually } from '../../support/runner/eventually.ts';
 
 /** What is lost of the request that ends a transaction, and whether the transaction is committed then. */
 const LOSSES: readonly { readonly fault: Fault; readonly committed: boolean }[] = [
@@ -31,11 +30,7 @@ for (const { fault, committed } of LOSSES) {
       await assert.rejects(transaction.commit(), /once ended/);
       await assert.rejects(transaction.abort(), /once ended/);
       await assert.rejects(producer.transaction(), /Transaction state exception/);
-      await eventually(
-        `the page ${truth}`,
-        () => raw.values(topic),
-        (values) => values.length === (committed ? 1 : 0),
-      );
+      await raw.has(topic, ...(committed ? ['page'] : []));
     },
   );
 
@@ -53,11 +48,7 @@ for (const { fault, committed } of LOSSES) {
       const position = await writer.open(() => readValues(ours, topic), t.signal);
       assert.deepEqual(position, committed ? ['page'] : []);
       await writer.commit({ records: [textRecord(topic, 'next page')] });
-      await eventually(
-        'the next page follows',
-        () => raw.values(topic),
-        (values) => values.join() === [...position, 'next page'].join(),
-      );
+      await raw.has(topic, ...(committed ? ['page'] : []), 'next page');
     },
   );
 }
@@ -90,9 +81,5 @@ testOnBroker('H14: our writer opens although InitProducerId is cut, several time
   await writer.open(noPosition, t.signal);
   assert.deepEqual([cutRequests.hits(), cutAnswers.hits()], [2, 2]);
   await writer.commit({ records: [textRecord(topic, 'page')] });
-  await eventually(
-    'the page is committed',
-    () => raw.values(topic),
-    (values) => values.join() === 'page',
-  );
+  await raw.has(topic, 'page');
 });

@@ -20,9 +20,8 @@ testOnBroker('H16: our writer writes nothing but whole transactions', async (t, 
   await writer.commit({ records: [textRecord(topic, 'inside')] });
   await writer.close();
   await assert.rejects(writer.commit({ records: [textRecord(topic, 'too late')] }), { code: 'WRITER_CLOSED' });
-  const { batches } = await eventually(
-    'only the transaction is committed',
-    () => raw.view(topic),
+  const { batches } = await raw.viewWhen(
+    topic,
     ({ committed }) => committed.map((record) => record.value).join() === 'inside',
   );
   assert.deepEqual(
@@ -42,11 +41,7 @@ testOnBroker(
     const later = await (await raw.producer(uniqueName('later'))).transaction();
     await later.send({ topic, messages: [{ value: 'committed' }] });
     await later.commit();
-    const view = await eventually(
-      'both have written',
-      () => raw.view(topic),
-      ({ highWatermark }) => highWatermark === 3,
-    );
+    const view = await raw.viewWhen(topic, ({ highWatermark }) => highWatermark === 3);
     assert.equal(view.lastStableOffset, 0);
     assert.deepEqual(view.committed, [], 'the committed record cannot be seen');
   },
@@ -61,9 +56,8 @@ testOnBroker('H17: our writer closes only when its transaction has ended', async
   await eventually('the commit is under way', slow.hits, (hits) => hits > 0);
   await writer.close();
   await committed;
-  const view = await eventually(
-    'nothing is open',
-    () => raw.view(topic),
+  const view = await raw.viewWhen(
+    topic,
     ({ lastStableOffset, highWatermark }) => lastStableOffset === highWatermark && highWatermark === 2,
   );
   assert.deepEqual(

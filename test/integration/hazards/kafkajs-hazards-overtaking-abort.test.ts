@@ -31,11 +31,7 @@ function sendLate(t: TestContext, raw: RawCluster) {
 
 /** Waits until nothing is open, and gives what a reader sees. */
 async function committed(raw: RawCluster, topic: string) {
-  const view = await eventually(
-    'nothing is open',
-    () => raw.view(topic),
-    ({ lastStableOffset, highWatermark }) => lastStableOffset === highWatermark,
-  );
+  const view = await raw.settled(topic);
   return view.committed.map(({ value }) => value);
 }
 

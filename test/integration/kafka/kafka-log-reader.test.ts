@@ -1,78 +1,8 @@
 import assert from 'node:assert/strict';
-import { randomUUID } from 'node:crypto';
 import { systemClock } from '../../../src/support/clock.ts';
 import { createTopic, kafkaTest, readCommitted } from '../../support/kafka/kafka-real.ts';
 
 const signal = () => AbortSignal.timeout(600_000);
-/** One that joins a group, or waits for more records than there are, takes longer each time. */
-const LONGEST_READ_MS = 2_500;
-const ATTEMPTS = 10;
-
-kafkaTest(
-  'aborted records of interleaved transactions are never visible, whatever their order and keys',
-  async (t, kafka) => {
-    const cluster = kafka.connect();
-    const { name } = await createTopic(cluster);
-    const begin = async () => {
-      const producer = kafka.plain().producer({ transactionalId: randomUUID(), maxInFlightRequests: 1 });
-      t.after(() => producer.disconnect());
-      await producer.connect();
-      return producer.transaction();
-    };
-    const [early, late, good] = [await begin(), await begin(), await begin()];
-    const send = (transaction: typeof early, value: string, key: Buffer | string = 'k') =>
-      transaction.send({ topic: name, messages: [{ key, value, partition: 0 }] });
-    await send(early, 'aborted 1');
-    await send(late, 'aborted 2');
-    await send(good, 'good 1');
-    await send(early, 'aborted 3', Buffer.alloc(4));
-    await send(early, 'aborted 4');
-    await send(late, 'aborted 5');
-    // The later one ends first, so the broker's list of aborted transactions is not in the order of their beginnings.
-    await late.abort();
-    await send(early, 'aborted 6');
-    await send(good, 'good 2');
-    await early.abort();
-    await good.commit();
-    let seen = await readCommitted(cluster, name);
-    while (seen.length < 2) seen = await readCommitted(cluster, name);
-    assert.deepEqual(
-      seen.map(({ value }) => String(value)),
-      ['good 1', 'good 2'],
-    );
-  },
-);
-
-kafkaTest('a small topic is read in less than a second', async (t, kafka) => {
-  const cluster = kafka.connect();
-  const { name } = await createTopic(cluster, {}, 3);
-  const writer = cluster.transactionalWriter(`${name}-writer`);
-  await writer.open(async () => {}, signal());
-  const page = Array.from({ length: 300 }, (_, row) => ({
-    topic: name,
-    partition: row % 3,
-    key: Buffer.from(String(row)),
-    value: Buffer.alloc(1_000, row),
-    headers: {},
-  }));
-  await writer.commit({ records: page });
-  const timed = async () => {
-    const beganMs = performance.now();
-    const count = (await readCommitted(cluster, name, [0, 1, 2])).length;
-    return { count, tookMs: performance.now() - beganMs };
-  };
-  const tookMs: number[] = [];
-  const isQuick = () => tookMs.some((ms) => ms < LONGEST_READ_MS);
-  while (!isQuick() && tookMs.length < ATTEMPTS) {
-    const read = await writer.open(timed, signal());
-    assert.equal(read.count, 300);
-    tookMs.push(Math.round(read.tookMs));
-  }
-  const text = `300 records of 1 kB from three partitions: ${tookMs.join(', ')} ms`;
-  assert.ok(isQuick(), text);
-  t.diagnostic(text);
-});
-
 kafkaTest('a partition that takes several fetches is read to its very end', async (_t, kafka) => {
   const cluster = kafka.connect({ compression: 'none' });
   const { name } = await createTopic(cluster);

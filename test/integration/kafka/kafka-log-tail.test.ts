@@ -1,15 +1,9 @@
 import assert from 'node:assert/strict';
 import type { KafkaCluster } from '../../../src/kafka/cluster.ts';
-import { testLogTailContract } from '../../support/kafka/kafka-contract-tail.ts';
-import { createTopic, kafkaOrSkip, kafkaTest } from '../../support/kafka/kafka-real.ts';
+import { createTopic, kafkaTest } from '../../support/kafka/kafka-real.ts';
 import { testOnBroker } from '../../support/kafka/raw-kafkajs-cluster.ts';
 import { noPosition, openOurCluster, textRecord } from '../../support/network/tcp-proxy-cluster.ts';
 import { eventually } from '../../support/runner/eventually.ts';
-
-testLogTailContract('kafka', async (t) => {
-  const kafka = await kafkaOrSkip(t);
-  return kafka && { cluster: kafka.connect(), leaveOpen: kafka.leaveOpen };
-});
 
 /** Half of what a follower waits that asks again and again, and is never woken. */
 const QUICK_MS = 500;
@@ -27,22 +21,6 @@ function follow(cluster: KafkaCluster, topic: string): { seen: string[]; ended: 
   ended.catch(() => {});
   return { seen, ended };
 }
-
-kafkaTest('a follower that is closed ends as an error', async (_t, kafka) => {
-  const cluster = kafka.connect();
-  const { name } = await createTopic(cluster);
-  const writer = cluster.transactionalWriter(`${name}-writer`);
-  await writer.open(noPosition, signal());
-  await writer.commit({ records: [textRecord(name, 'a')] });
-  const { seen, ended } = follow(cluster, name);
-  await eventually(
-    'it is there',
-    () => seen,
-    (values) => values.length === 1,
-  );
-  await cluster.close();
-  await assert.rejects(ended, { code: 'KAFKA_UNREACHABLE', message: /was closed/ });
-});
 
 kafkaTest('a record reaches its follower well within a second of its commit', async (t, kafka) => {
   const cluster = kafka.connect();

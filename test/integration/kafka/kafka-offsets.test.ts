@@ -39,29 +39,6 @@ kafkaTest(
   },
 );
 
-kafkaTest('the bytes on the topic are those that Kafka Connect writes', async (_t, kafka) => {
-  const { cluster, topic, key, partition, writer, open } = await prepare(kafka);
-  await open();
-  const offset = { version: 1, since: '638-1', walk: null, pending: true };
-  await writer.commit({ records: [offsetRecord({ topic, key, offset }), offsetRecord({ topic, key, offset: null })] });
-  const [stored, reset] = await writer.open(() => readCommitted(cluster, topic, [partition]), signal());
-  assert.equal(String(stored?.key), '["instruments",{"endpoint":"instruments"}]');
-  assert.equal(String(stored?.value), '{"version":1,"since":"638-1","walk":null,"pending":true}');
-  assert.deepEqual([String(reset?.key), reset?.value], [key, null]);
-  assert.deepEqual(stored?.headers, {});
-});
-
-kafkaTest('a broken offset is an error that names where it stands, and lets the writer open', async (_t, kafka) => {
-  const { topic, key, partition, writer, open } = await prepare(kafka);
-  await open();
-  const broken = { ...offsetRecord({ topic, key, offset: {} }), value: Buffer.from('{"since":') };
-  await writer.commit({ records: [broken] });
-  const error = (await open()).get(key);
-  assert.ok(error instanceof ConnectorError);
-  assert.equal(error.code, 'OFFSET_UNREADABLE');
-  assert.deepEqual(error.fields, { topic, partition, offset: '0', key });
-});
-
 kafkaTest(
   'an opening reads the offset behind the open transaction of another id once that has ended',
   async (t, kafka) => {

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
-import type { Message } from 'kafkajs';
 import type { KafkaCluster } from '../../../src/kafka/cluster.ts';
 import type { OutgoingRecord } from '../../../src/kafka/record.ts';
-import { createTopic, hookTransactions, kafkaTest, readCommitted } from '../../support/kafka/kafka-real.ts';
+import { createTopic, kafkaTest, readCommitted } from '../../support/kafka/kafka-real.ts';
 import { loadRawKafkajs } from '../../support/kafka/raw-kafkajs.ts';
 
 const signal = () => AbortSignal.timeout(600_000);
@@ -16,94 +15,6 @@ function records(topic: string, values: readonly string[], partition = 0): Outgo
 async function valuesOf(cluster: KafkaCluster, topic: string): Promise<string[]> {
   return (await readCommitted(cluster, topic)).map(({ value }) => String(value));
 }
-
-kafkaTest('a commit that happened although its answer was lost is seen by the next opening', async (_t, kafka) => {
-  const commit = async (reallyCommit: () => Promise<void>) => {
-    await reallyCommit();
-    throw new Error('Closed connection');
-  };
-  const cluster = kafka.connect({ wrap: hookTransactions({ commit }) });
-  const { name } = await createTopic(cluster);
-  const writer = cluster.transactionalWriter(`${name}-writer`);
-  await writer.open(async () => {}, signal());
-  await assert.rejects(writer.commit({ records: records(name, ['page 1']) }), { code: 'TRANSACTION_FAILED' });
-  assert.deepEqual(await writer.open(() => valuesOf(cluster, name), signal()), ['page 1']);
-});
-
-kafkaTest('a commit whose request was lost leaves nothing behind after the next opening', async (_t, kafka) => {
-  const commit = () => Promise.reject(new Error('Broker not connected'));
-  const cluster = kafka.connect({ wrap: hookTransactions({ commit }) });
-  const { name } = await createTopic(cluster);
-  const writer = cluster.transactionalWriter(`${name}-writer`);
-  await writer.open(async () => {}, signal());
-  await assert.rejects(writer.commit({ records: records(name, ['page 1']) }), { code: 'TRANSACTION_FAILED' });
-  assert.deepEqual(await writer.open(() => valuesOf(cluster, name), signal()), []);
-});
-
-kafkaTest(
-  'after a send whose answer was lost, nothing of its page is visible, and the repeated page is whole',
-  async (_t, kafka) => {
-    let lost = 0;
-    const send = async <T>(reallySend: () => Promise<T>, call: number): Promise<T> => {
-      const answer = await reallySend();
-      if (call !== 1) return answer;
-      lost += 1;
-      throw new Error('Closed connection');
-    };
-    const cluster = kafka.connect({ wrap: hookTransactions({ send }) });
-    const pages = await createTopic(cluster);
-    const offsets = await createTopic(cluster);
-    const writer = cluster.transactionalWriter(`${pages.name}-writer`);
-    const page = { records: records(pages.name, ['a', 'b']), sourceOffset: records(offsets.name, ['offset'])[0] };
-    await writer.open(async () => {}, signal());
-    await assert.rejects(writer.commit(page), { code: 'TRANSACTION_FAILED' });
-    const seen = async () => [await valuesOf(cluster, pages.name), await valuesOf(cluster, offsets.name)];
-    assert.deepEqual(await writer.open(seen, signal()), [[], []]);
-    await writer.commit(page);
-    assert.deepEqual(await writer.open(seen, signal()), [['a', 'b'], ['offset']]);
-    assert.equal(lost, 1);
-  },
-);
-
-kafkaTest(
-  'a page of 5 MB goes out in several batches of at most 900 KB, is whole and in order, and its offset is last',
-  async (_t, kafka) => {
-    const sent: { topic: string; bytes: number }[][] = [];
-    const cluster = kafka.connect({
-      compression: 'none',
-      wrap: (kafka) => {
-        const producer = (config: object) => {
-          const real = kafka.producer(config);
-          const transaction = async () => {
-            const begun = await real.transaction();
-            const sendBatch: typeof begun.sendBatch = (batch) => {
-              const round = batch.topicMessages ?? [];
-              const bytes = (messages: readonly Message[]) =>
-                messages.reduce((sum, { value }) => sum + (value?.length ?? 0), 0);
-              sent.push(round.map(({ topic, messages }) => ({ topic, bytes: bytes(messages) })));
-              return begun.sendBatch(batch);
-            };
-            return { ...begun, sendBatch };
-          };
-          return { ...real, transaction };
-        };
-        return Object.assign(Object.create(kafka), { producer });
-      },
-    });
-    const pages = await createTopic(cluster);
-    const offsets = await createTopic(cluster);
-    const writer = cluster.transactionalWriter(`${pages.name}-writer`);
-    await writer.open(async () => {}, signal());
-    const rows = Array.from({ length: 600 }, (_, row) => `${row}:`.padEnd(8_500, 'x'));
-    await writer.commit({ records: records(pages.name, rows), sourceOffset: records(offsets.name, ['offset'])[0] });
-    const seen = await writer.open(() => valuesOf(cluster, pages.name), signal());
-    assert.deepEqual(seen, rows);
-    assert.equal(sent.length, 6);
-    assert.ok(sent.flat().every(({ bytes }) => bytes <= 900_000));
-    const withOffset = sent.map((round) => round.some(({ topic }) => topic === offsets.name));
-    assert.deepEqual(withOffset, [false, false, false, false, false, true]);
-  },
-);
 
 kafkaTest('a record larger than the topic takes fails its whole transaction', async (_t, kafka) => {
   const cluster = kafka.connect({ compression: 'none' });
@@ -170,56 +81,3 @@ for (const compression of ['zstd', 'gzip', 'none'] as const) {
     },
   );
 }
-
-kafkaTest(
-  'when everything is closed, no transaction is open and every last stable offset is the high watermark',
-  async (_t, kafka) => {
-    const cluster = kafka.connect();
-    const { name } = await createTopic(cluster);
-    const writer = cluster.transactionalWriter(`${name}-writer`);
-    await writer.open(async () => {}, signal());
-    const committing = writer.commit({ records: records(name, ['last']) });
-    await cluster.close();
-    await committing;
-    const after = kafka.connect();
-    let seen = await valuesOf(after, name);
-    while (seen.length === 0) seen = await valuesOf(after, name);
-    assert.deepEqual(seen, ['last']);
-  },
-);
-
-kafkaTest(
-  'a holder that lost its id to a newer producer of another client is fenced, and opening gives the truth',
-  async (t, kafka) => {
-    const cluster = kafka.connect();
-    const { name } = await createTopic(cluster);
-    const writer = cluster.transactionalWriter(`${name}-writer`);
-    await writer.open(async () => {}, signal());
-    const thief = kafka.plain().producer({ transactionalId: `${name}-writer`, maxInFlightRequests: 1 });
-    t.after(() => thief.disconnect());
-    await thief.connect();
-    const transaction = await thief.transaction();
-    await transaction.send({ topic: name, messages: [{ key: 'k', value: 'theirs', partition: 0 }] });
-    await assert.rejects(writer.commit({ records: records(name, ['ours']) }), { code: 'WRITER_FENCED' });
-    await transaction.commit();
-    assert.deepEqual(await writer.open(() => valuesOf(cluster, name), signal()), ['theirs']);
-    await writer.commit({ records: records(name, ['ours again']) });
-    assert.deepEqual(await writer.open(() => valuesOf(cluster, name), signal()), ['theirs', 'ours again']);
-  },
-);
-
-kafkaTest(
-  'opening while no broker answers fails with the brokers named as the thing to check, at its deadline',
-  async (_t, kafka) => {
-    // On a busy machine a single attempt has taken a second.
-    const tuning = { transactionTimeoutMs: 3_000, openGraceMs: 3_000, retries: 1 };
-    const cluster = kafka.connect({ brokers: ['127.0.0.1:1'], tuning });
-    await assert.rejects(
-      cluster.transactionalWriter('nobody').open(async () => {}, signal()),
-      (error: Error) => {
-        assert.match(error.message, /could not be opened within 6000 ms .*ECONNREFUSED.*kafka\.brokers/);
-        return true;
-      },
-    );
-  },
-);

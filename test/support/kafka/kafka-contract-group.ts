@@ -1,29 +1,21 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { type TestContext, test } from 'node:test';
+import type { TestContext } from 'node:test';
 import type { ReadBatch } from '../../../src/kafka/group-reader.ts';
 import type { TopicPartition } from '../../../src/kafka/topic.ts';
 import { untilAborted } from '../../../src/support/until-aborted.ts';
 import { eventually } from '../runner/eventually.ts';
 import { type AnsweringMember, answerInputs } from './answering-member.ts';
-import type { ContractSubject } from './kafka-contract.ts';
+import type { Contract, ContractSubject } from './contract-subject.ts';
 
 const ALL = [0, 1, 2, 3];
 const PARTITIONS = ALL.length;
 const PATIENCE_MS = 300_000;
 
-/** The promises of `GroupReader` and of consumer offsets, run against memory and against a real broker. */
-export function testGroupContract(
-  name: string,
-  connect: (t: TestContext) => Promise<ContractSubject | undefined>,
-): void {
+/** The promises of `GroupReader` and of consumer offsets. */
+export function testGroupContract(every: Contract): void {
   const contract = (title: string, body: (parts: Parts) => Promise<void>) =>
-    test(`${name}: ${title}`, { timeout: 1_200_000 }, async (t) => {
-      const subject = await connect(t);
-      if (subject === undefined) return;
-      t.after(() => subject.cluster.close());
-      await body(await prepare(t, subject));
-    });
+    every(title, async (subject, t) => body(await prepare(t, subject)));
 
   contract('a consumer offset is committed with the records of its transaction, or alone', async (parts) => {
     const { cluster } = parts.subject;

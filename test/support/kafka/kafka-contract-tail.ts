@@ -1,26 +1,18 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { type TestContext, test } from 'node:test';
+import type { TestContext } from 'node:test';
 import type { CommittedRecord } from '../../../src/kafka/record.ts';
-import type { ContractSubject } from './kafka-contract.ts';
+import type { Contract, ContractSubject } from './contract-subject.ts';
 
 const PARTITIONS = 2;
 /** How long a record that is expected may take; one that is not expected is waited for as long as this test can afford. */
 const PATIENCE_MS = 300_000;
 const NOTHING_COMES_MS = 300;
 
-/** The promises of `LogTail`, run against memory and against a real broker. */
-export function testLogTailContract(
-  name: string,
-  connect: (t: TestContext) => Promise<ContractSubject | undefined>,
-): void {
+/** The promises of `LogTail`. */
+export function testLogTailContract(every: Contract): void {
   const contract = (title: string, body: (parts: Parts) => Promise<void>) =>
-    test(`${name}: ${title}`, { timeout: 1_200_000 }, async (t) => {
-      const subject = await connect(t);
-      if (subject === undefined) return;
-      t.after(() => subject.cluster.close());
-      await body(await prepare(t, subject));
-    });
+    every(title, async (subject, t) => body(await prepare(t, subject)));
 
   contract('a follower gives what is there and then what comes, in order, each record once', async (parts) => {
     await parts.commit('a', 'b');

@@ -2,21 +2,12 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
 import { ConnectorError } from '../../../src/errors.ts';
-import type { KafkaCluster } from '../../../src/kafka/cluster.ts';
 import type { CommittedRecord, OutgoingRecord } from '../../../src/kafka/record.ts';
 import type { TopicSpecification } from '../../../src/kafka/topic.ts';
 import { eventually } from '../runner/eventually.ts';
-
-/** One implementation of Kafka under test. */
-export interface ContractSubject {
-  readonly cluster: KafkaCluster;
-  /** Writes records in a transaction of this id and stays silent for good, as a killed process does. */
-  leaveOpen(transactionalId: string, records: readonly OutgoingRecord[]): Promise<void>;
-}
-
-interface TopicsSubject extends ContractSubject {
-  deleteTopic(name: string): Promise<void>;
-}
+import type { Contract, ContractSubject } from './contract-subject.ts';
+import { testGroupContract } from './kafka-contract-group.ts';
+import { testLogTailContract } from './kafka-contract-tail.ts';
 
 const PARTITIONS = 3;
 /** A commit is visible a few milliseconds after it was acknowledged. */
@@ -26,15 +17,23 @@ const VISIBLE_WITHIN_MS = 300_000;
  * The promises of `KafkaCluster`, run against memory and against a real broker, so that the one stands for the other.
  * Nothing is run where `connect` gives undefined.
  */
-export function testKafkaContract(name: string, connect: (t: TestContext) => Promise<TopicsSubject | undefined>): void {
-  const contract = (title: string, body: (parts: Parts) => Promise<void>) =>
+export function testKafkaContract(
+  name: string,
+  connect: (t: TestContext) => Promise<ContractSubject | undefined>,
+): void {
+  const contract: Contract = (title, body) =>
     test(`${name}: ${title}`, { timeout: 1_200_000 }, async (t) => {
       const subject = await connect(t);
       if (subject === undefined) return;
       t.after(() => subject.cluster.close());
-      await body(await prepare(subject));
+      await body(subject, t);
     });
+  testWriterContract((title, body) => contract(title, async (subject) => body(await prepare(subject))));
+  testGroupContract(contract);
+  testLogTailContract(contract);
+}
 
+function testWriterContract(contract: (title: string, body: (parts: Parts) => Promise<void>) => void): void {
   contract('a committed transaction is visible in order on every partition it touched', async (parts) => {
     const writer = parts.writer();
     await writer.open(parts.nothing, parts.signal);
@@ -261,7 +260,7 @@ export function testKafkaContract(name: string, connect: (t: TestContext) => Pro
 
 type Parts = Awaited<ReturnType<typeof prepare>>;
 
-async function prepare(subject: TopicsSubject) {
+async function prepare(subject: ContractSubject) {
   const topic = `contract-${randomUUID()}`;
   const transactionalId = `${topic}-writer`;
   const signal = AbortSignal.timeout(600_000);

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
 import type { Admin, ISocketFactory, Kafka, KafkaConfig, Producer, ProducerConfig } from 'kafkajs';
 import { startTcpProxies, type TcpProxies } from '../network/tcp-proxy.ts';
+import { eventually } from '../runner/eventually.ts';
 import { leaderOf } from './kafka-wire-leader.ts';
 import { type PartitionView, viewPartition } from './kafka-wire-log.ts';
 import { loadRawKafkajs } from './raw-kafkajs.ts';
@@ -36,8 +37,14 @@ export interface RawCluster {
   producer(transactionalId: string, options?: RawProducerOptions): Promise<Producer>;
   createTopic(settings?: { partitions?: number; settings?: Record<string, string> }): Promise<string>;
   view(topic: string, partition?: number, from?: number): Promise<PartitionView>;
+  /** The same of partition 0, once it is as expected. */
+  viewWhen(topic: string, isExpected: (view: PartitionView) => boolean): Promise<PartitionView>;
+  /** The same once nothing is open there. */
+  settled(topic: string, partition?: number, from?: number): Promise<PartitionView>;
   /** The values that a read_committed reader must see in the partition, in order. */
   values(topic: string, partition?: number): Promise<(string | null)[]>;
+  /** Waits until these are all the values of partition 0. */
+  has(topic: string, ...values: readonly string[]): Promise<void>;
 }
 
 /** A test on real brokers, with raw kafkajs and a proxy at hand; skipped, with the reason, where there is no broker. */
@@ -117,8 +124,22 @@ async function openRawCluster(t: TestContext, brokers: readonly string[]): Promi
     async view(topic, partition = 0, from = 0) {
       return viewPartition({ broker: await leaderOf(brokers[0] ?? '', topic, partition), topic, partition, from });
     },
+    viewWhen: (topic, isExpected) => eventually('the partition is as expected', () => cluster.view(topic), isExpected),
+    settled: (topic, partition, from) =>
+      eventually(
+        'nothing is open',
+        () => cluster.view(topic, partition, from),
+        ({ lastStableOffset, highWatermark }) => lastStableOffset === highWatermark,
+      ),
     async values(topic, partition = 0) {
       return (await cluster.view(topic, partition)).committed.map((record) => record.value);
+    },
+    async has(topic, ...values) {
+      await eventually(
+        `${values.join()} is committed`,
+        () => cluster.values(topic),
+        (found) => found.join() === values.join(),
+      );
     },
   };
   return cluster;

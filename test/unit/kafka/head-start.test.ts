@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { assignmentOfOne, type DescribedGroup, headStart } from '../../../src/kafka/head-start.ts';
+import { type DescribedGroup, headStart } from '../../../src/kafka/head-start.ts';
 import { SteppedClock, settle } from './stepped-clock.ts';
 
 const EMPTY = { state: 'Empty', members: [] };
@@ -88,15 +88,4 @@ test('a broker that fails meanwhile ends the confirmations', async () => {
   seen.group = gone;
   await clock.advance(1_000);
   assert.deepEqual([seen.confirmed, seen.closed, clock.sleeping], [[0], 1, 0]);
-});
-
-test('what one member is given alone is what the members agree on, by what it reports of itself', () => {
-  const topic = 'offsets';
-  const assignor = {
-    name: 'sources',
-    describe: () => 'knows 3',
-    assign: (members: readonly { readonly id: string; readonly description: string }[]) =>
-      new Map(members.map(({ id, description }) => [id, [{ topic, partition: Number(description.at(-1)) }]])),
-  };
-  assert.deepEqual(assignmentOfOne(assignor), [{ topic, partition: 3 }]);
 });

@@ -4,7 +4,6 @@ import { ConnectorError } from '../../../src/errors.ts';
 import type { LogReader } from '../../../src/kafka/log-reader.ts';
 import {
   offsetKey,
-  offsetPartition,
   offsetRecord,
   parseReset,
   readOffsets,
@@ -48,15 +47,6 @@ test('key and value are those of Kafka Connect, byte for byte', () => {
     '{"version":1,"since":"638-12","walk":null,"walkPending":false,"name":"Zürich \\"x\\""}',
   );
   assert.deepEqual(record.headers, {});
-});
-
-test('a reset is a record without a value', () => {
-  assert.equal(offsetRecord({ topic: 't', key, offset: null }).value, null);
-});
-
-test('the record stands on the partition of its key', () => {
-  assert.equal(offsetRecord({ topic: 't', key, offset: {} }).partition, offsetPartition(key));
-  assert.equal(offsetPartition(key), offsetPartition('["instruments",{"endpoint":"instruments"}]', 25));
 });
 
 test('the newest value of each key counts, and a key that was reset has its mark', async () => {

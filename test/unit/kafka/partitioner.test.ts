@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { createRequire } from 'node:module';
 import { test } from 'node:test';
-import { murmur2, partitionFor } from '../../../src/kafka/record.ts';
+import { murmur2 } from '../../../src/kafka/record.ts';
 
 // The vectors of Kafka's own UtilsTest.
 const KAFKA_VECTORS: readonly [string, number][] = [
@@ -19,10 +19,6 @@ for (const [key, hash] of KAFKA_VECTORS) {
     assert.equal(murmur2(Buffer.from(key)), hash);
   });
 }
-
-test('a negative hash gives a partition by its lower 31 bits, as in Java', () => {
-  assert.equal(partitionFor(Buffer.from('21'), 25), (-973932308 & 0x7fffffff) % 25);
-});
 
 test('keys of every length and any bytes hash as in kafkajs', () => {
   const theirs = createRequire(import.meta.url)('kafkajs/src/producer/partitioners/default/murmur2.js');

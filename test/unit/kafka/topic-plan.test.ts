@@ -6,45 +6,11 @@ import { topicPlan } from '../../../src/kafka/topic-plan.ts';
 const plan = topicPlan({ prefix: 'p', names: { prices: 'quotes' }, partitions: 6, replicationFactor: 3 });
 const DAY_MS = 86_400_000;
 
-test('names are the prefix and the role, unless another name is given', () => {
-  assert.deepEqual(
-    Object.values(plan).map(({ name }) => name),
-    [
-      'p.instruments',
-      'p.instrument-events',
-      'p.pre-trade-checks',
-      'p.quotes',
-      'p.daily-prices',
-      'p.intraday-prices',
-      'p.notifications',
-      'p.dead-letters',
-      'p.offsets',
-      'p.states',
-    ],
-  );
-});
-
 test('every topic uses the clock of the broker and the configured replicas', () => {
   for (const { settings, replicationFactor } of Object.values(plan)) {
     assert.equal(settings['message.timestamp.type'], 'LogAppendTime');
     assert.equal(replicationFactor, 3);
   }
-});
-
-test('topics that are joined by instrument have the same number of partitions, the offsets always 25', () => {
-  const partitions = Object.fromEntries(Object.entries(plan).map(([role, topic]) => [role, topic.partitions]));
-  assert.deepEqual(partitions, {
-    instruments: 6,
-    'instrument-events': 6,
-    'pre-trade-checks': 6,
-    prices: 6,
-    'daily-prices': 6,
-    'intraday-prices': 6,
-    notifications: 1,
-    'dead-letters': 1,
-    offsets: 25,
-    states: 1,
-  });
 });
 
 test('what must stay is compacted, what may go is deleted after its days', () => {
@@ -64,18 +30,6 @@ test('what must stay is compacted, what may go is deleted after its days', () =>
     'offsets: compact',
     'states: compact',
   ]);
-});
-
-test('tombstones of instruments outlive a week, and offsets are compacted in small segments', () => {
-  const { settings } = plan.instruments;
-  assert.deepEqual(
-    [settings['min.compaction.lag.ms'], settings['max.compaction.lag.ms'], settings['delete.retention.ms']],
-    ['3600000', '604800000', '604800000'],
-  );
-  assert.deepEqual(
-    [plan.offsets.settings['segment.bytes'], plan.offsets.settings['segment.ms']],
-    ['16777216', '3600000'],
-  );
 });
 
 test('the mark of a reset outlives the longest absence of an operator; a topic that keeps it for a day is a warning', () => {

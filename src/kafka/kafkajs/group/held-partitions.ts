@@ -9,28 +9,24 @@ export interface PartitionFetcher {
 }
 
 export interface HeldPartitionsOptions extends Pick<GroupReaderOptions, 'assigned' | 'joined'> {
-  /** The group's proof that this is still its member. */
   readonly ownershipProof: OwnershipProof['since'];
   readonly fetcher: PartitionFetcher;
   /** Called with the error of `assigned` or `take`; the member cannot go on. */
   readonly failed: (error: unknown) => void;
 }
 
-/** One partition, from its assignment until it is lost. */
 interface Held {
   readonly partition: TopicPartition;
   readonly lost: AbortController;
-  /** Undefined until `assigned` has resolved. */
   reader: PartitionReader | undefined;
   /** All offsets below it were given to the reader. */
   nextOffset: bigint;
-  /** Resolves when everything given has been taken. */
   taken: Promise<void>;
   /** The join after which reading began; batches fetched before an earlier join are dropped. */
   readSinceJoin: number;
 }
 
-/** A new partition is read when its reader is ready. A kept one goes on at its reader's position, whatever is committed. */
+/** A kept partition goes on at its reader's position, whatever is committed. */
 export class HeldPartitions {
   readonly #options: HeldPartitionsOptions;
   #held = new Map<string, Held>();
@@ -61,11 +57,7 @@ export class HeldPartitions {
     }
   }
 
-  /**
-   * Gives a batch to the partition's reader, without the records that it had before.
-   *
-   * @returns when it was taken; never rejects.
-   */
+  /** Without the records that the reader had before. Resolves when the batch was taken; never rejects. */
   offer(partition: TopicPartition, batch: ReadBatch): Promise<void> {
     const held = this.#held.get(keyOf(partition));
     const reader = held?.reader;

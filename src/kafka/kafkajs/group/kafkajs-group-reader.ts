@@ -29,12 +29,10 @@ const MAX_PARTITIONS_AT_ONCE = 100;
 const CLOCK_SLACK_MS = 20;
 
 /**
- * A member of a group over a kafkajs consumer.
- *
- * kafkajs never commits an offset here (its auto-commit would even commit the target of a seek). After each join it
- * starts every partition, kept ones too, at the group's committed offset; so all are paused in the listener of the join,
- * which runs before the next fetch, and each goes on with a seek to its own position. A fetch waits only a moment for a
- * batch that is being taken: then its partition is paused, so that heartbeats and the other partitions go on.
+ * kafkajs never commits an offset here (its auto-commit would even commit the target of a seek). After each join it starts
+ * every partition at the group's committed offset; so all are paused in the listener of the join, before the next fetch, and
+ * each goes on with a seek to its own position. A fetch waits only a moment for a batch that is being taken: then its
+ * partition is paused, so that heartbeats and the other partitions go on.
  */
 export function createKafkajsGroupReader(options: KafkajsGroupReaderOptions): GroupReader & { close(): Promise<void> } {
   const closing = new AbortController();
@@ -73,9 +71,8 @@ export function createKafkajsGroupReader(options: KafkajsGroupReaderOptions): Gr
 class OwnerFailed extends Error {}
 
 interface Member {
-  /** Rejects when the member cannot go on; never resolves. */
+  /** Never resolves. */
   readonly failed: Promise<never>;
-  /** Loses every partition at once. */
   end(reason: unknown): void;
   leave(): Promise<void>;
 }
@@ -172,11 +169,10 @@ function consumerOf(
 interface Consuming {
   readonly goAhead: () => Promise<void>;
   readonly offer: (partition: TopicPartition, batch: ReadBatch) => Promise<void>;
-  /** Whether the member is to end before it has joined. */
   readonly isOver: () => boolean;
 }
 
-/** Joins the group and offers what is read; resolves when the join is answered. */
+/** Resolves when the join is answered. */
 async function consume(consumer: Consumer, topics: readonly string[], { goAhead, offer, isOver }: Consuming) {
   consumer.on(consumer.events.END_BATCH_PROCESS, ({ payload }) => {
     // A batch of only markers and aborted records reaches no handler, and still moves the offset.
@@ -218,10 +214,7 @@ async function leave(
   );
 }
 
-/**
- * The event of a heartbeat has no time of its sending; that of its request, which comes just before, has its duration. That
- * is negative when the wall clock was set back meanwhile.
- */
+/** The event of a heartbeat has no time; its request, just before, has a duration, negative when the clock was set back. */
 function confirmAtHeartbeats(consumer: Consumer, clock: Clock, confirm: (askedAtMs: number) => void): void {
   let askedAtMs = Number.NEGATIVE_INFINITY;
   consumer.on(consumer.events.REQUEST, ({ payload }) => {
@@ -287,7 +280,6 @@ type Kafkajs = typeof import('kafkajs');
 
 const VERSION = 1;
 
-/** Descriptions travel as the members' user data. */
 function kafkajsAssignor(
   { AssignerProtocol }: Kafkajs,
   assignor: Assignor,

@@ -11,23 +11,19 @@ const LOOKS_PER_SESSION = 8;
 interface MemberCountOptions {
   readonly kafkajs: Pick<typeof import('kafkajs'), 'AssignerProtocol'>;
   readonly consumer: Pick<Consumer, 'on' | 'events' | 'describeGroup'>;
-  /** Called with each new number of members that share a limit. */
   readonly members: (count: number) => void;
   readonly proof: Pick<OwnershipProof, 'holdsSince'>;
   readonly tuning: Pick<KafkaTuning, 'groupSessionTimeoutMs'>;
   readonly clock: Clock;
   readonly log: Log;
-  /** Aborts when the member has ended. */
   readonly signal: AbortSignal;
 }
 
 /**
- * Reports the number of members that share a limit of the whole group. Owners alone divide it, since standby members ask for
- * nothing. But an owner of before may still go on, so after each join, and in a rebalance, all members count for one session.
- * A member that the group has not confirmed for half a session counts all again: its larger share ends before the group gives
- * its work to others.
- *
- * After each join the group is asked for its members, and with each heartbeat until it answers.
+ * Owners alone divide a limit of the group: standby members ask for nothing. But an earlier owner may still go on, so after
+ * each join, and in a rebalance, all members count for one session. So they do for a member that was not confirmed for half a
+ * session: its larger share ends before its work goes to others. The group is asked after each join, and with each heartbeat
+ * until it answers.
  */
 export function reportMemberCount(options: MemberCountOptions): void {
   const { kafkajs, consumer, members, proof, clock, log, signal } = options;
@@ -105,7 +101,6 @@ export function reportMemberCount(options: MemberCountOptions): void {
   });
 }
 
-/** The members that were given a partition. */
 function ownersOf({ members }: GroupDescription, { AssignerProtocol }: MemberCountOptions['kafkajs']): number {
   const isOwner = ({ memberAssignment }: GroupDescription['members'][number]) => {
     const assigned = memberAssignment.length > 0 ? AssignerProtocol.MemberAssignment.decode(memberAssignment) : null;

@@ -67,10 +67,9 @@ const decompressAsync = promisify(zstdDecompress);
 /** A record batch that unpacks to more than this is not one of our batches (they hold at most a few megabytes). */
 const MAX_BATCH_BYTES = 256 * 1024 * 1024;
 
-/* Each piece of the output is a trip to another thread and a buffer to be joined. */
+/* Each piece of the output is a trip to another thread. */
 const SMALLEST_PIECE = 16 * 1024;
 const LARGEST_PIECE = 1024 * 1024;
-/** Most of our batches unpack to less than this multiple. */
 const UNPACKED = 8;
 
 /** zstd for kafkajs' consumers, through Node's own zlib and off the event loop. Batches are packed by `COMPRESSIONS`. */

@@ -8,13 +8,12 @@ import {
 } from './record-batch.ts';
 
 /*
- * A Produce request (version 7) in one buffer, with room in front for the frame that every request has:
+ * A Produce request (version 7) in one buffer, with room in front for the frame:
  *
  *   transactional id · acks (2) · time-out (4) · topics [ name · partitions [ number (4) · length (4) · one batch ] ]
  *
- * First all records are written at their uncompressed places. Then they are packed, one batch after the other and
- * off the event loop. Last, request and batches are put together from the front: a packed batch is never longer, so no byte
- * is overwritten before it is read.
+ * First all records are written uncompressed. Then they are packed, off the event loop. Last, the request is put together
+ * from the front: a packed batch is never longer, so no byte is overwritten before it is read.
  */
 
 const ACKS_FROM_ALL = -1;
@@ -34,7 +33,6 @@ export interface ProduceRequest {
   readonly transactionalId: string;
   readonly producerId: bigint;
   readonly producerEpoch: number;
-  /** How long the broker may wait for its replicas. */
   readonly timeoutMs: number;
   readonly codec: number;
   readonly timestampMs: number;
@@ -47,10 +45,7 @@ interface WrittenRecords {
   packed?: Buffer;
 }
 
-/**
- * Encodes the request into a buffer of the pool. Give the buffer back (`pool.giveBack`) once the request was answered,
- * and never after a failure.
- */
+/** Give the buffer back (`pool.giveBack`) once the request was answered, and never after a failure. */
 export async function encodeProduceRequest(
   request: ProduceRequest,
   writer: RecordBatchWriter,
@@ -88,7 +83,6 @@ function writeAllRecords(buffer: Buffer, request: ProduceRequest, writer: Record
   return written;
 }
 
-/** Returns where the request ends. */
 function putTogether(buffer: Buffer, request: ProduceRequest, written: readonly WrittenRecords[]): number {
   const batches = written.values();
   let at = writeString(buffer, FRAME_ROOM_BYTES, request.transactionalId);
@@ -110,7 +104,6 @@ function putTogether(buffer: Buffer, request: ProduceRequest, written: readonly 
   return at;
 }
 
-/** Records that do not get smaller are sent uncompressed. */
 function placeRecords(buffer: Buffer, target: number, { start, end, packed }: WrittenRecords, usePacked: boolean) {
   if (usePacked && packed) {
     buffer.set(packed, target);
@@ -152,7 +145,6 @@ export class BufferPool {
   }
 }
 
-/** Requests of about the same size fit into each other's buffers. */
 function roundUp(bytes: number): number {
   let size = SMALLEST_BYTES;
   while (size < bytes) size *= 2;

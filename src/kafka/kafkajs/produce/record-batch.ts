@@ -1,7 +1,4 @@
-/*
- * Kafka's signed varint: zigzag (0, -1, 1, -2 … become 0, 1, 2, 3 …), then seven bits a byte, the lowest first, with the
- * high bit set on all but the last. For whole numbers of 32 bits.
- */
+/* Kafka's signed varint: zigzag, then seven bits a byte, the lowest first. For whole numbers of 32 bits. */
 
 const MAX_VARINT_BYTES = 5;
 
@@ -58,8 +55,8 @@ class HeaderEncoder {
 }
 
 /*
- * A record batch (magic 2) as the broker stores it: a head of 61 bytes, then the records. kafkajs builds ten small buffers
- * per record and copies the batch seven times; here the records are written once, into the buffer that is sent.
+ * A record batch (magic 2). kafkajs builds ten small buffers per record and copies the batch seven times; here the records
+ * are written once, into the buffer that is sent.
  *
  *   offset  0 base offset (8)   8 length (4)  12 leader epoch (4)  16 magic (1)  17 CRC (4)  21 attributes (2)
  *          23 last offset delta (4)  27 first timestamp (8)  35 last timestamp (8)
@@ -91,7 +88,6 @@ interface BatchHead {
   readonly timestampMs: number;
 }
 
-/** A number of bytes that is enough for the records of one batch, uncompressed and without its head. */
 export function roomForRecords(records: readonly BatchRecord[]): number {
   const encoder = new HeaderEncoder();
   let bytes = 0;
@@ -104,7 +100,7 @@ export function roomForRecords(records: readonly BatchRecord[]): number {
 export class RecordBatchWriter {
   readonly #headers = new HeaderEncoder();
 
-  /** Writes the records at `start`, where the buffer has room for them (`roomForRecords`), and returns where they end. */
+  /** Into a buffer with room (`roomForRecords`); returns the end. */
   writeRecords(buffer: Buffer, start: number, records: readonly BatchRecord[]): number {
     let at = start;
     for (const [index, { key, value, headers }] of records.entries()) {
@@ -122,7 +118,7 @@ export class RecordBatchWriter {
   }
 }
 
-/** Fills in the head at `start`, for `count` records behind it, compressed or not, up to `end`. */
+/** For `count` records up to `end`, compressed or not. */
 export function writeBatchHead(buffer: Buffer, start: number, end: number, count: number, head: BatchHead): void {
   const timestamp = BigInt(head.timestampMs);
   buffer.writeBigInt64BE(0n, start);
@@ -158,11 +154,9 @@ function writeBytes(buffer: Buffer, start: number, bytes: Buffer | null): number
  * follow. kafkajs takes four times as long. `zlib.crc32` is another polynomial.
  */
 
-/** The polynomial, its bits reversed. */
 const POLYNOMIAL = 0x82f63b78;
 const SLICES = 8;
 
-/** Eight tables of 256 entries, one behind the other. */
 const TABLES = new Int32Array(SLICES * 256);
 for (let entry = 0; entry < TABLES.length; entry++) {
   const before = entry < 256 ? entry : (TABLES[entry - 256] as number);
@@ -172,14 +166,13 @@ for (let entry = 0; entry < TABLES.length; entry++) {
   TABLES[entry] = checksum;
 }
 
-/** The entry of a byte in table `slice`. */
 function entryOf(slice: number, byte: number): number {
   return TABLES[(slice << 8) | (byte & 255)] as number;
 }
 
 const NO_WORDS = new Int32Array(0);
 
-/** The CRC-32C of the bytes from `start` to `end`, as an unsigned number. For little-endian machines, like Node's own. */
+/** For little-endian machines, like Node's own. */
 function crc32c(bytes: Buffer, start: number, end: number): number {
   const aligned = Math.min(end, start + ((4 - ((bytes.byteOffset + start) & 3)) & 3));
   let checksum = byteByByte(-1, bytes, start, aligned);

@@ -15,15 +15,13 @@ import { BufferPool, encodeProduceRequest, type PartitionRecords, type TopicReco
 import { type BatchRecord, RecordBatchWriter } from './record-batch.ts';
 
 /*
- * How a transaction's records are sent, in place of kafkajs' own function:
+ * In place of kafkajs' own function:
  *
  * 1. All partitions are added to the transaction by one request. Nothing was sent before, so this may be tried again.
- * 2. One Produce request goes to each leader. When a request fails, the sending fails: it is unknown what the broker has
- *    taken, and the writer abandons its producer and reads what was committed. kafkajs tries such a request again, for
- *    all partitions of the broker in the metadata of that moment, and doubles records within one transaction.
+ * 2. One Produce request goes to each leader. When one fails, the sending fails: it is unknown what the broker has taken.
+ *    kafkajs tries it again, by the metadata of that moment, and doubles records within one transaction.
  * 3. Only a partition whose broker has *answered* that it does not lead it gets its batch again, with the same sequence
- *    number, once all requests were answered. A leader that is replaced while it waits for its replicas answers so too,
- *    although it has appended the batch: a new leader that has the batch knows it by that number and appends nothing.
+ *    number, once all requests were answered. A new leader that has the batch knows it by that number.
  */
 
 const PRODUCE = { apiKey: 0, apiVersion: 7, apiName: 'Produce', expectResponse: () => true };
@@ -72,12 +70,7 @@ type CreateSendMessages = (of: {
   readonly retrier: Retrier;
 }) => SendMessages;
 
-/**
- * kafkajs' `sendMessages`, for transactional producers.
- *
- * @returns per partition: topicName, partition, errorCode 0. A partition that the cluster does not know is missing there; when
- *   it was to be added only, nothing is added.
- */
+/** @returns a response for each partition that the cluster knows, with errorCode 0. */
 export function sendOnce(clock: Clock): CreateSendMessages {
   const pool = new BufferPool();
   const writer = new RecordBatchWriter();
@@ -141,10 +134,10 @@ function batchesOf(topicMessages: Parameters<SendMessages>[0]['topicMessages']):
 }
 
 /**
- * Learns of the topics and adds all partitions to the transaction. Sends no record, so it may be tried again.
+ * Sends no record, so it may be tried again.
  *
- * @returns the added partitions, which may be sent to. A partition that the cluster does not know is missing, also when it is
- *   known a moment later: brokers before 3.6 would take its records outside the transaction.
+ * @returns the added partitions. One that is known a moment later is missing too: brokers before 3.6 would take its records
+ *   outside the transaction.
  */
 async function prepare(
   batches: readonly PartitionBatch[],
@@ -210,7 +203,6 @@ function recordsFor(batches: readonly PartitionBatch[], answer: PartitionRespons
     .length;
 }
 
-/** By the leader's node id, without partitions that the cluster does not know. */
 function byLeader(batches: readonly PartitionBatch[], cluster: SendingCluster): Map<string, PartitionBatch[]> {
   const leaders = new Map<string, PartitionBatch[]>();
   for (const batch of batches) {
@@ -233,10 +225,7 @@ function byTopic(batches: readonly PartitionBatch[]): TopicRecords[] {
   return [...topics.values()];
 }
 
-/**
- * Sequence numbers are never given back. Behind 2^31 - 1 they go on at 0, within a batch too. kafkajs begins again with
- * 2^31 - 1 already, so that number is kept there as -1.
- */
+/** Never given back. Behind 2^31 - 1 they go on at 0; kafkajs begins again with 2^31 - 1, so that is kept there as -1. */
 function withSequences(batches: readonly PartitionBatch[], eosManager: EosManager): PartitionBatch[] {
   return batches.map(({ topic, partition, records }) => {
     const kept = eosManager.getSequence(topic, partition);
@@ -249,7 +238,6 @@ function withSequences(batches: readonly PartitionBatch[], eosManager: EosManage
 
 async function produce(broker: Broker, encoded: unknown): Promise<readonly PartitionResponse[]> {
   const request = { ...PRODUCE, encode: async () => encoded };
-  // The sender checks the error code of each partition.
   const response = {
     decode: inKafkajs('protocol/requests/produce/v7/response.js').decode,
     parse: async (decoded: unknown) => decoded,

@@ -46,9 +46,3 @@ test('every record is read as by kafkajs itself', () => {
     }),
   );
 });
-
-test('a record that ends too soon is an error', () => {
-  const context = { firstOffset: '0', firstTimestamp: '0', maxTimestamp: '0', timestampType: 1 };
-  const batch = { ...context, isControlBatch: false, producerId: '7', inTransaction: true };
-  assert.throws(() => decodeFetchedRecord({ buffer: Buffer.from([0, 0x80]) }, batch), /ends within a number/);
-});

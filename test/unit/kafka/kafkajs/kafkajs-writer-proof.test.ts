@@ -74,20 +74,6 @@ for (const [when, answers, sent] of [
   });
 }
 
-test('a transaction that waits for proof in vain is given up at its time-out', async () => {
-  let isOurs = true;
-  const ownershipProof = (_sinceMs: number, waiting: AbortSignal) =>
-    isOurs ? Promise.resolve() : untilAborted(never(), waiting);
-  const { writer, clock, steps } = writerOver([], { ownershipProof });
-  await writer.open(async () => {}, signal);
-  isOurs = false;
-  const committing = assert.rejects(writer.commit({ records: [record('rows', 'a')] }), { code: 'TRANSACTION_FAILED' });
-  await clock.advance(DEFAULT_TUNING.transactionTimeoutMs);
-  await committing;
-  assert.deepEqual(steps.slice(3), []);
-  assert.equal(clock.sleeping, 0);
-});
-
 test('a commit that waits for proof does not hold up the end of its owner; one that has it is finished', async () => {
   const owner = new AbortController();
   const confirmedMs = 0;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ConnectorError } from '../../../../src/errors.ts';
+import type { ConnectorError } from '../../../../src/errors.ts';
 import { DEFAULT_TUNING } from '../../../../src/kafka/kafkajs/tuning.ts';
 import { settle } from '../stepped-clock.ts';
 import { fail, never, record, writerOver } from '../writer-over.ts';
@@ -70,26 +70,6 @@ test('a commit that hangs is given up at the transaction time-out, and its late 
   await settle();
   assert.ok(!steps.includes('1 commit'));
   assert.equal(clock.sleeping, 0);
-});
-
-test('opening tries again with a new producer each time until it succeeds', async () => {
-  const { writer, clock, steps } = writerOver([{ connect: fail('ECONNREFUSED') }, { connect: fail('ECONNREFUSED') }]);
-  let reads = 0;
-  const opening = writer.open(async () => {
-    reads += 1;
-    if (reads === 1) throw new ConnectorError('KAFKA_UNREACHABLE', 'no');
-    return reads;
-  }, signal);
-  await clock.advance(10_000);
-  assert.equal(await opening, 2);
-  assert.deepEqual(
-    steps.filter((step) => step.endsWith('connect') && !step.includes('dis')),
-    ['1 connect', '2 connect', '3 connect', '4 connect'],
-  );
-  assert.deepEqual(
-    steps.filter((step) => step.includes('disconnect')),
-    ['1 disconnect', '2 disconnect', '3 disconnect'],
-  );
 });
 
 test('opening fails when it has not succeeded 20 seconds after the transaction time-out, hanging or refused', async () => {
@@ -174,25 +154,6 @@ test('a writer that is closed in the middle of an opening waits for the end of i
     await closing;
     await assert.rejects(opening, { code: 'WRITER_CLOSED' });
   }
-});
-
-test('an opening touches all topics by one round; only after a failure without a name, one after the other', async () => {
-  const abortHanging = () => [
-    { topic: 'offsets', partition: 3 },
-    { topic: 'rows', partition: 0 },
-    { topic: 'rows', partition: 1 },
-  ];
-  const { writer, clock, steps } = writerOver([{ send: fail('Closed connection') }], { abortHanging });
-  const opening = writer.open(async () => {}, signal);
-  await clock.advance(1_000);
-  await opening;
-  const sends = steps.filter((step) => step.includes('send'));
-  assert.deepEqual(sends, [
-    '1 send offsets null | rows null | rows null',
-    '2 send offsets null',
-    '2 send rows null',
-    '2 send rows null',
-  ]);
 });
 
 test('a topic that takes no records when a writer opens is named at once, by the error or by its own request', async () => {

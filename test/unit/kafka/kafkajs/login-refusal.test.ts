@@ -36,12 +36,6 @@ async function logIn(tokens: Pick<BrokerTokens, 'get'>, answers: readonly (strin
   return { outcome, sent, refused };
 }
 
-test('the first message has the token and the extensions, as RFC 7628 says', async () => {
-  const { outcome, sent } = await logIn({ get: async () => 'abc' }, ['']);
-  assert.equal(outcome, 'accepted');
-  assert.deepEqual(sent, ['n,,\u0001auth=Bearer abc\u0001logicalCluster=lkc-1\u0001identityPoolId=pool-1\u0001\u0001']);
-});
-
 test('a refusal ends the exchange, and says what the token has and what to compare', async () => {
   const token = jwt({ iss: 'https://login.example', aud: ['a', 'b'], sub: 'me', exp: 1 });
   const { outcome, sent, refused } = await logIn({ get: async () => token }, ['{"status":"invalid_token"}', '']);
@@ -52,23 +46,11 @@ test('a refusal ends the exchange, and says what the token has and what to compa
   assert.deepEqual(refused, [token]);
 });
 
-test('a broker that refuses with an error of its own has its text in the message', async () => {
-  const error = Object.assign(new Error('1 extensions are invalid'), { type: 'SASL_AUTHENTICATION_FAILED' });
-  const { outcome } = await logIn({ get: async () => 'opaque' }, [error]);
-  assert.match(outcome, /refuses the token of kafka\.sasl \(1 extensions are invalid\)\. It is no JWT/);
-});
-
 test('without a token nothing is sent, and the message says why there is none', async () => {
   const get = () => Promise.reject(new Error('The token endpoint answered 503.'));
   const { outcome, sent } = await logIn({ get }, []);
   assert.equal(outcome, 'There is no token for the brokers. The token endpoint answered 503.');
   assert.deepEqual(sent, []);
-});
-
-test('a connection that breaks during the login is no refusal', async () => {
-  const { outcome, refused } = await logIn({ get: async () => 'abc' }, [new Error('Closed connection')]);
-  assert.equal(outcome, 'Closed connection');
-  assert.deepEqual(refused, []);
 });
 
 test('claims are shown on one line and cut, and what is missing is named', async () => {

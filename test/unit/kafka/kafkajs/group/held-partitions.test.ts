@@ -52,25 +52,6 @@ function member({ hold = async () => {}, setUp = async () => {}, position = 0n }
   return { held, since, failures, signals, proof, proofs };
 }
 
-test('at each join all is paused first; a new partition is read when its reader stands', async () => {
-  const { held, since } = member({ position: 5n });
-  held.rejoin(on(0, 1));
-  assert.deepEqual(since(), ['pause 0,1', 'joined 0,1', 'assigned 0', 'assigned 1']);
-  await settle();
-  assert.deepEqual(since(), ['read 0 from 5', 'read 1 from 5']);
-});
-
-test('what lies below the position, or was given already, is not given again', async () => {
-  const { held, since } = member({ position: 3n });
-  held.rejoin(on(0));
-  await settle();
-  since();
-  await held.offer(first, batch(1n, 5n));
-  await held.offer(first, batch(3n, 5n));
-  await held.offer(first, batch(4n, 6n));
-  assert.deepEqual(since(), ['take 3,4', 'take 5']);
-});
-
 test('a kept partition goes on at its own position once its batch was taken; what was fetched before is left out', async () => {
   const taking = Promise.withResolvers<void>();
   const { held, since } = member({ hold: () => taking.promise });
@@ -86,22 +67,6 @@ test('a kept partition goes on at its own position once its batch was taken; wha
   await taken;
   await settle();
   assert.deepEqual(since(), ['read 0 from 4']);
-});
-
-test('a lost partition is reported so, gets nothing more, and is assigned again when it comes back', async () => {
-  const { held, since, signals } = member();
-  held.rejoin(on(0));
-  await settle();
-  held.rejoin(on(1));
-  assert.equal(signals[0]?.aborted, true);
-  await settle();
-  since();
-  await held.offer(first, batch(0n, 1n));
-  assert.deepEqual(since(), []);
-  held.rejoin(on(0));
-  assert.deepEqual(since(), ['pause 0', 'joined 0', 'assigned 0']);
-  await settle();
-  assert.deepEqual(since(), ['read 0 from 0']);
 });
 
 test('a partition that was lost while it was set up is not read', async () => {
@@ -129,26 +94,6 @@ test('a partition that is paused while its batches are taken goes on behind the 
   taking.resolve();
   await settle();
   assert.deepEqual(since(), ['take 2', 'read 0 from 3']);
-});
-
-test('what an owner throws is reported, unless its partition was lost', async () => {
-  const thrown = new RangeError('no');
-  const failing = member({ hold: () => Promise.reject(thrown) });
-  failing.held.rejoin(on(0));
-  await settle();
-  await failing.held.offer(first, batch(0n, 1n));
-  assert.deepEqual(failing.failures, [thrown]);
-
-  const taking = Promise.withResolvers<void>();
-  const losing = member({ hold: () => taking.promise });
-  losing.held.rejoin(on(0));
-  await settle();
-  const taken = losing.held.offer(first, batch(0n, 1n));
-  await settle();
-  losing.held.rejoin([]);
-  taking.reject(thrown);
-  await taken;
-  assert.deepEqual(losing.failures, []);
 });
 
 test('a member that has ended takes no partition more, though a join was still under way', async () => {

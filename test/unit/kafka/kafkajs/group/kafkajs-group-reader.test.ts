@@ -89,17 +89,6 @@ function member({ stopped = new AbortController(), subscribe, group, tuning = DE
   return { calls, configs, clock, ended, signals, proofs, emit, reader };
 }
 
-test('a crashed consumer ends the run, loses every partition, and leaves', async () => {
-  const { calls, ended, signals, emit } = member();
-  emit('join', { memberAssignment: { t: [0] } });
-  await settle();
-  assert.ok(calls.includes('seek {"topic":"t","partition":0,"offset":"3"}'), calls.join('\n'));
-  emit('crash', { error: new Error('INVALID_PRODUCER_EPOCH'), restart: false });
-  await assert.rejects(ended, { code: 'KAFKA_UNREACHABLE', action: 'retry' });
-  assert.equal(signals[0]?.aborted, true);
-  assert.equal(calls.at(-1), 'disconnect');
-});
-
 test('a consumer whose heartbeats get no answers ends the run, whatever else it gets', async () => {
   const { clock, ended, emit } = member();
   await settle();
@@ -111,14 +100,6 @@ test('a consumer whose heartbeats get no answers ends the run, whatever else it 
   emit('fetch', {});
   await clock.advance(1);
   await assert.rejects(ended, { code: 'KAFKA_UNREACHABLE' });
-});
-
-test('a dead member is found out within seconds, and a crashed consumer is never restarted by kafkajs', async () => {
-  const { configs, reader } = member();
-  const [config] = configs as { retry: { restartOnFailure(): Promise<boolean> }; sessionTimeout: number }[];
-  assert.equal(config?.sessionTimeout, 6_000);
-  assert.equal(await config?.retry.restartOnFailure(), false);
-  await reader.close();
 });
 
 for (const [groupSessionTimeoutMs, rebalanceMs, stallMs] of [
@@ -205,26 +186,4 @@ test('a member that may not read its topic ends with the right that it lacks, wh
       message: /group g not read t .*TOPIC_AUTHORIZATION_FAILED.*--operation Read --topic t/,
     });
   }
-});
-
-test('a member of an empty group counts a single member as itself only once its own join has reached the broker', async () => {
-  const group = { state: 'Empty', members: [] as string[] };
-  const { clock, emit, proofs, reader } = member({ group: () => group });
-  await settle();
-  assert.equal(proofs.length, 1, 'it took its partition before its join');
-  group.members.push('this one, or another');
-  const asked = clock.monotonicMs();
-  let proven = false;
-  proofs[0]?.(asked, new AbortController().signal).then(
-    () => {
-      proven = true;
-    },
-    () => {},
-  );
-  await clock.advance(1_000);
-  assert.equal(proven, false, 'the single member may be another one');
-  emit('request', { apiName: 'JoinGroup', duration: 1 });
-  await clock.advance(1_000);
-  assert.equal(proven, true);
-  await reader.close();
 });

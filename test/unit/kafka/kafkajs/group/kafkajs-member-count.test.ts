@@ -104,37 +104,6 @@ test('a member that is cut off goes back to the share of all before its session 
   end();
 });
 
-test('a member that is alone keeps no timer, and one that has the share of all neither', async () => {
-  const { reported, happens, describe, confirmedFor, end, clock } = counting();
-  describe('Stable', [[0, 1]]);
-  await happens('join');
-  assert.equal(clock.sleeping, 0);
-  await confirmedFor(SESSION_MS);
-  assert.deepEqual(reported, [1]);
-  assert.equal(clock.sleeping, 0);
-
-  describe('Stable', [[0, 1], []]);
-  await happens('join');
-  assert.equal(clock.sleeping, 0);
-  await confirmedFor(SESSION_MS);
-  assert.deepEqual(reported, [1, 2, 1]);
-  assert.equal(clock.sleeping, 1, 'the larger share is watched');
-  await clock.advance(SESSION_MS);
-  assert.deepEqual(reported, [1, 2, 1, 2]);
-  assert.equal(clock.sleeping, 0);
-  end();
-});
-
-test('a group that still rebalances when it answers is asked again', async () => {
-  const { reported, happens, describe, confirmedFor, end } = counting();
-  describe('CompletingRebalance', [[], []]);
-  await happens('join');
-  describe('Stable', [[], [3]]);
-  await confirmedFor(SESSION_MS + 500);
-  assert.deepEqual(reported, [2, 1]);
-  end();
-});
-
 test('a member that has ended asks no more, whatever still reaches it', async () => {
   const { happens, asked, end } = counting();
   await happens('join');

@@ -7,7 +7,6 @@ import fc from 'fast-check';
 import {
   BufferPool,
   encodeProduceRequest,
-  FRAME_ROOM_BYTES,
   framedInPlace,
   type ProduceRequest,
 } from '../../../../../src/kafka/kafkajs/produce/produce-request.ts';
@@ -87,15 +86,6 @@ test('an uncompressed request is the one that kafkajs writes, byte for byte', as
   );
 });
 
-test('headers that all records share, and headers that change from record to record, are written alike', async () => {
-  const shared = { 'spc-source': 'instruments', 'spc-walk': '3' };
-  const same = Array.from({ length: 5 }, (_, index) => ({ key: null, value: Buffer.from([index]), headers: shared }));
-  const own = same.map((record, index) => ({ ...record, headers: { ...shared, 'spc-input': `0:${index * 100}` } }));
-  const mixed = [...same, ...own, ...same, { key: null, value: null }];
-  const of = request({ topics: [{ topic: 't', partitions: [{ partition: 0, firstSequence: 0, records: mixed }] }] });
-  assert.deepEqual(await ours(of), await kafkajs(of));
-});
-
 for (const [name, codec, unpack] of [
   ['zstd', ZSTD, zstdDecompressSync],
   ['gzip', GZIP, gunzipSync],
@@ -133,26 +123,6 @@ test('records that do not get smaller go unpacked, whatever stands before and af
   );
   assert.deepEqual(sent[1], plain[1]);
   assert.deepEqual(sent[3], plain[3]);
-});
-
-test('a client id that leaves no room is refused, the longest that fits is not', async () => {
-  const of = request({ topics: [] });
-  const longest = 'x'.repeat(FRAME_ROOM_BYTES - 14);
-  assert.deepEqual(await ours(of, longest), await kafkajs(of, longest));
-  await assert.rejects(ours(of, `${longest}x`), /client id has 499 bytes/);
-});
-
-test('buffers are used again, the largest ones kept, and huge ones let go', () => {
-  const kept = new BufferPool();
-  const first = kept.take(100_000);
-  kept.giveBack(first);
-  assert.equal(kept.take(131_072), first);
-  const [small, middle, large] = [kept.take(1), kept.take(200_000), kept.take(300_000)];
-  for (const buffer of [small, middle, large]) kept.giveBack(buffer);
-  assert.equal(kept.take(1).length, large.length);
-  const huge = kept.take(9_000_000);
-  kept.giveBack(huge);
-  assert.notEqual(kept.take(9_000_000), huge);
 });
 
 /** The batches of a framed request, in its order. */

@@ -104,14 +104,6 @@ function sender(script: Script = {}) {
   };
 }
 
-test('all partitions are added at once, and each leader gets one request', async () => {
-  const { send, steps, sequences } = sender();
-  const answers = await send(0, 1, 2, 0);
-  assert.deepEqual(steps, ['add 0,2,1', 'produce to 1', 'produce to 2']);
-  assert.deepEqual(sequences, { 0: 2, 1: 1, 2: 1 });
-  assert.equal(answers.length, 3);
-});
-
 test('a partition that comes to be known after the others were added is not sent', async () => {
   const { send, steps, becomeKnown } = sender({ add: [undefined] });
   becomeKnown(9);
@@ -131,24 +123,6 @@ test('partitions are added without a record: nothing is sent, and no sequence nu
 test('where a partition that is to be added without a record is not known, none is added', async () => {
   const { add, steps } = sender();
   await assert.rejects(add(0, 9), { topic: 't' });
-  assert.deepEqual(steps, []);
-});
-
-test('a record without a partition is refused', async () => {
-  const { send, steps } = sender();
-  await assert.rejects(send(undefined as unknown as number), /topic t.*names no partition/);
-  assert.deepEqual(steps, []);
-});
-
-test('outside a transaction nothing is sent', async () => {
-  const { send, steps } = sender({ transactional: false });
-  await assert.rejects(send(0), /in transactions only/);
-  assert.deepEqual(steps, []);
-});
-
-test('a partition that the cluster does not know is missing in the answer', async () => {
-  const { send, steps } = sender();
-  assert.deepEqual(await send(9), []);
   assert.deepEqual(steps, []);
 });
 
@@ -216,11 +190,4 @@ test('once a connection is lost, records do not wait for the end of the transact
   // Without records, nothing can end but what hangs, and in the same way; where there is a leader for it.
   await add(0);
   assert.deepEqual(steps, ['add 0', 'add 0', 'add 0', 'metadata']);
-});
-
-test('what was refused before any record was sent is tried again with new metadata, if it may be', async () => {
-  const unknown = Object.assign(new Error('not yet'), { retriable: true });
-  const { send, steps } = sender({ add: [unknown] });
-  await send(0);
-  assert.deepEqual(steps, ['add 0', 'metadata', 'add 0', 'produce to 1']);
 });

@@ -130,40 +130,6 @@ for (const [state, since, first, ending] of [
   });
 }
 
-test('what is ended again is ended also when not all could be added', async () => {
-  for (const ending of ['commit', 'abort'] as const) {
-    const refused = (call: number) => (call === 2 ? fail('no leader')() : Promise.resolve());
-    const { writer, steps } = writerOver([{ cutOffAfter: () => ending, send: refused }], { abortHanging });
-    await writer.open(async () => {}, signal);
-    await assert.rejects(writer.commit({ records: [record('rows', 'a')] }), { code: 'TRANSACTION_FAILED' });
-    assert.deepEqual(steps.slice(-2), ['1 send offsets added | rows added', `1 ${ending}`]);
-  }
-});
-
-test('a topic that cannot be added is named, also when the error does not name it', async () => {
-  const second = (call: number) => (call === 2 ? fail('Closed connection')() : Promise.resolve());
-  const scripts = [
-    { last: 'CompleteCommit', send: fail('Closed connection') },
-    { last: 'Empty', send: second },
-  ];
-  const unnamed = writerOver(scripts, { abortHanging });
-  const opening = assert.rejects(
-    unnamed.writer.open(async () => {}, signal),
-    { code: 'KAFKA_UNREACHABLE', fields: { transactionalId: 'id', topics: ['rows'] } },
-  );
-  await unnamed.clock.advance(1_000);
-  await opening;
-});
-
-test('a topic whose error names it is named', async () => {
-  const refusing = Object.assign(new Error('no leader'), { topic: 'rows' });
-  const { writer } = writerOver([{ last: 'CompleteCommit', send: () => Promise.reject(refusing) }], { abortHanging });
-  await assert.rejects(
-    writer.open(async () => {}, signal),
-    { code: 'KAFKA_UNREACHABLE', fields: { transactionalId: 'id', topics: ['rows'] } },
-  );
-});
-
 for (const ending of ['commit', 'abort'] as const) {
   test(`after a lost connection the next commit first ends again what a ${ending} has ended`, async () => {
     let lost: typeof ending | undefined;
@@ -198,16 +164,4 @@ test('an offset alone is not added when a connection is lost while it waits', as
   assert.deepEqual(steps, ['1 transaction']);
   await writer.open(async () => {}, signal);
   await writer.commit({ records: [record('rows', 'a')], consumerOffset });
-});
-
-test('what cannot be ended again costs the session, as any failure', async () => {
-  const refused = (call: number) => (call === 2 ? fail('fenced', 47)() : Promise.resolve());
-  const scripts = [{ cutOffAfter: () => 'commit' as const, send: refused }];
-  const { writer, steps } = writerOver(scripts, { abortHanging });
-  await writer.open(async () => {}, signal);
-  await assert.rejects(writer.commit({ records: [record('rows', 'a')] }), { code: 'WRITER_FENCED' });
-  await assert.rejects(writer.commit({ records: [], sourceOffset: record('offsets', 'b', 3) }), {
-    code: 'WRITER_CLOSED',
-  });
-  assert.ok(!steps.includes('1 send rows a'));
 });
