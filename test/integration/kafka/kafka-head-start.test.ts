@@ -93,22 +93,6 @@ testOnBroker('a member of a group that another one is in takes nothing before it
   assert.deepEqual(await readValues(first, topic), [groupId]);
 });
 
-testOnBroker('a member that ends while its group is described does not join it any more', async (t, raw) => {
-  const described = Promise.withResolvers<void>();
-  const question = raw.proxy.addRule({ on: 'DescribeGroups', fault: 'delayAnswer', until: described.promise });
-  const [topic, groupId, ended] = [await raw.createTopic(), uniqueName('group'), new AbortController()];
-  const member = startMember(openOurCluster(t, raw), topic, groupId, ended.signal);
-  await eventually('its group was asked for', question.hits, (hits) => hits === 1);
-  ended.abort(new Error('ended'));
-  await assert.rejects(member.ended, /ended/);
-  described.resolve();
-  await sleep(LISTENING_MS);
-  assert.deepEqual(
-    raw.proxy.trace.filter(({ api }) => api === 'JoinGroup'),
-    [],
-  );
-});
-
 testOnBroker('two that both believe to be alone write each number once, whatever the group says', async (t, raw) => {
   const topic = await raw.createTopic({ partitions: 2 });
   const transactionalId = uniqueName('writer');
@@ -200,24 +184,3 @@ testOnBroker(
     assert.deepEqual(seen, { joins: [1, 1], begun: 1, values: ['before', 'after'] });
   },
 );
-
-testOnBroker('members by turns that start together share what each had taken ahead', async (t, raw) => {
-  const [topic, groupId] = [await raw.createTopic(), uniqueName('group')];
-  const members = ['one', 'two'].map(() =>
-    startReader(openOurCluster(t, { brokers: raw.brokers }), topic, groupId, t.signal),
-  );
-  const holding = () => members.map(({ joins }) => joins.at(-1));
-  await eventually('one of them has it', holding, (held) => held.toSorted().join() === '0,1');
-  const writer = openOurCluster(t, { brokers: raw.brokers }).transactionalWriter(uniqueName('writer'));
-  await writer.open(noPosition, t.signal);
-  await writer.commit({ records: [textRecord(topic, 'after')] });
-  await eventually(
-    'it is read',
-    () => members.flatMap(({ values }) => values),
-    (values) => values.length > 0,
-  );
-  assert.deepEqual(
-    members.flatMap(({ values }) => values),
-    ['after'],
-  );
-});

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { ConnectorError } from '../../../src/errors.ts';
 import type { KafkajsOptions } from '../../../src/kafka/kafkajs/kafkajs-cluster.ts';
-import { offsetKey, offsetPartition, offsetRecord, parseReset, readOffsets } from '../../../src/kafka/offset-store.ts';
+import { offsetKey, offsetPartition, offsetRecord, readOffsets } from '../../../src/kafka/offset-store.ts';
 import { topicPlan } from '../../../src/kafka/topic-plan.ts';
 import { systemClock } from '../../../src/support/clock.ts';
 import { createTopic, kafkaTest, readCommitted, type TestKafka } from '../../support/kafka/kafka-real.ts';
@@ -20,24 +19,6 @@ async function prepare(kafka: TestKafka, options: Partial<KafkajsOptions> = {}) 
   const open = () => writer.open((stop) => readOffsets(cluster.logReader, offsets.name, partition, stop), signal());
   return { cluster, topic: offsets.name, key, partition, writer, open };
 }
-
-kafkaTest(
-  'an offset comes back as it was committed, the newest of its key; a reset leaves its mark',
-  async (_t, kafka) => {
-    const { topic, key, writer, open } = await prepare(kafka);
-    assert.deepEqual(await open(), new Map());
-    const first = { version: 1, since: '638-1', walk: null, walkPending: true };
-    await writer.commit({ records: [offsetRecord({ topic, key, offset: first })] });
-    assert.deepEqual(await open(), new Map([[key, first]]));
-    const second = { version: 1, since: '638-2', walk: 2, walkPending: false };
-    await writer.commit({ records: [offsetRecord({ topic, key, offset: second })] });
-    assert.deepEqual(await open(), new Map([[key, second]]));
-    await writer.commit({ records: [offsetRecord({ topic, key, offset: null })] });
-    const mark = (await open()).get(key);
-    assert.ok(mark !== undefined && !(mark instanceof ConnectorError));
-    assert.deepEqual(parseReset(mark), second);
-  },
-);
 
 kafkaTest(
   'an opening reads the offset behind the open transaction of another id once that has ended',

@@ -20,7 +20,8 @@ export interface FaultyPages {
   readonly pages: number;
   readonly recordsPerPage: number;
   readonly view: (topic: string, partition: number) => Promise<PartitionView>;
-  readonly beforePage?: (page: number) => Promise<void>;
+  readonly abortsHanging?: boolean;
+  readonly beforePage?: (page: number) => void | Promise<void>;
 }
 
 /**
@@ -32,12 +33,13 @@ export interface FaultyPages {
 export async function writePagesThroughFaults(
   t: TestContext,
   of: FaultyPages,
-  rules: readonly RuleHandle[],
-  clear: () => void,
+  rules: readonly RuleHandle[] = [],
+  clear = () => {},
 ): Promise<void> {
   const { ours, topic, offsets, partitions, recordsPerPage } = of;
   const pages = Number(process.env.HAZARD_PAGES ?? of.pages);
-  const writer = ours.transactionalWriter(`${topic}-pages`);
+  const hanging = [{ topic: offsets, partition: 0 }, ...partitions.map((partition) => ({ topic, partition }))];
+  const writer = ours.transactionalWriter(`${topic}-pages`, of.abortsHanging ? { abortHanging: () => hanging } : {});
   const recoveriesMs: number[] = [];
   const open = () => writer.open(async () => Number((await readValues(ours, offsets)).at(-1) ?? 0), t.signal);
   for (let committed = await open(); committed < pages; ) {

@@ -32,16 +32,6 @@ export function testGroupContract(every: Contract): void {
     await assert.rejects(parts.committed(PARTITIONS), { code: 'KAFKA_UNREACHABLE' });
   });
 
-  contract('a fenced writer commits neither records nor a consumer offset', async (parts) => {
-    const { cluster } = parts.subject;
-    const [zombie, heir] = [cluster.transactionalWriter(parts.input), cluster.transactionalWriter(parts.input)];
-    await zombie.open(async () => {}, parts.signal);
-    await heir.open(async () => {}, parts.signal);
-    const late = zombie.commit({ records: [], consumerOffset: parts.offset(0, 7n) });
-    await assert.rejects(late, { code: 'WRITER_FENCED' });
-    assert.equal(await heir.open(() => parts.committed(0), parts.signal), null);
-  });
-
   contract('a member reads from its position on, in order, what is there and what comes', async (parts) => {
     await parts.commit(0, 'a', 'b', 'c');
     const member = parts.read({ positions: { 0: 1n } });
@@ -144,13 +134,6 @@ export function testGroupContract(every: Contract): void {
     const thrown = new RangeError('no');
     await assert.rejects(parts.read({ hold: { partition: 0, until: () => Promise.reject(thrown) } }).ended, thrown);
     await assert.rejects(parts.read({ assigned: () => Promise.reject(thrown) }).ended, thrown);
-  });
-
-  contract('an aborted signal ends the run with its reason', async (parts) => {
-    const member = parts.read();
-    const reason = new Error('enough');
-    member.stop(reason);
-    await assert.rejects(member.ended, reason);
   });
 
   contract('members that come and go answer each record once', async (parts) => {

@@ -48,13 +48,6 @@ export function testLogTailContract(every: Contract): void {
     assert.ok(follower.seen.every((value) => last.includes(value) || later.includes(value)));
   });
 
-  contract('a follower of an empty topic gives its first record', async (parts) => {
-    const follower = parts.follow();
-    await follower.stays([]);
-    await parts.commit('first');
-    await follower.has(['first']);
-  });
-
   contract(
     'a follower gives nothing of a transaction that was left open, and goes on when it is ended',
     async (parts) => {
@@ -68,13 +61,6 @@ export function testLogTailContract(every: Contract): void {
       await follower.has(['a', 'b']);
     },
   );
-
-  contract('a follower gives only the partitions asked for', async (parts) => {
-    const follower = parts.follow({ partitions: [1] });
-    await parts.commit('on 0');
-    await parts.commitTo(1, 'on 1');
-    await follower.has(['on 1']);
-  });
 
   contract('the signal ends following with its reason, and nothing is given afterwards', async (parts) => {
     const stop = new AbortController();

@@ -51,12 +51,6 @@ export function fakeKafka(scripts: readonly ProducerScript[]) {
       async transaction() {
         step('transaction');
         return {
-          async send({ topic, messages }: { topic: string; messages: { partition: number; value: unknown }[] }) {
-            sends += 1;
-            step(`send ${topic} ${messages.map(({ value }) => String(value)).join(',')}`);
-            await script.send?.(sends);
-            return [{ topicName: topic, partition: messages[0]?.partition, errorCode: 0 }];
-          },
           async sendBatch({ topicMessages }: { topicMessages: SentMessages[] }) {
             sends += 1;
             const texts = topicMessages.map(

@@ -25,17 +25,6 @@ function member(now: DescribedGroup | Promise<never>) {
   return { clock, joined, seen, begun };
 }
 
-test('a member of an empty group takes what is there once, and is confirmed until its join is answered', async () => {
-  const { clock, joined, seen, begun } = member(EMPTY);
-  await begun;
-  seen.group = JOINING;
-  await clock.advance(650);
-  assert.deepEqual(seen, { group: JOINING, isKnown: true, taken: 1, confirmed: [0, 300, 600], closed: 0 });
-  joined.abort();
-  await settle();
-  assert.deepEqual([seen.confirmed.length, seen.closed, clock.sleeping], [3, 1, 0]);
-});
-
 test('a member whose join has not reached the broker is not confirmed by another one that joins', async () => {
   const { clock, joined, seen, begun } = member(EMPTY);
   await begun;
@@ -78,14 +67,4 @@ test('a group that cannot be asked, or not in time, holds up no join', async () 
   await silent.clock.advance(1_000);
   await assert.rejects(silent.begun, /not described within 1000 ms/);
   for (const { seen } of [refused, silent]) assert.deepEqual([seen.taken, seen.confirmed, seen.closed], [0, [], 1]);
-});
-
-test('a broker that fails meanwhile ends the confirmations', async () => {
-  const { clock, seen, begun } = member(EMPTY);
-  await begun;
-  const gone = Promise.reject(new Error('gone'));
-  gone.catch(() => {});
-  seen.group = gone;
-  await clock.advance(1_000);
-  assert.deepEqual([seen.confirmed, seen.closed, clock.sleeping], [[0], 1, 0]);
 });

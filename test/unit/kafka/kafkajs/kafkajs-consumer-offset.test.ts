@@ -73,12 +73,6 @@ test('an offset behind a transaction that hangs is refused, and no earlier one i
   await asked;
 });
 
-test('a group that may not be read is an error that names it', async () => {
-  const { fetch, connect } = coordinator({ errorCode: 30, offset: -1n });
-  connect();
-  await assert.rejects(fetch(), { code: 'KAFKA_UNREACHABLE', message: /group g .*GROUP_AUTHORIZATION_FAILED/ });
-});
-
 test('a caller that stops asking does not wait for the connection, which is ended once it is made and not before', async () => {
   const { fetch, steps, connect } = coordinator({ errorCode: 0, offset: 7n });
   const lost = new AbortController();

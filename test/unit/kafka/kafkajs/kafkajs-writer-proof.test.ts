@@ -109,27 +109,6 @@ test('three fencings in five minutes stop the source once; an operator may start
   await writer.open(async () => {}, signal);
 });
 
-test('fencings that an operator has left word of beside the position do not count', async () => {
-  let excused = 0;
-  const scripts = Array(9).fill({ send: fail('old epoch', 47) });
-  const { writer } = writerOver(scripts, { excused: () => excused });
-  const fenced = async () => {
-    await writer.open(async () => {}, signal);
-    await assert.rejects(writer.commit({ records: [record('rows', 'a')] }), { code: 'WRITER_FENCED' });
-  };
-  await fenced();
-  excused = 1;
-  for (let times = 0; times < 4; times++) await fenced();
-  // Two in a row without word, and one before them that was reported late, are two; the third is too many.
-  excused = 0;
-  await fenced();
-  await fenced();
-  await assert.rejects(
-    writer.open(async () => {}, signal),
-    { code: 'WRITER_IDS_SHARED' },
-  );
-});
-
 test('a fencing counts only when there is proof afterwards that the id is still ours', async () => {
   const gone = new AbortController();
   let isOurs = true;

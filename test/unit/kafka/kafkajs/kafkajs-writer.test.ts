@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ConnectorError } from '../../../../src/errors.ts';
 import { DEFAULT_TUNING } from '../../../../src/kafka/kafkajs/tuning.ts';
 import { settle } from '../stepped-clock.ts';
 import { fail, never, record, writerOver } from '../writer-over.ts';
@@ -102,40 +101,6 @@ test('opening during a commit makes that commit fail, and it sends nothing more'
   );
   await writer.commit({ records: [record('rows', 'a')] });
   assert.ok(steps.includes('2 commit'));
-});
-
-test('of two openings at once the first ends as closed and the second has the writer', async () => {
-  const { writer, steps } = writerOver([]);
-  const first = writer.open(never, signal);
-  await settle();
-  const second = writer.open(async () => 'second', signal);
-  await assert.rejects(first, { code: 'WRITER_CLOSED' });
-  assert.equal(await second, 'second');
-  await writer.commit({ records: [record('rows', 'a')] });
-  assert.ok(steps.includes('1 disconnect') && steps.includes('2 commit'));
-});
-
-test('closing ends an opening under way and disconnects its producer', async () => {
-  const { writer, steps, clock } = writerOver([]);
-  const opening = assert.rejects(writer.open(never, signal), { code: 'WRITER_CLOSED' });
-  await settle();
-  await writer.close();
-  await opening;
-  assert.equal(steps.at(-1), '1 disconnect');
-  assert.equal(clock.sleeping, 0);
-});
-
-test('the error of a failed transaction says why, and never shows a record', async () => {
-  const { writer } = writerOver([{ send: fail('Closed connection') }]);
-  await writer.open(async () => {}, signal);
-  await assert.rejects(writer.commit({ records: [record('rows', 'secret')] }), (error: ConnectorError) => {
-    assert.match(
-      error.message,
-      /The transaction of id failed .*Closed connection.*Whether it was committed is unknown/,
-    );
-    assert.doesNotMatch(JSON.stringify([error.message, error.fields]), /secret/);
-    return true;
-  });
 });
 
 test('a writer that is closed in the middle of an opening waits for the end of its fence, for a while', async () => {

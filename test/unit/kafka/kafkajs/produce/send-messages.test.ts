@@ -120,12 +120,6 @@ test('partitions are added without a record: nothing is sent, and no sequence nu
   assert.deepEqual(sequences, {});
 });
 
-test('where a partition that is to be added without a record is not known, none is added', async () => {
-  const { add, steps } = sender();
-  await assert.rejects(add(0, 9), { topic: 't' });
-  assert.deepEqual(steps, []);
-});
-
 const NOT_LEADER = 6;
 const OUT_OF_ORDER = 45;
 
@@ -136,12 +130,6 @@ test('a batch that its broker does not lead is sent again alone, with new metada
   assert.deepEqual(sequences, { 0: 1, 1: 1, 2: 1 });
   assert.deepEqual(clock.sleepsMs, [50]);
   assert.deepEqual(new Set(answers.map(({ partition }) => partition)), new Set([0, 1, 2]));
-});
-
-test('a leader that is never found ends the sending', async () => {
-  const { send, steps } = sender({ codes: { 2: Array(10).fill({ 1: NOT_LEADER }) } });
-  await assert.rejects(send(1), { type: 'NOT_LEADER_FOR_PARTITION' });
-  assert.equal(steps.filter((step) => step === 'produce to 2').length, 6);
 });
 
 test('any other refusal of a partition ends the sending, and names the partition', async () => {
@@ -155,13 +143,6 @@ test('a failed request is never sent again, even when its error says that it may
   const { send, steps } = sender({ produce: { 2: () => Promise.reject(error) } });
   await assert.rejects(send(0, 1), error);
   assert.deepEqual(steps, ['add 0,1', 'produce to 1', 'produce to 2']);
-});
-
-test('a closed connection is left, so that nothing waits behind it', async () => {
-  const error = Object.assign(new Error('closed'), { name: 'KafkaJSConnectionClosedError' });
-  const { send, steps } = sender({ produce: { 1: () => Promise.reject(error) } });
-  await assert.rejects(send(0), error);
-  assert.equal(steps.at(-1), 'disconnect 1');
 });
 
 test('while the transaction before still ends, adding waits some milliseconds and longer each time', async () => {

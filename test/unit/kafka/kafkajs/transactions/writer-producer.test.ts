@@ -39,12 +39,6 @@ test('the coordinator is found once for the question and the request behind it, 
   assert.equal(finds(), 2);
 });
 
-test('the coordinator of a group is not that of transactions', async () => {
-  const { producer, find } = producerOver([{ errorCode: 0, state: 'Ongoing' }]);
-  await producer.lastTransaction?.();
-  assert.equal((await find({ groupId: 'id', coordinatorType: 0 })).number, 2);
-});
-
 test('a coordinator that moves or loads is asked again, for a while', async () => {
   const moving = [14, 15, 16].map((errorCode) => ({ errorCode, state: '' }));
   const soon = producerOver([...moving, { errorCode: 0, state: 'Empty' }]);
@@ -56,14 +50,6 @@ test('a coordinator that moves or loads is asked again, for a while', async () =
     (error: Error) => (error.cause as { type?: string }).type === 'GROUP_LOAD_IN_PROGRESS',
   );
   assert.equal(never.clock.sleepsMs.length, 5);
-});
-
-test('nothing is known from an id without transactions, a refusal, or a broker that cannot be asked', async () => {
-  const [unknownId, unauthorized] = [105, 53].map((errorCode) => producerOver([{ errorCode, state: '' }]));
-  const old = producerOver([], { 22: {} });
-  for (const each of [unknownId, unauthorized, old, producerOver([], null)]) {
-    assert.equal(await each?.producer.lastTransaction?.(), undefined);
-  }
 });
 
 test('a producer knows how it ended its last transaction, when a connection of it was lost since', async () => {
