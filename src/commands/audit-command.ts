@@ -127,9 +127,8 @@ const ROUNDS = 3;
 const NEIGHBOURS = 2;
 
 /**
- * Compares the provider's list with the topic. A difference is compared again after the connector had time to write it;
- * it counts when it is still there while the provider gives the same as before. Rows without a readable id hide the
- * instruments that the list has dropped.
+ * A difference is compared again after the connector had time to write it; it counts when it is still there while the
+ * provider gives the same as before.
  *
  * @throws ConnectorError TOO_MANY_DIFFERENCES, and as the provider's client, the registry and Kafka do.
  */
@@ -206,7 +205,7 @@ async function audit(at: Installation, session: ProviderSession, { source, settl
   };
 }
 
-/** The walks of a source. Times in ISO 8601. `withoutDeletion`: walks in a row that could not decide about deletions. */
+/** Times in ISO 8601. `withoutDeletion`: walks in a row that could not decide about deletions. */
 function walksOf(committed: NonNullable<Awaited<ReturnType<typeof compareList>>['committed']>) {
   const { walk, walkStartedOwnMs, walkPending: isRunning, walkIntervalMs: intervalMs } = committed;
   const [startedAt, nextAt] = [walkStartedOwnMs, walkStartedOwnMs + intervalMs].map((ms) => new Date(ms).toISOString());

@@ -91,10 +91,7 @@ type HeldState = Pick<CommittedRecord, 'timestampMs' | 'headers'>;
 /** The topics that keep the newest record of a key: of instruments, or of pre-trade checks. */
 type StateTopics = ReadonlyMap<string, 'instrument' | 'check'>;
 
-/**
- * Decides the records of some dead letters. Events are all written, oldest first. Of the states of an instrument only
- * the newest is, so the letters may be given in any order, together or one by one.
- */
+/** Writes all events, oldest first, and the newest state of an instrument, in whichever order letters come. */
 export function planRetry(
   reread: readonly Reread[],
   held: Pick<HeldStates, 'states' | 'letters'>,

@@ -73,12 +73,7 @@ const LARGER_LIMITS = [10_000, 2_000];
 const LARGER_ANSWERS = [10_000, 1_000];
 const LARGEST_SKEW_MS = 60_000;
 
-/**
- * Reads only: fewer than 30 requests, within the rate limit of the settings.
- *
- * @throws ConnectorError SETTINGS_INVALID when no source reads instruments or events; and as the provider's client does
- *   when not even a first page can be read.
- */
+/** Fewer than 30 requests. @throws SETTINGS_INVALID without a fitting source, and as the client of the first page. */
 async function examine(session: ProviderSession, settings: Settings, signal: AbortSignal): Promise<readonly Finding[]> {
   const source = settings.sources.find((one) => one.type !== 'pre-trade-checks');
   if (source === undefined) {
@@ -100,12 +95,7 @@ async function examine(session: ProviderSession, settings: Settings, signal: Abo
   return [...findings, ...ofPrices];
 }
 
-/**
- * The list: at most 7 requests, of which one has a large response that is left unread. `streamStart`: the offset of the
- * event stream now; null when the list does not name it. `ids`: of the first rows.
- *
- * @throws ConnectorError of the first request: without it nothing can be found out.
- */
+/** At most 7 requests. `streamStart`: the newest offset of the stream, if the list names it; `ids`: of the first rows. */
 async function probeList(referenceData: ReferenceData, limit: number, signal: AbortSignal) {
   const { baseUrl } = referenceData;
   const page = (minId: string | null, rows: number) =>

@@ -137,8 +137,7 @@ interface Place {
 }
 
 /**
- * Lets the stream of a source continue at another offset. Without `execute` gives the offset that would be committed.
- * `from`: only while the stream is still there, as another operator may move it meanwhile.
+ * Without `execute` gives the offset that would be committed. `from`: only while the stream is still there.
  *
  * @throws ConnectorError OFFSET_UNREADABLE; OFFSET_NOT_FOUND when nothing is committed; and as `changeOffset` does.
  */
@@ -284,13 +283,11 @@ interface SkipRequest {
 }
 
 /**
- * Skips the unreadable responses from the committed offset on. The position is requested again first, one event at a
- * time: where it can be read, nothing is skipped. The lost part is reported by a notification in the transaction of the
- * new offset. `problem` is null when nothing is skipped. `positions`: how many responses of one event each are
- * unreadable; null when the place was given.
+ * The position is requested again first, one event at a time: where it can be read, nothing is skipped (`problem` is null).
+ * A notification reports the lost part. `positions`: unreadable responses; null when the place was given.
  *
- * @throws ConnectorError OFFSET_NOT_FOUND when nothing is committed, the form of the offset is wrong, or the unreadable
- *   response does not show its end; the provider's error at the new place; and as `changeOffset` does.
+ * @throws ConnectorError OFFSET_NOT_FOUND when nothing is committed or the end is not shown; the provider's error at the
+ *   new place; and as `changeOffset` does.
  */
 async function skipPosition(at: Installation, session: ProviderSession, { source, given, execute }: SkipRequest) {
   const { settings, clock, signal, topics } = at;

@@ -44,11 +44,7 @@ export interface ProviderSession {
   checks(): { readonly preTradeChecks: PreTradeChecks; readonly stream: FollowedStream<DecodedCheck> };
   /** The stream of any source, `limit` items at a time where the interface lets us choose. */
   stream(source: SourceSettings, limit: number): SessionStream;
-  /**
-   * One pre-trade check as a record, and its path; null when the provider has no check with this id.
-   *
-   * @throws ConnectorError BODY_MALFORMED for any other response; no message quotes the check.
-   */
+  /** One check as a record, and its path; null for an unknown id. @throws BODY_MALFORMED, without a word of the check. */
   check(id: string, decoder?: CheckDecoder): Promise<{ readonly value: Buffer; readonly endpoint: string } | null>;
   /** Every page of the list; a page that fails in a way that may pass is requested again. */
   pages(provider: Pick<InstrumentsProvider, 'page'>): AsyncGenerator<InstrumentsPage>;

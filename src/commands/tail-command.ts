@@ -81,8 +81,7 @@ interface TailRequest {
 }
 
 /**
- * Gives the committed records of a topic, in the order of each partition, until the limit, the end or the signal, which
- * is no error. Exported for tests.
+ * The committed records, in the order of each partition, until the limit, the end or the signal. Exported for tests.
  *
  * @throws ConnectorError RECORD_UNREADABLE, KAFKA_UNREACHABLE, and as the registry does.
  */
@@ -131,10 +130,7 @@ function placingPart({ topics }: Installation, { name }: TopicSpecification, key
   return ofPrices ? (key.split('/')[0] ?? key) : key;
 }
 
-/**
- * Makes records readable; each schema is loaded once. Dead letters stay text, and offsets and states are JSON, unless
- * parsing would change the text.
- */
+/** Dead letters stay text; offsets and states are JSON, unless parsing would change the text. */
 function recordReader({ topics }: Installation, schemaText: (id: number) => Promise<string>) {
   const json = [topics.offsets.name, topics.states.name];
   const readers = new Map<number, RecordReader>();

@@ -44,11 +44,7 @@ async function eachTopic(context: CommandContext, how: EnsureOptions): Promise<v
   if (findings.some(({ state }) => state === 'wrong' || state === 'missing')) exitWith(EXIT_CODES.failed);
 }
 
-/**
- * Compares the topics of the settings one by one, so that all differences are reported at once.
- *
- * @throws ConnectorError KAFKA_UNREACHABLE, or the signal's reason.
- */
+/** Each topic by itself, so that all differences are reported. @throws KAFKA_UNREACHABLE, or the signal's reason. */
 export async function compareTopics(
   at: { readonly settings: Settings; readonly kafka: KafkaCluster; readonly signal: AbortSignal },
   how: EnsureOptions,

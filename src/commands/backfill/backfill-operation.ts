@@ -61,9 +61,8 @@ export interface SeriesReport extends SeriesProgress {
 }
 
 /**
- * Reads the past of daily or intraday prices and writes it to their topic, exactly once: every series of the settings, one
- * after the other. The same request continues from the progress of an earlier run, as long as the broker keeps the
- * offsets of a group without members (offsets.retention.minutes, seven days by default).
+ * Writes every series of the settings, one after the other, each exactly once. The same request continues an earlier run,
+ * as long as the broker keeps the offsets of a group without members (offsets.retention.minutes).
  *
  * @throws ConnectorError SETTINGS_INVALID for a range that may not be written; and as provider, registry and Kafka do.
  */
@@ -340,11 +339,10 @@ interface FailedProduct {
 }
 
 /**
- * Writes one series, page by page: the windows of some instruments, their dead letters and the progress are one
- * transaction. A run that is killed leaves nothing of its last page, and the next one goes on from the progress. Only one
- * run at a time writes a topic: another one fences it.
+ * Windows of some instruments, their dead letters and the progress are one transaction. Only one run at a time writes a
+ * topic: another one fences it. Exported for tests.
  *
- * @throws ConnectorError as the writer and the provider's client do; or the signal's reason. Exported for tests.
+ * @throws ConnectorError as the writer and the provider's client do; or the signal's reason.
  */
 export async function backfillSeries(
   { kafka, topics, clock, signal }: Installation,
@@ -443,10 +441,7 @@ async function askFor(page: readonly AskedInstrument[], { slices, ask }: SeriesB
   return answered;
 }
 
-/**
- * The progress of a backfill that continues with this instrument: a consumer offset, from 0 and below `COMPLETE`. Two ids
- * that differ only by their sign share one. Exported for tests.
- */
+/** A consumer offset below `COMPLETE`; two ids that differ only by their sign share one. Exported for tests. */
 export function progressOf({ id }: Pick<AskedInstrument, 'id'>): bigint {
   const number = BigInt(id);
   const size = number < 0n ? -number : number;

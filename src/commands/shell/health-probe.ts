@@ -16,10 +16,7 @@ export interface ProbedProcess {
   readonly read: (path: string) => Promise<string>;
 }
 
-/**
- * Where the admin server says that the process is alive, by the settings that it runs with; null where it cannot be asked.
- * Exported for tests.
- */
+/** The URL of the admin server, by the settings of the process; null where it cannot be asked. Exported for tests. */
 export async function livenessUrl({ env, read }: ProbedProcess): Promise<string | null> {
   const words = (await read(COMMAND_LINE).catch(() => '')).split('\0');
   const text = await read(settingsFileOf(words) ?? (env.SPCONNECT_CONFIG || DEFAULT_SETTINGS_FILE)).catch(() => '');

@@ -459,10 +459,7 @@ function hintAtUsage(command: Command): void {
 
 const EVERYWHERE = /^--(config|output|help|version)\b/;
 
-/**
- * A command with its arguments and its own options, as one line; `<value>` of an option with choices shows these.
- * Exported for tests.
- */
+/** A command with its arguments and its own options, as one line. Exported for tests. */
 export function usageLine(command: Command): string {
   const given = command.registeredArguments.map((argument) => {
     const name = argument.argChoices?.join('|') ?? `${argument.name()}${argument.variadic ? '...' : ''}`;
