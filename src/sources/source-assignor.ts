@@ -76,17 +76,15 @@ function candidatesByPartition(
   replicas: readonly Replica[],
   partitionOf: (source: string) => number,
 ): ReadonlyMap<number, readonly string[]> {
-  const known = new Map<number, Map<string, number>>();
-  for (const { id, sources } of replicas) {
-    for (const source of new Set(sources)) {
-      const byReplica = known.get(partitionOf(source)) ?? new Map<string, number>();
-      known.set(partitionOf(source), byReplica.set(id, (byReplica.get(id) ?? 0) + 1));
-    }
-  }
+  const known = replicas.flatMap(({ id, sources }) =>
+    [...new Set(sources)].map((source) => ({ id, partition: partitionOf(source) })),
+  );
+  const byPartition = Map.groupBy(known, ({ partition }) => partition);
   return new Map(
-    [...known].map(([partition, byReplica]) => {
-      const most = Math.max(...byReplica.values());
-      return [partition, [...byReplica].filter(([, count]) => count === most).map(([id]) => id)];
+    [...byPartition].map(([partition, all]) => {
+      const byReplica = [...Map.groupBy(all, ({ id }) => id)];
+      const most = Math.max(...byReplica.map(([, sources]) => sources.length));
+      return [partition, byReplica.filter(([, sources]) => sources.length === most).map(([id]) => id)];
     }),
   );
 }

@@ -53,57 +53,47 @@ export function stateRecord(topic: string, source: string, wanted: SourceState):
 
 export function decodeState({ value }: Pick<CommittedRecord, 'value'>): DecodedState {
   if (value === null) return { kind: 'state', state: NOTHING_WANTED };
-  const parsed = parseObject(value.toString());
-  if (parsed === null) return unreadable('is no JSON object');
-  const state = TARGET_STATES.find((known) => known === parsed.state);
-  if (state === undefined) return unreadable(`asks for another state than ${TARGET_STATES.join(', ')}`);
-  const { walk = null, restart = null } = parsed;
-  const decodedWalk = walk === null ? null : decodeWalk(walk);
-  if (typeof decodedWalk === 'string') return unreadable(decodedWalk);
-  const decodedRestart = restart === null ? null : decodeRestart(restart);
-  if (typeof decodedRestart === 'string') return unreadable(`has a restart ${decodedRestart}`);
-  return { kind: 'state', state: { state, walk: decodedWalk, restart: decodedRestart } };
-}
-
-/** These give the request, or what is wrong with it. */
-function decodeWalk(walk: unknown): RequestedWalk | string {
-  const request = decodeRequest(walk);
-  if (typeof request === 'string') return `has a walk ${request}`;
-  const { allowShrink = null } = walk as Record<string, unknown>;
-  if (!isAllowance(allowShrink)) return 'has a walk whose allowShrink is neither a whole number nor null';
-  return { ...request, allowShrink };
-}
-
-function decodeRestart(restart: unknown): RequestedRestart | string {
-  const request = decodeRequest(restart);
-  if (typeof request === 'string') return request;
-  return { ...request, onlyFailed: (restart as Record<string, unknown>).onlyFailed === true };
-}
-
-function decodeRequest(request: unknown): Omit<RequestedRestart, 'onlyFailed'> | string {
-  if (!isObject(request)) return 'that is no object';
-  const { id, requestedAt } = request;
-  if (typeof id !== 'string' || id === '' || id.length > LONGEST_ID) return 'without a usable id';
-  return { id, requestedAt: typeof requestedAt === 'string' ? requestedAt : null };
-}
-
-function unreadable(why: string): DecodedState {
-  return { kind: 'unreadable', why };
-}
-
-function parseObject(text: string): Record<string, unknown> | null {
   try {
-    const parsed: unknown = JSON.parse(text);
-    return isObject(parsed) ? parsed : null;
-  } catch {
-    return null;
+    return { kind: 'state', state: stateOf(JSON.parse(value.toString())) };
+  } catch (error) {
+    return { kind: 'unreadable', why: error instanceof Unreadable ? error.message : 'is no JSON object' };
   }
 }
 
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+/** The message says why. */
+class Unreadable extends Error {}
+
+function stateOf(value: unknown): SourceState {
+  const { state: wanted, walk = null, restart = null } = objectOf(value, 'is no JSON object');
+  const state = TARGET_STATES.find((known) => known === wanted);
+  if (state === undefined) throw new Unreadable(`asks for another state than ${TARGET_STATES.join(', ')}`);
+  return { state, walk: walk === null ? null : walkOf(walk), restart: restart === null ? null : restartOf(restart) };
 }
 
-function isAllowance(value: unknown): value is number | null {
-  return value === null || (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0);
+function walkOf(walk: unknown): RequestedWalk {
+  const { allowShrink = null, ...request } = requestOf(walk, 'walk');
+  const isCount = typeof allowShrink === 'number' && Number.isSafeInteger(allowShrink) && allowShrink >= 0;
+  if (allowShrink === null || isCount) return { id: request.id, requestedAt: request.requestedAt, allowShrink };
+  throw new Unreadable('has a walk whose allowShrink is neither a whole number nor null');
+}
+
+function restartOf(restart: unknown): RequestedRestart {
+  const { id, requestedAt, onlyFailed } = requestOf(restart, 'restart');
+  return { id, requestedAt, onlyFailed: onlyFailed === true };
+}
+
+function requestOf(
+  value: unknown,
+  what: string,
+): Readonly<Record<string, unknown>> & { readonly id: string; readonly requestedAt: string | null } {
+  const { id, requestedAt, ...others } = objectOf(value, `has a ${what} that is no object`);
+  if (typeof id !== 'string' || id === '' || id.length > LONGEST_ID) {
+    throw new Unreadable(`has a ${what} without a usable id`);
+  }
+  return { ...others, id, requestedAt: typeof requestedAt === 'string' ? requestedAt : null };
+}
+
+function objectOf(value: unknown, otherwise: string): Record<string, unknown> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new Unreadable(otherwise);
+  return value as Record<string, unknown>;
 }

@@ -132,7 +132,14 @@ export function followStream(
     answer.kind === 'refused' ? 'refused' : readStreamResponse(since, answer, answer.items, stream.earlier);
   const ages = offsetAges(stream, position, answer.time, nowMs);
   const isOld = suspectedFromMs === null && isGapSuspected(ages.ageMs);
-  const { sign, weighed, isLower } = weighAnswer(stream, position, { answer, reading, ages, isOld }, at);
+  const isSuspected = isOld || suspectedFromMs !== null;
+  const isOver = isSuspected && (ages.leastAgeMs > RETENTION_MS || at.begins === 'withoutOffset');
+  const isNoReset = stream.noResetMs !== null && nowMs - stream.noResetMs < NO_RESET_MS;
+  const response = answer.kind === 'refused' ? null : answer;
+  const sign = signAgainst(reading, position, response, { isSuspected, isOver, ageMs: ages.ageMs, isNoReset });
+  const earlierHeld = heldUntil(stream, position, answer.time, at);
+  const weighed = weighSign(stream.doubt, sign, { since, held: earlierHeld }, { ...at, isSuspected });
+  const isLower = isNoReset && namesLower(reading, since, response);
   const { held, adopted, isRound } = weighed;
   // An empty response alone decides nothing: a fresh start that is ours shows that nothing is lost.
   const isOpen = isOld && reading === 'quiet' && !isRound && adopted === null;
@@ -178,29 +185,6 @@ export function followStream(
 const FRESH = { noResetMs: null, discarded: 0, earlier: [], caughtUp: false } as const;
 
 const behind = (since: string, held: HeldOffset | null) => isProviderBehind({ since, held });
-
-function weighAnswer(
-  stream: Stream,
-  position: StreamPosition,
-  given: {
-    readonly answer: OffsetResponse;
-    readonly reading: StreamReading | 'refused';
-    readonly ages: ReturnType<typeof offsetAges>;
-    readonly isOld: boolean;
-  },
-  at: StreamContext,
-) {
-  const { nowMs } = at;
-  const { answer, reading, ages, isOld } = given;
-  const isSuspected = isOld || position.gapSuspectedFromMs !== null;
-  const isOver = isSuspected && (ages.leastAgeMs > RETENTION_MS || at.begins === 'withoutOffset');
-  const isNoReset = stream.noResetMs !== null && nowMs - stream.noResetMs < NO_RESET_MS;
-  const response = answer.kind === 'refused' ? null : answer;
-  const sign = signAgainst(reading, position, response, { isSuspected, isOver, ageMs: ages.ageMs, isNoReset });
-  const held = heldUntil(stream, position, answer.time, at);
-  const weighed = weighSign(stream.doubt, sign, { since: position.since, held }, { ...at, isSuspected });
-  return { sign, weighed, isLower: isNoReset && namesLower(reading, position.since, response) };
-}
 
 /**
  * The held offset with its time; across a restart by the clock that says less. A held offset before ours counts only

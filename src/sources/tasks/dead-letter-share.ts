@@ -29,31 +29,23 @@ export class DeadLetterShare {
     const failed = rows.filter((row): row is DecodedFailure => row.kind === 'failure');
     const own = { rows: rows.length, failures: failed.length };
     this.#answers.delete(whence);
-    const recent = [own, ...[...this.#answers.values()].reverse()].reduce(
-      (sum, { rows, failures }) =>
-        sum.rows >= ROWS_LOOKED_AT ? sum : { rows: sum.rows + rows, failures: sum.failures + failures },
-      { rows: 0, failures: 0 },
-    );
+    const recent = { ...own };
+    for (const [earlier, { rows, failures }] of [...this.#answers].reverse()) {
+      if (recent.rows >= ROWS_LOOKED_AT) this.#answers.delete(earlier);
+      else {
+        recent.rows += rows;
+        recent.failures += failures;
+      }
+    }
     if (this.#isTooMany(own)) throw tooMany(own, `rows of ${whence}`, failed[0]);
     if (failed.length > 0 && this.#isTooMany(recent)) {
       throw tooMany(recent, `rows that came last, up to ${whence},`, failed[0]);
     }
     this.#answers.set(whence, own);
-    this.#forget();
   }
 
   #isTooMany({ rows, failures }: Counted): boolean {
     return failures > Math.max(DEAD_LETTERS_ALWAYS_TAKEN, rows * this.#largest);
-  }
-
-  #forget(): void {
-    let kept = 0;
-    for (const { rows } of this.#answers.values()) kept += rows;
-    for (const [whence, { rows }] of this.#answers) {
-      if (kept - rows < ROWS_LOOKED_AT) return;
-      this.#answers.delete(whence);
-      kept -= rows;
-    }
   }
 }
 

@@ -11,8 +11,6 @@ export interface ListRequestsOptions {
   readonly random: Random;
 }
 
-type Outcome<Answer> = { readonly answer: Answer } | { readonly error: unknown };
-
 /** Requests to the instrument list, one at a time. The stream is another endpoint and never waits for the list. */
 export class ListRequests<Answer> {
   readonly #options: ListRequestsOptions;
@@ -20,7 +18,8 @@ export class ListRequests<Answer> {
   #freeMs = 0;
   /** Aborts at the end of the request under way; null for none. */
   #ending: AbortController | null = null;
-  #outcome: Outcome<Answer> | null = null;
+  /** Gives the response, or throws. */
+  #outcome: (() => Answer) | null = null;
 
   constructor(options: ListRequestsOptions) {
     this.#options = options;
@@ -58,21 +57,22 @@ export class ListRequests<Answer> {
   take(): Answer | null {
     const outcome = this.#outcome;
     this.#outcome = null;
-    if (outcome === null) return null;
-    if ('error' in outcome) throw outcome.error;
-    return outcome.answer;
+    return outcome === null ? null : outcome();
   }
 
   async #follow(request: () => Promise<Answer>, signal: AbortSignal): Promise<void> {
     try {
-      this.#outcome = { answer: await request() };
+      const answer = await request();
+      this.#outcome = () => answer;
       this.#failures = 0;
     } catch (error) {
-      this.#outcome = signal.aborted ? { error: signal.reason } : this.#failed(error);
+      if (signal.aborted) this.#outcome = throwing(signal.reason);
+      else this.#failed(error);
     }
   }
 
-  #failed(cause: unknown): Outcome<Answer> | null {
+  /** It is asked again, where that may help. */
+  #failed(cause: unknown): void {
     const { source, events, clock, random } = this.#options;
     try {
       const failures = this.#failures + 1;
@@ -80,9 +80,14 @@ export class ListRequests<Answer> {
       this.#failures = failures;
       this.#freeMs = clock.monotonicMs() + waitMs;
       events.attemptFailed({ source, endpoint: 'instruments', failures, waitMs, err: cause as Error });
-      return null;
     } catch (error) {
-      return { error };
+      this.#outcome = throwing(error);
     }
   }
+}
+
+function throwing(error: unknown): () => never {
+  return () => {
+    throw error;
+  };
 }

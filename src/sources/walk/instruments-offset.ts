@@ -12,42 +12,29 @@ import {
 import type { ResponseTime } from '../stream/response-time.ts';
 import { isProviderBehind } from '../stream/retention-gap.ts';
 
-/** Each row is counted once, as one of added to repeated. */
-export interface WalkCounts {
-  readonly pages: number;
-  readonly rows: number;
-  readonly added: number;
-  readonly corrected: number;
-  readonly unchanged: number;
-  /** Rows with the content that the topic held under another schema. */
-  readonly reEncoded: number;
-  readonly touched: number;
-  /** Rows that differ from a recent event: not used, the list may lag. */
-  readonly contradicting: number;
-  readonly deadLetters: number;
-  /** Rows that a later row of the page replaced, and dead ones that ended the page before. */
-  readonly repeated: number;
-  /** Counted besides. */
-  readonly belowCursor: number;
-  readonly gone: number;
-}
+/** Each row is counted once, as one of `added` to `repeated`. */
+export type WalkCounts = Readonly<MutableWalkCounts>;
 
-export const NO_COUNTS: WalkCounts = {
+export const NO_COUNTS = {
   pages: 0,
   rows: 0,
   added: 0,
   corrected: 0,
   unchanged: 0,
+  /** Rows with the content that the topic held under another schema. */
   reEncoded: 0,
   touched: 0,
+  /** Rows that differ from a recent event: not used, the list may lag. */
   contradicting: 0,
   deadLetters: 0,
+  /** Rows that a later row of the page replaced, and dead ones that ended the page before. */
   repeated: 0,
+  /** Counted besides. */
   belowCursor: 0,
   gone: 0,
 };
 
-export type MutableWalkCounts = { -readonly [Name in keyof WalkCounts]: number };
+export type MutableWalkCounts = Record<keyof typeof NO_COUNTS, number>;
 
 /** All that must survive a restart: the place in the stream and the progress of the walk. */
 export interface InstrumentsOffset extends FollowerOffset {
