@@ -1,16 +1,15 @@
 import type { TopicRole } from '../config/groups/topics.ts';
-import type { SeriesPlan } from '../config/price-kinds/all.ts';
-import { type AskedPrices, PRICE_KINDS, type PriceQuery } from '../config/price-kinds/all.ts';
+import { PRICE_KINDS, type PriceQuery, type SeriesPlan } from '../config/price-kinds/all.ts';
 import type { PricesSettings } from '../config/settings.ts';
 import type { PriceKind } from './bulk-prices.ts';
 
-export type PriceRequestPlan = SeriesPlan<PriceQuery, AskedPrices> & { readonly kind: PriceKind };
+export type PriceRequestPlan = SeriesPlan & { readonly kind: PriceKind };
 
 type KindSettings = PricesSettings['kinds'];
 type PriceKinds = {
   readonly [Kind in PriceQuery['kind']]: {
     readonly topic: TopicRole;
-    readonly plans: (settings: KindSettings[Kind]) => readonly SeriesPlan<PriceQuery, AskedPrices>[];
+    readonly plans: (settings: KindSettings[Kind]) => readonly SeriesPlan[];
   };
 };
 

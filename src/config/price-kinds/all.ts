@@ -20,7 +20,7 @@ const DAILY_FIELDS = PRICE_FIELDS.daily;
 const DAY_MS = 86_400_000;
 
 /** The definition of a kind of prices. Schedule, batches and exactness are the same for all. */
-interface PriceKindDefinition<Settings, Query, Asked> {
+interface PriceKindDefinition<Settings> {
   readonly topic: string;
   readonly schema: string;
   /** The values of $type (part 2.1 of src/provider/README.md, typed requests and typed responses). */
@@ -28,17 +28,17 @@ interface PriceKindDefinition<Settings, Query, Asked> {
   /** Its group of settings, how long a price is fresh among them. */
   readonly settings: z.ZodType<Settings>;
   /** One plan for each series of its settings. */
-  readonly plans: (settings: Settings) => readonly SeriesPlan<Query, Asked>[];
+  readonly plans: (settings: Settings) => readonly SeriesPlan[];
 }
 
 /** The requests for each instrument in one series, or once where prices have no windows. */
-export interface SeriesPlan<Query, Asked> {
+export interface SeriesPlan {
   /** The middle of the keys of its records, between id and window: `OHLC`, `Hour_1/Close`; null where a price has no window. */
   readonly series: string | null;
   /** Repeated in the records. */
-  readonly inRecords: Asked;
+  readonly inRecords: AskedPrices;
   /** The question for some windows; for null where prices have none. */
-  query(windows: WindowRange | null): Query;
+  query(windows: WindowRange | null): PriceQuery;
   readonly windows: SeriesWindows | null;
 }
 
@@ -112,15 +112,13 @@ function checkTimes(
 // A series whose look-back counts from the last answer: what opened since then is requested, however long ago that was,
 // as far as `catchUpMs` allows. `between` is the question for the windows from one moment on and before another; null:
 // up to now.
-function seriesPlan<Query, Asked>(
+function seriesPlan(
   series: string,
-  inRecords: Asked,
+  inRecords: AskedPrices,
   { lookBackMs, catchUpMs }: SeriesTimes,
-  {
-    lengthMs,
-    between,
-  }: { readonly lengthMs: number; readonly between: (fromMs: number, toMs: number | null) => Query },
-): SeriesPlan<Query, Asked> {
+  lengthMs: number,
+  between: (fromMs: number, toMs: number | null) => PriceQuery,
+): SeriesPlan {
   const opening = (ms: number) => Math.floor(ms / lengthMs) * lengthMs;
   const mostMs = 2 * lookBackMs + EXTRA_WINDOWS * lengthMs;
   function range(wallMs: number, answeredMs: number): WindowRange {
@@ -128,7 +126,7 @@ function seriesPlan<Query, Asked>(
     const toMs = opening(fromMs + mostMs);
     return { fromMs, toMs: toMs < wallMs ? toMs : null };
   }
-  function query(windows: WindowRange | null): Query {
+  function query(windows: WindowRange | null): PriceQuery {
     if (windows === null) throw new TypeError('A series is requested by its windows.');
     return between(windows.fromMs, windows.toMs);
   }
@@ -173,10 +171,10 @@ export const DAILY = {
         const [dateFrom, dateTo] = [dayOf(fromMs), toMs === null ? null : dayOf(toMs - DAY_MS)];
         return { kind: 'daily', dateFrom, dateTo, fields, orderByAscending: true, count: null } as const;
       };
-      return seriesPlan(fields, { kind: 'daily', fields } as const, times, { lengthMs: DAY_MS, between });
+      return seriesPlan(fields, { kind: 'daily', fields }, times, DAY_MS, between);
     });
   },
-} as const satisfies PriceKindDefinition<SeriesSettings<typeof dailySettings>, DailyQuery, AskedDaily>;
+} as const satisfies PriceKindDefinition<SeriesSettings<typeof dailySettings>>;
 
 function dayOf(ms: number): string {
   return new Date(ms).toISOString().slice(0, 10);
@@ -226,10 +224,10 @@ export const INTRADAY = {
         return { kind: 'intraday', interval, dateFrom, dateTo, fields } as const;
       };
       const inRecords = { kind: 'intraday', fields, interval } as const;
-      return seriesPlan(`${interval}/${fields}`, inRecords, times, { lengthMs: INTERVAL_MS[interval], between });
+      return seriesPlan(`${interval}/${fields}`, inRecords, times, INTERVAL_MS[interval], between);
     });
   },
-} as const satisfies PriceKindDefinition<SeriesSettings<typeof intradaySettings>, IntradayQuery, AskedIntraday>;
+} as const satisfies PriceKindDefinition<SeriesSettings<typeof intradaySettings>>;
 
 interface IntradaySeries extends SeriesTimes {
   readonly fields: readonly string[];
@@ -270,11 +268,7 @@ const OVERVIEW = {
     const query = () => ({ kind: 'overview', fields }) as const;
     return [{ series: null, inRecords: { kind: 'overview' }, query, windows: null }];
   },
-} as const satisfies PriceKindDefinition<
-  z.output<typeof overviewSettings>,
-  OverviewQuery,
-  { readonly kind: 'overview' }
->;
+} as const satisfies PriceKindDefinition<z.output<typeof overviewSettings>>;
 
 /** The prices of the interface, each in its file. The first that is enabled answers new instruments. */
 export const PRICE_KINDS = { overview: OVERVIEW, daily: DAILY, intraday: INTRADAY } as const;
