@@ -1,25 +1,20 @@
 import type { TestContext } from 'node:test';
-import { loadSettings } from '../../../src/config/load.ts';
 import type { Simulator } from '../../../src/dev/simulator/simulator.ts';
 import type { SchemaRegistry } from '../../../src/records/avro/registry.ts';
-import { type ConnectorOptions, runConnector } from '../../../src/run/connector.ts';
+import type { ConnectorOptions } from '../../../src/run/connector.ts';
 import type { TestStack } from '../kafka/stack.ts';
-import { type RecordedEvent, recordedEvents } from '../ledgers/recorded-events.ts';
-import { connectorEnvironment, type OwnSettings, settingsText } from './connector-process.ts';
+import type { RecordedEvent } from '../ledgers/recorded-events.ts';
+import type { OwnSettings } from './connector-process.ts';
+import { type RunningConnector, startConnector } from './running-connector.ts';
 
 const PATIENCE_MS = 300_000;
 const LOOK_EVERY_MS = 20;
 /** For connectors whose Kafka and registry are replaced: nothing answers there. */
 const NOWHERE: TestStack = { brokers: ['127.0.0.1:1'], registryUrl: 'http://127.0.0.1:1' };
-const silent = { debug() {}, info() {}, warn() {}, error() {} };
 
-export interface OverriddenConnector {
-  readonly seen: readonly RecordedEvent[];
-  /** The sources that failed; resolves when the connector has ended. */
-  readonly ended: Promise<readonly string[]>;
+export interface OverriddenConnector extends RunningConnector {
   /** Resolves once this holds; rejects when the connector ends before, or takes too long. */
   until(what: string, holds: (seen: readonly RecordedEvent[]) => boolean): Promise<void>;
-  stop(): Promise<readonly string[]>;
 }
 
 /** A connector in this process with parts replaced by the test's own, stopped when the test ends. */
@@ -34,33 +29,16 @@ export async function startOverridden(
     readonly stack?: TestStack;
   },
 ): Promise<OverriddenConnector> {
-  const { simulator, prefix, overrides, source, stack = NOWHERE } = options;
-  const env = connectorEnvironment(stack, simulator, { TOPIC_PREFIX: prefix });
-  const settings = await loadSettings({ text: settingsText(source), env });
-  const { events, seen } = recordedEvents();
-  const stopping = new AbortController();
-  const ended = runConnector({
-    settings,
-    log: silent,
-    events,
-    signal: stopping.signal,
-    overrides,
-  });
+  const connector = await startConnector(t, { stack: NOWHERE, isQuick: false, ...options });
+  const { seen, ended } = connector;
   let isRunning = true;
   ended
     .catch(() => {})
     .finally(() => {
       isRunning = false;
     });
-  const stop = () => {
-    stopping.abort(new Error('the test stops it'));
-    return ended;
-  };
-  t.after(() => stop().catch(() => {}));
   return {
-    seen,
-    ended,
-    stop,
+    ...connector,
     async until(what, holds) {
       const deadlineMs = performance.now() + PATIENCE_MS;
       while (!holds(seen)) {

@@ -34,10 +34,12 @@ export async function startConnector(
     readonly env?: Readonly<Record<string, string>>;
     readonly roles?: Roles;
     readonly overrides?: ConnectorOptions['overrides'];
+    /** False: a source has the usual intervals. */
+    readonly isQuick?: boolean;
   },
 ): Promise<RunningConnector> {
-  const { stack, simulator, prefix } = options;
-  const sources = [options.source ?? {}].flat().map((own) => ({ ...quickSettings(own.type), ...own }));
+  const { stack, simulator, prefix, isQuick = true } = options;
+  const sources = [options.source ?? {}].flat().map((own) => ({ ...(isQuick && quickSettings(own.type)), ...own }));
   const text = settingsText(sources, options.more, options.kafka);
   const env = connectorEnvironment(stack, simulator, { TOPIC_PREFIX: prefix, ...options.env });
   const settings = await loadSettings({ text, env });

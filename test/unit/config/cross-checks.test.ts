@@ -1,14 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { loadSettings } from '../../../src/config/load.ts';
-import { problemsIn, settingsText } from './settings-text.ts';
+import { accepted, problemsIn, refused, settingsText } from './settings-text.ts';
 
-const accepted = (parts: Readonly<Record<string, string>>) => loadSettings({ text: settingsText(parts), env: {} });
-const refused = async (parts: Readonly<Record<string, string>>, reason: RegExp) => {
-  const problems = await problemsIn(settingsText(parts));
-  assert.equal(problems.length, 1, problems.join('\n'));
-  assert.match(problems.join('\n'), reason);
-};
 const provider = (rest: string) => ({ referenceData: `referenceData: { ${rest} }` });
 
 test('plain http is for this machine, or allowed on purpose', async () => {

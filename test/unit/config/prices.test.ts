@@ -1,15 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { loadSettings } from '../../../src/config/load.ts';
-import { problemsIn, settingsText } from './settings-text.ts';
+import { accepted, refused } from './settings-text.ts';
 
 const MARKET = { marketData: 'marketData: { url: https://provider.example/market }' };
-const accepted = (parts: Readonly<Record<string, string>>) => loadSettings({ text: settingsText(parts), env: {} });
-const refused = async (parts: Readonly<Record<string, string>>, reason: RegExp) => {
-  const problems = await problemsIn(settingsText(parts));
-  assert.equal(problems.length, 1, problems.join('\n'));
-  assert.match(problems.join('\n'), reason);
-};
 
 test('without an address of the market data interface there are no prices, and nothing is missing', async () => {
   const { marketData, prices } = await accepted({});

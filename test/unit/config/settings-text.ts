@@ -24,3 +24,14 @@ export async function problemsIn(text: string, options: Partial<LoadSettingsOpti
   assert.equal(error.code, 'SETTINGS_INVALID');
   return error.message.split('\n').slice(1);
 }
+
+type Parts = Readonly<Record<string, string>>;
+
+export const accepted = (parts: Parts) => loadSettings({ text: settingsText(parts), env: {} });
+
+/** With one problem. */
+export async function refused(parts: Parts, reason: RegExp): Promise<void> {
+  const problems = await problemsIn(settingsText(parts));
+  assert.equal(problems.length, 1, problems.join('\n'));
+  assert.match(problems.join('\n'), reason);
+}

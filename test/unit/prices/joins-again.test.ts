@@ -1,13 +1,35 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ConnectorError } from '../../../src/errors.ts';
-import type { GroupReaderOptions } from '../../../src/kafka/group-reader.ts';
+import type { GroupReader, GroupReaderOptions } from '../../../src/kafka/group-reader.ts';
 import type { Events, ProcessorStarted } from '../../../src/observe/events.ts';
 import type { PartitionCore } from '../../../src/prices/core/partition-core.ts';
 import type { PartitionTask } from '../../../src/prices/partition-task.ts';
 import { runPriceMember } from '../../../src/prices/price-member.ts';
 import { untilAborted } from '../../../src/support/until-aborted.ts';
 import { skippingClock } from '../../support/runner/manual-clock.ts';
+
+/** A member of a group that the test plays. */
+const runWith = (
+  run: GroupReader['run'],
+  events: Events,
+  signal: AbortSignal,
+  options: Partial<Parameters<typeof runPriceMember>[0]> = {},
+) =>
+  runPriceMember({
+    groupReader: { run },
+    groupId: 'g',
+    topics: ['instruments'],
+    partitions: [],
+    kinds: [{ kind: 'overview', refreshIntervalMs: 60_000 }],
+    async verifyStart() {},
+    createTask: () => assert.fail('no partition is assigned'),
+    clock: skippingClock(),
+    random: () => 0.5,
+    events,
+    signal,
+    ...options,
+  });
 
 test('a member whose run failed is reported to be none until it has joined again', async () => {
   const reported: unknown[] = [];
@@ -23,19 +45,7 @@ test('a member whose run failed is reported to be none until it has joined again
     stop.abort(new Error('that was all'));
     return untilAborted(new Promise<never>(() => {}), signal);
   };
-  const running = runPriceMember({
-    groupReader: { run },
-    groupId: 'g',
-    topics: ['instruments'],
-    partitions: [],
-    kinds: [{ kind: 'overview', refreshIntervalMs: 60_000 }],
-    async verifyStart() {},
-    createTask: () => assert.fail('no partition is assigned'),
-    clock: skippingClock(),
-    random: () => 0.5,
-    events,
-    signal: stop.signal,
-  });
+  const running = runWith(run, events, stop.signal);
   await assert.rejects(running, /that was all/);
   assert.deepEqual(reported, [
     ['processorStarted', undefined],
@@ -74,12 +84,9 @@ test('what is known of prices grows old while no group is joined, until another 
     stop.abort(new Error('that was all'));
     return untilAborted(new Promise<never>(() => {}), signal);
   };
-  const running = runPriceMember({
-    groupReader: { run },
-    groupId: 'g',
-    topics: ['instruments'],
+  const running = runWith(run, events, stop.signal, {
     partitions,
-    kinds: [{ kind: 'overview', refreshIntervalMs: 60_000 }],
+    clock,
     // Before each join.
     verifyStart: show,
     createTask({ signal }, before) {
@@ -96,10 +103,6 @@ test('what is known of prices grows old while no group is joined, until another 
       };
       return task as unknown as PartitionTask;
     },
-    clock,
-    random: () => 0.5,
-    events,
-    signal: stop.signal,
   });
   await assert.rejects(running, /that was all/);
   const [before, joined, away, back] = shown as [null, number[], number[], number[]];
@@ -118,27 +121,16 @@ for (const code of ['REGISTRY_UNREACHABLE', 'REGISTRY_REFUSED', 'SCHEMA_INCOMPAT
     const events = new Proxy({} as Events, { get: (_, name) => () => reported.push(String(name)) });
     const stop = new AbortController();
     let tries = 0;
-    const running = runPriceMember({
-      groupReader: {
-        run({ signal }) {
-          reported.push('joins');
-          stop.abort(new Error('that was all'));
-          return untilAborted(new Promise<never>(() => {}), signal);
-        },
-      },
-      groupId: 'g',
-      topics: ['instruments'],
-      partitions: [],
-      kinds: [{ kind: 'overview', refreshIntervalMs: 60_000 }],
+    const run: GroupReader['run'] = ({ signal }) => {
+      reported.push('joins');
+      stop.abort(new Error('that was all'));
+      return untilAborted(new Promise<never>(() => {}), signal);
+    };
+    const running = runWith(run, events, stop.signal, {
       async verifyStart() {
         tries += 1;
         if (tries <= 2) throw new ConnectorError(code, 'The registry says no.');
       },
-      createTask: () => assert.fail('no partition is assigned'),
-      clock: skippingClock(),
-      random: () => 0.5,
-      events,
-      signal: stop.signal,
     });
     const isFinal = code === 'SCHEMA_INCOMPATIBLE';
     await assert.rejects(running, isFinal ? { code } : /that was all/);
