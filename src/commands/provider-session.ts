@@ -11,7 +11,7 @@ import { readSchemaText, type SchemaName } from '../records/avro/schema-files.ts
 import { type CheckDecoder, createCheckDecoder, type DecodedCheck } from '../records/decoding/check-decoder.ts';
 import { createEventDecoder } from '../records/decoding/event-decoder.ts';
 import { createPageDecoder } from '../records/decoding/page-decoder.ts';
-import { createMarketDataHttp, createReferenceDataHttp } from '../run/provider-client.ts';
+import { createProviderHttp } from '../run/provider-client.ts';
 import { followPreTradeChecks } from '../sources/kinds/pre-trade-checks.ts';
 import type { FollowedStream } from '../sources/tasks/followed-stream.ts';
 import {
@@ -62,7 +62,11 @@ export function atProvider<Found>(
   work: (session: ProviderSession) => Promise<Found>,
 ): Promise<Found> {
   const { settings, signal, clock = systemClock } = at;
-  const opened = createReferenceDataHttp(settings.referenceData, { clock, random: systemRandom, log: silentLog });
+  const opened = createProviderHttp('referenceData', settings.referenceData, {
+    clock,
+    random: systemRandom,
+    log: silentLog,
+  });
   return withClient(opened, (http) => work(createSession({ settings, http, clock, signal })));
 }
 
@@ -75,7 +79,10 @@ export function atMarketData<Found>(
   if (marketData === null) {
     throw new ConnectorError('SETTINGS_INVALID', 'marketData.url is not set: set it, or MARKET_DATA_URL.');
   }
-  return withClient(createMarketDataHttp(marketData, { clock, random: systemRandom, log: silentLog }), work);
+  return withClient(
+    createProviderHttp('marketData', marketData, { clock, random: systemRandom, log: silentLog }),
+    work,
+  );
 }
 
 export function sessionReader(name: SchemaName): RecordReader {

@@ -11,7 +11,7 @@ import type { Log } from '../support/log.ts';
 import { systemRandom } from '../support/system-random.ts';
 import { projectVersion } from '../support/version.ts';
 import { createKafkaCluster } from './kafka-client.ts';
-import { createMarketDataHttp, createReferenceDataHttp } from './provider-client.ts';
+import { createProviderHttp } from './provider-client.ts';
 import { createRegistry } from './registry-client.ts';
 
 export interface Context {
@@ -53,8 +53,8 @@ export async function createContext({
     random,
     metrics,
     kafka: overrides.kafka ?? (await createKafkaCluster(settings, { ...deps, ...(wrap && { wrap }) })),
-    http: overrides.http ?? (await createReferenceDataHttp(settings.referenceData, deps)),
-    marketHttp: overrides.marketHttp ?? (marketData && (await createMarketDataHttp(marketData, deps))),
+    http: overrides.http ?? (await createProviderHttp('referenceData', settings.referenceData, deps)),
+    marketHttp: overrides.marketHttp ?? (marketData && (await createProviderHttp('marketData', marketData, deps))),
     registry: overrides.registry ?? (await createRegistry(settings.schemaRegistry, deps)),
   };
 }

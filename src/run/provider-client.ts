@@ -1,4 +1,4 @@
-import type { MarketDataSettings, ReferenceDataSettings } from '../config/settings.ts';
+import type { ReferenceDataSettings } from '../config/settings.ts';
 import { createAuthorization } from '../provider/http/authorization.ts';
 import { createHttpClient, type HttpClient } from '../provider/http/client.ts';
 import { createEndpointGates, type EndpointGates } from '../provider/http/endpoint-gates.ts';
@@ -18,15 +18,8 @@ interface Deps {
   readonly gates?: EndpointGates;
 }
 
-export function createReferenceDataHttp(settings: ReferenceDataSettings, deps: Deps): Promise<HttpClient> {
-  return createInterfaceHttp('referenceData', settings, deps);
-}
-
-export function createMarketDataHttp(settings: NonNullable<MarketDataSettings>, deps: Deps): Promise<HttpClient> {
-  return createInterfaceHttp('marketData', settings, deps);
-}
-
-async function createInterfaceHttp(
+/** The HTTP client of one of the provider's interfaces, as the settings want it. */
+export async function createProviderHttp(
   name: 'referenceData' | 'marketData',
   settings: ReferenceDataSettings,
   { clock, random, log, observer, gates = createEndpointGates({ clock, random }) }: Deps,

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { TLSSocket } from 'node:tls';
 import { loadSettings } from '../../src/config/load.ts';
-import { createReferenceDataHttp } from '../../src/run/provider-client.ts';
+import { createProviderHttp } from '../../src/run/provider-client.ts';
 import { createSubjects } from '../../src/run/registry-client.ts';
 import { systemClock } from '../../src/support/clock.ts';
 import { json, keepingLog, never, page, text } from '../unit/provider/http/loopback.ts';
@@ -78,7 +78,7 @@ schemaRegistry: { url: http://127.0.0.1:8081 }`,
   });
   const { warn, lines } = keepingLog();
   const log = { warn, debug() {}, info() {}, error() {} };
-  const client = await createReferenceDataHttp(referenceData, { clock, random: Math.random, log });
+  const client = await createProviderHttp('referenceData', referenceData, { clock, random: Math.random, log });
   t.after(() => client.close());
   const ask = async () => {
     leap();

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { loadSettings } from '../../src/config/load.ts';
-import { createReferenceDataHttp } from '../../src/run/provider-client.ts';
+import { createProviderHttp } from '../../src/run/provider-client.ts';
 import { systemClock } from '../../src/support/clock.ts';
 import { json, never, page, serve, text } from '../unit/provider/http/loopback.ts';
 
@@ -38,7 +38,7 @@ schemaRegistry: { url: http://127.0.0.1:8081 }`,
     env: {},
   });
   const deps = { clock: systemClock, random: Math.random, log: silent };
-  const client = await createReferenceDataHttp(loaded.referenceData, deps);
+  const client = await createProviderHttp('referenceData', loaded.referenceData, deps);
   t.after(() => client.close());
   return client;
 }

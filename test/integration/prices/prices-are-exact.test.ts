@@ -1,13 +1,19 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { createSimulator, type Simulator } from '../../../src/dev/simulator/simulator.ts';
+import { createSimulator } from '../../../src/dev/simulator/simulator.ts';
 import type { PricedItem } from '../../../src/observe/events.ts';
 import type { Roles } from '../../../src/run/connector.ts';
 import { type RunningConnector, startConnector } from '../../support/connectors/running-connector.ts';
 import { kafkaOrSkip } from '../../support/kafka/kafka-real.ts';
 import { stackOrSkip, uniquePrefix } from '../../support/kafka/stack.ts';
 import { priceViolations } from '../../support/ledgers/price-log.ts';
-import { fencePrices, onceRight, pricesOnTopics, unansweredInputs } from '../../support/ledgers/prices-on-topics.ts';
+import {
+  fencePrices,
+  isinsOf,
+  onceRight,
+  pricesOnTopics,
+  unansweredInputs,
+} from '../../support/ledgers/prices-on-topics.ts';
 import { unservedPrice } from '../../support/network/served-prices.ts';
 
 const INSTRUMENTS = 1_500;
@@ -35,16 +41,6 @@ prices: ${prices}`;
 
 function batches(connector: RunningConnector) {
   return connector.seen.filter(({ name }) => name === 'batchPriced').map(({ fields }) => fields);
-}
-
-function isinsOf(simulator: Simulator): Map<string, string> {
-  const texts = [...simulator.ledger.instruments()];
-  return new Map(
-    texts.map(({ id, text }) => {
-      const { identifiers } = JSON.parse(text) as { identifiers: { type: string; value: string }[] };
-      return [id, identifiers.find(({ type }) => type.toLowerCase() === 'isin')?.value ?? ''];
-    }),
-  );
 }
 
 test('failing items, a refused isin, an unknown limit and slow answers leave every other price exact', async (t) => {

@@ -6,7 +6,7 @@ import { type RunningConnector, startConnector } from '../../support/connectors/
 import { kafkaOrSkip } from '../../support/kafka/kafka-real.ts';
 import { stackOrSkip, uniquePrefix } from '../../support/kafka/stack.ts';
 import { priceViolations } from '../../support/ledgers/price-log.ts';
-import { fencePrices, onceRight, pricesOnTopics } from '../../support/ledgers/prices-on-topics.ts';
+import { fencePrices, isinsOf, onceRight, pricesOnTopics } from '../../support/ledgers/prices-on-topics.ts';
 import { type BulkFate, startMarketProxy } from '../../support/network/market-proxy.ts';
 
 const INSTRUMENTS = 300;
@@ -54,12 +54,7 @@ prices:
     // A few of the simulated instruments have no isin, and one hangs.
     return fresh >= count ? null : `${fresh} of ${count} were priced ${rounds} times`;
   };
-  const isins = new Set(
-    [...simulator.ledger.instruments()].flatMap(({ text }) => {
-      const { identifiers } = JSON.parse(text) as { identifiers: { type: string; value: string }[] };
-      return identifiers.find(({ type }) => type.toLowerCase() === 'isin')?.value ?? [];
-    }),
-  );
+  const isins = new Set(isinsOf(simulator).values());
   await onceRight(() => allFresh(isins.size - 1, ROUNDS));
   const spoiltBefore = proxy.asked.filter((asked) => asked.isins.includes(hanging) && asked.isins.length > 1).length;
 

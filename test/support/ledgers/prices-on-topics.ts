@@ -1,3 +1,4 @@
+import type { Simulator } from '../../../src/dev/simulator/simulator.ts';
 import { ConnectorError } from '../../../src/errors.ts';
 import type { KafkaCluster } from '../../../src/kafka/cluster.ts';
 import type { CommittedRecord } from '../../../src/kafka/record.ts';
@@ -108,4 +109,15 @@ async function committedOffsets(kafka: KafkaCluster, prefix: string): Promise<Ma
     return [partition, Number(offset ?? 0n)] as const;
   });
   return new Map(await Promise.all(offsets));
+}
+
+/** The isin of each simulated instrument that has one, by its id. */
+export function isinsOf(simulator: Simulator): Map<string, string> {
+  return new Map(
+    [...simulator.ledger.instruments()].flatMap(({ id, text }) => {
+      const { identifiers } = JSON.parse(text) as { identifiers: { type: string; value: string }[] };
+      const isin = identifiers.find(({ type }) => type.toLowerCase() === 'isin')?.value;
+      return isin === undefined ? [] : [[id, isin] as const];
+    }),
+  );
 }
