@@ -1,11 +1,15 @@
 import { isUtf8 } from 'node:buffer';
 import { ConnectorError } from '../../src/errors.ts';
-import { BYTES, describeByte, ESCAPES, firstInvalidUtf8, hexDigit } from '../../src/records/json/json-bytes.ts';
+import { BYTES, describeByte, firstInvalidUtf8 } from '../../src/records/json/json-bytes.ts';
 import { DEEPEST_NESTING } from '../../src/records/json/json-scanner.ts';
 import { JsonNumber, type JsonObject, type JsonValue } from '../../src/records/json/json-value.ts';
 
-const { QUOTE, COMMA, MINUS, POINT, ZERO, NINE, COLON, BACKSLASH } = BYTES;
+const { QUOTE, COMMA, MINUS, ZERO, NINE, COLON } = BYTES;
 const { OPEN_BRACKET, CLOSE_BRACKET, OPEN_BRACE, CLOSE_BRACE } = BYTES;
+
+// Without the closing quote: what follows instead of it is the flaw.
+const STRING = /"[ !#-[\]-\xff]*(?:\\(?:["\\/bfnrt]|u[\da-fA-F]{4})[ !#-[\]-\xff]*)*/y;
+const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 
 /** A value that was not read as a whole: it has too many bytes, or too many objects and arrays within each other. */
 export const TOO_LONG = Symbol('a value longer than it may be');
@@ -25,12 +29,15 @@ export class JsonReader {
   /** How many keys appeared again in their object. */
   duplicateKeys = 0;
   readonly #bytes: Buffer;
+  /** A character for each byte. */
+  readonly #text: string;
   readonly #end: number;
   // Where a value of limited length must have ended.
   #limit = Number.POSITIVE_INFINITY;
 
   constructor(bytesAndZero: Buffer) {
     this.#bytes = bytesAndZero;
+    this.#text = bytesAndZero.toString('latin1');
     this.#end = bytesAndZero.length - 1;
   }
 
@@ -138,99 +145,30 @@ export class JsonReader {
   }
 
   #readString(): string {
-    const bytes = this.#bytes;
-    const start = this.position + 1;
-    let at = start;
-    for (;;) {
-      if (at > this.#limit) throw TOO_LONG;
-      const byte = bytes[at] as number;
-      if (byte === QUOTE) break;
-      if (byte === BACKSLASH) return this.#readEscapedString(start, at);
-      if (byte < 0x20) throw this.#unexpected('the end of the string', at);
-      at += 1;
-    }
-    this.position = at + 1;
-    return bytes.toString('utf8', start, at);
-  }
-
-  #readEscapedString(start: number, firstEscape: number): string {
-    const bytes = this.#bytes;
-    let text = '';
-    let from = start;
-    let at = firstEscape;
-    for (;;) {
-      if (at > this.#limit) throw TOO_LONG;
-      const byte = bytes[at] as number;
-      if (byte < 0x20) throw this.#unexpected('the end of the string', at);
-      if (byte !== QUOTE && byte !== BACKSLASH) {
-        at += 1;
-        continue;
-      }
-      text += bytes.toString('utf8', from, at);
-      if (byte === QUOTE) break;
-      const letter = this.#byteAt(at + 1);
-      text += letter === 0x75 ? this.#readUnicodeEscape(at + 2) : this.#plainEscape(letter, at + 1);
-      at += letter === 0x75 ? 6 : 2;
-      from = at;
-    }
-    this.position = at + 1;
-    return text;
-  }
-
-  #plainEscape(letter: number, at: number): string {
-    const char = ESCAPES.get(letter);
-    if (char === undefined) throw this.#unexpected('the letter of an escape', at);
-    return char;
-  }
-
-  #readUnicodeEscape(start: number): string {
-    let unit = 0;
-    for (let at = start; at < start + 4; at++) {
-      const digit = hexDigit(this.#byteAt(at));
-      if (digit < 0) throw this.#unexpected('a hexadecimal digit', at);
-      unit = unit * 16 + digit;
-    }
-    return String.fromCharCode(unit);
+    const { position: start } = this;
+    const end = this.#match(STRING);
+    if (this.#byteAt(end) !== QUOTE) throw this.#unexpected('the end of the string', end);
+    this.position = end + 1;
+    return JSON.parse(this.#bytes.toString('utf8', start, end + 1));
   }
 
   #readNumber(): JsonNumber {
-    const bytes = this.#bytes;
-    const start = this.position;
-    let at = start;
-    if (bytes[at] === MINUS) at += 1;
-    if (bytes[at] === ZERO) at += 1;
-    else at = this.#skipDigits(at);
-    if (bytes[at] === POINT) at = this.#skipDigits(at + 1);
-    if (bytes[at] === 0x65 || bytes[at] === 0x45) {
-      at += 1;
-      if (bytes[at] === 0x2b || bytes[at] === MINUS) at += 1;
-      at = this.#skipDigits(at);
-    }
-    this.position = at;
-    return new JsonNumber(bytes.toString('latin1', start, at));
-  }
-
-  #skipDigits(start: number): number {
-    const bytes = this.#bytes;
-    let at = start;
-    let byte = bytes[at] as number;
-    while (byte >= ZERO && byte <= NINE) {
-      if (at > this.#limit) throw TOO_LONG;
-      at += 1;
-      byte = bytes[at] as number;
-    }
-    if (at === start) throw this.#unexpected('a digit', at);
-    return at;
+    const { position: start } = this;
+    this.position = this.#match(NUMBER);
+    if (this.position === start) throw this.#unexpected('a digit', start + 1);
+    return new JsonNumber(this.#bytes.toString('latin1', start, this.position));
   }
 
   #readWord<T>(word: string, value: T): T {
-    for (let index = 0; index < word.length; index++) {
-      if (this.#byteAt(this.position + index) !== word.charCodeAt(index)) {
-        throw this.#unexpected('a value', this.position + index);
-      }
-    }
+    if (!this.#text.startsWith(word, this.position)) throw this.#unexpected('a value');
     this.position += word.length;
     return value;
+  }
+
+  /** Where the text that an expression describes ends; the position itself where it finds none. */
+  #match(expression: RegExp): number {
+    expression.lastIndex = this.position;
+    return this.position + (expression.exec(this.#text)?.[0].length ?? 0);
   }
 
   #ended(first: boolean, close: number, expected: string): boolean {

@@ -1,27 +1,22 @@
 // The plain way from JSON to Avro, by objects. At run time `src/records/decoding` does it; this is the oracle of its tests.
 import { isUtf8 } from 'node:buffer';
-import { setImmediate as afterOtherWork } from 'node:timers/promises';
 import { ConnectorError } from '../../src/errors.ts';
 import { type BodyChunks, collectBytes } from '../../src/provider/http/body-chunks.ts';
 import type { DecodedFailure, DecodedList } from '../../src/records/decoding/decoded-list.ts';
 import { DEEPEST_NESTING } from '../../src/records/json/json-scanner.ts';
 import { describeJson, type JsonValue } from '../../src/records/json/json-value.ts';
 import { type RowKey, skimKey, skipValue } from '../../src/records/json/row-key.ts';
-import type { Clock } from '../../src/support/clock.ts';
 import { JsonReader, NESTED_TOO_DEEP, TOO_LONG } from './json-reader.ts';
 
 /** From the body of an answer to rows, one element of its list at a time. */
 export interface ListReader<Row> {
   /** @throws ConnectorError BODY_MALFORMED when the body as a whole is not what was expected. */
   read(body: AsyncIterable<Uint8Array>): Promise<DecodedList<Row | DecodedFailure>>;
-  /** The value of a body that is no list; of a limited length. */
-  readSingle(body: AsyncIterable<Uint8Array>): Promise<JsonValue>;
 }
 
 export interface ListReaderOptions<Row> {
   /** The member of the answer that holds the list. */
   readonly listKey: string;
-  readonly clock: Pick<Clock, 'monotonicMs'>;
   /** Where a row's key stands, for rows that are not decoded; null where rows have none. */
   readonly key: RowKey | null;
   /** The longest element that is read; 512 KiB when absent. */
@@ -32,43 +27,37 @@ export interface ListReaderOptions<Row> {
   readonly decodeRow: (element: JsonValue, raw: Buffer, position: number) => Row;
 }
 
-const LONGEST_TURN_MS = 6;
-// An instrument has some 9 KB. Reading a much longer value would hold up all other work.
 const LONGEST_VALUE_BYTES = 512 * 1024;
 // The largest page that was ever asked for has 1,000.
 const MOST_ROWS = 100_000;
 
 export function createListReader<Row>(options: ListReaderOptions<Row>): ListReader<Row> {
-  const { listKey, clock, key: rowKey, longestRowBytes = LONGEST_VALUE_BYTES, decodeRow } = options;
+  const { listKey, key: rowKey, longestRowBytes = LONGEST_VALUE_BYTES, decodeRow } = options;
 
-  async function readRows(reader: JsonReader, bytes: Buffer): Promise<(Row | DecodedFailure)[]> {
+  function readRows(reader: JsonReader, bytes: Buffer): (Row | DecodedFailure)[] {
     if (reader.peek() !== 0x5b) {
       throw malformed(`has ${describeJson(readMember(reader))} as "${listKey}"; expected an array`);
     }
     const rows: (Row | DecodedFailure)[] = [];
-    let turnStartedMs = clock.monotonicMs();
     reader.openArray();
     for (let first = true; reader.nextElement(first); first = false) {
       if (rows.length === MOST_ROWS) throw malformed(`has more than ${MOST_ROWS} rows in "${listKey}"`);
-      rows.push(await readRow(reader, bytes, rows.length));
-      if (clock.monotonicMs() - turnStartedMs < LONGEST_TURN_MS) continue;
-      await afterOtherWork();
-      turnStartedMs = clock.monotonicMs();
+      rows.push(readRow(reader, bytes, rows.length));
     }
     return rows;
   }
 
-  async function readRow(reader: JsonReader, bytes: Buffer, position: number): Promise<Row | DecodedFailure> {
+  function readRow(reader: JsonReader, bytes: Buffer, position: number): Row | DecodedFailure {
     reader.peek();
     const { position: start, duplicateKeys } = reader;
-    const unread = async (reason: string, tooLarge = false): Promise<DecodedFailure> => {
+    const unread = (reason: string, tooLarge = false): DecodedFailure => {
       const end = reader.position;
-      const key = rowKey === null ? null : await inTurns(skimKey(bytes, [start, end], rowKey));
+      const key = rowKey === null ? null : resultOf(skimKey(bytes, [start, end], rowKey));
       return { kind: 'failure', key, pointer: '', reason, tooLarge, raw: Buffer.from(bytes.subarray(start, end)) };
     };
     const value = reader.readBounded(2, longestRowBytes);
     if (value === TOO_LONG || value === NESTED_TOO_DEEP) {
-      reader.position = await inTurns(skipValue(bytes, start, bytes.length - 1));
+      reader.position = resultOf(skipValue(bytes, start, bytes.length - 1));
       const long = `a row of ${reader.position - start} bytes; at most ${longestRowBytes} are read`;
       return value === TOO_LONG ? unread(long, true) : unread(`nesting deeper than ${DEEPEST_NESTING}`);
     }
@@ -89,7 +78,7 @@ export function createListReader<Row>(options: ListReaderOptions<Row>): ListRead
       let memberAt = reader.position;
       for (let key = reader.nextKey(true); key !== null; key = reader.nextKey(false)) {
         if (key === listKey ? rows !== null : envelope.has(key)) duplicateKeys += 1;
-        if (key === listKey) rows = await readRows(reader, bytes);
+        if (key === listKey) rows = readRows(reader, bytes);
         else {
           envelope.set(key, readMember(reader));
           reader.assertUtf8(memberAt);
@@ -100,40 +89,24 @@ export function createListReader<Row>(options: ListReaderOptions<Row>): ListRead
       if (rows === null) throw malformed(`has no "${listKey}"`);
       return { rows, envelope, bytes: bytes.length - 1, duplicateKeys: duplicateKeys + reader.duplicateKeys };
     },
-
-    async readSingle(body) {
-      const reader = new JsonReader(await collectJson(body));
-      const value = readWhole(reader, 0, '');
-      reader.finish();
-      reader.assertUtf8(0);
-      return value;
-    },
   };
 }
 
 /** An error for a body that is JSON but not what is expected; `what` never quotes a value. */
-export function malformed(what: string): ConnectorError {
+function malformed(what: string): ConnectorError {
   return new ConnectorError('BODY_MALFORMED', `The body is JSON that ${what}. Nothing was written.`);
 }
 
 function readMember(reader: JsonReader): JsonValue {
-  return readWhole(reader, 1, ' in a member beside the list');
-}
-
-function readWhole(reader: JsonReader, depth: number, where: string): JsonValue {
-  const value = reader.readBounded(depth, LONGEST_VALUE_BYTES);
-  if (value === TOO_LONG) throw malformed(`has more than ${LONGEST_VALUE_BYTES} bytes${where}`);
-  if (value === NESTED_TOO_DEEP) throw malformed(`has nesting deeper than ${DEEPEST_NESTING}${where}`);
+  const value = reader.readBounded(1, LONGEST_VALUE_BYTES);
+  const where = 'in a member beside the list';
+  if (value === TOO_LONG) throw malformed(`has more than ${LONGEST_VALUE_BYTES} bytes ${where}`);
+  if (value === NESTED_TOO_DEEP) throw malformed(`has nesting deeper than ${DEEPEST_NESTING} ${where}`);
   return value;
 }
 
-async function inTurns<T>(steps: Generator<void, T>): Promise<T> {
-  let step = steps.next();
-  while (!step.done) {
-    await afterOtherWork();
-    step = steps.next();
-  }
-  return step.value;
+function resultOf<T>(steps: Generator<void, T>): T {
+  for (let step = steps.next(); ; step = steps.next()) if (step.done) return step.value;
 }
 
 /** A body as JsonReader needs it: whole, with a zero byte behind the text. */

@@ -69,12 +69,6 @@ export class Mapping {
     return { kind: 'record', record, driftFields: this.#driftFields, roundedNumbers: this.#roundedNumbers };
   }
 
-  /** Whether a member at the top is known, in either spelling. */
-  knows(name: string): boolean {
-    const { memberNames, byCapitalised } = this.#root.record;
-    return memberNames.has(name) || byCapitalised.has(name);
-  }
-
   /** The value of one member by itself, for what does not map as a whole; null where it cannot be read. */
   readMember(value: JsonValue, ...names: readonly string[]): AvroValue {
     let node: MappingNode = this.#root;

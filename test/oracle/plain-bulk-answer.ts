@@ -5,7 +5,6 @@ import { quotedText } from '../../src/provider/http/quoted-text.ts';
 import { isResponseType, responseType } from '../../src/provider/market-data.ts';
 import type { DecodedFailure } from '../../src/records/decoding/decoded-list.ts';
 import { JsonNumber, type JsonObject, type JsonValue } from '../../src/records/json/json-value.ts';
-import type { Clock } from '../../src/support/clock.ts';
 import { createListReader } from './list-reader.ts';
 import type { PriceDecoder } from './plain-price-decoder.ts';
 
@@ -14,7 +13,6 @@ export interface BulkResponseOptions {
   /** What was asked for: every response has the $type of it. */
   readonly kind: PriceQuery['kind'];
   readonly decoder: PriceDecoder;
-  readonly clock: Pick<Clock, 'monotonicMs'>;
 }
 
 const ANSWER_MEMBERS = ['errors'];
@@ -39,7 +37,7 @@ interface ReadItem {
  */
 export async function readBulkResponse(
   body: AsyncIterable<Uint8Array>,
-  { questions, kind, decoder, clock }: BulkResponseOptions,
+  { questions, kind, decoder }: BulkResponseOptions,
 ): Promise<BulkResponse> {
   function decodeRow(item: JsonValue, raw: Buffer, at: number): ReadItem {
     const question = questions[at];
@@ -49,7 +47,6 @@ export async function readBulkResponse(
 
   const list = createListReader<ReadItem>({
     listKey: 'items',
-    clock,
     key: null,
     longestRowBytes: LONGEST_ITEM_BYTES,
     decodeRow,

@@ -5,15 +5,14 @@ import { parseSchema } from '../../src/records/avro/schema.ts';
 import type { CheckDecoder, CheckDecoderOptions, DecodedCheck } from '../../src/records/decoding/check-decoder.ts';
 import type { DecodedFailure } from '../../src/records/decoding/decoded-list.ts';
 import type { JsonValue } from '../../src/records/json/json-value.ts';
-import { isArray } from '../../src/records/json/json-value.ts';
 import { CHECK_KEY, usableKey } from '../../src/records/json/row-key.ts';
-import { createListReader, malformed } from './list-reader.ts';
+import { createListReader } from './list-reader.ts';
 import { Mapping } from './mapping.ts';
 
 const KEY_FIELD = 'preTradeCheckId';
 
-export function createCheckDecoder(options: CheckDecoderOptions): CheckDecoder {
-  const { clock, maxValueBytes = Number.POSITIVE_INFINITY } = options;
+export function createCheckDecoder(options: CheckDecoderOptions): Pick<CheckDecoder, 'decode'> {
+  const { maxValueBytes = Number.POSITIVE_INFINITY } = options;
   const encode = createRecordEncoder(options.schema, options.schemaId);
   const mapping = new Mapping(parseSchema(options.schema), options.onMismatch);
 
@@ -34,7 +33,6 @@ export function createCheckDecoder(options: CheckDecoderOptions): CheckDecoder {
 
   const list = createListReader<DecodedCheck>({
     listKey: 'preTradeChecks',
-    clock,
     key: CHECK_KEY,
     decodeRow: decodeCheck,
   });
@@ -47,24 +45,9 @@ export function createCheckDecoder(options: CheckDecoderOptions): CheckDecoder {
       );
       return { ...decoded, rows };
     },
-
-    async decodeSingle(body) {
-      const check = findCheck(await list.readSingle(body), (name) => mapping.knows(name));
-      if (check === null) throw malformed('is no pre-trade check and does not hold exactly one');
-      return decodeCheck(check);
-    },
   };
 }
 
 function failure(key: string | null, pointer: string, reason: string, tooLarge = false): DecodedFailure {
   return { kind: 'failure', key, pointer, reason, tooLarge, raw: Buffer.alloc(0) };
-}
-
-// An object with any member of a check is the check, complete or not; else it is looked for one step below.
-function findCheck(answer: JsonValue, isKnown: (name: string) => boolean): JsonValue | null {
-  const isCheck = (value: JsonValue) => value instanceof Map && [...value.keys()].some(isKnown);
-  if (isCheck(answer)) return answer;
-  const members = answer instanceof Map ? [...answer.values()] : [answer];
-  const found = members.flatMap((member) => (isArray(member) ? member : [member])).filter(isCheck);
-  return found.length === 1 ? (found[0] ?? null) : null;
 }

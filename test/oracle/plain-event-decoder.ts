@@ -3,8 +3,7 @@
 import { recordDigest } from '../../src/records/avro/record-digest.ts';
 import type { AvroRecord, AvroValue } from '../../src/records/avro/record-encoder.ts';
 import { createRecordEncoder } from '../../src/records/avro/record-encoder.ts';
-import { canonicalSchema, parseSchema } from '../../src/records/avro/schema.ts';
-import { WIRE_HEADER_BYTES } from '../../src/records/avro/wire-format.ts';
+import { parseSchema } from '../../src/records/avro/schema.ts';
 import type { DecodedFailure } from '../../src/records/decoding/decoded-list.ts';
 import type { DecodedEvent, EventDecoder, EventDecoderOptions } from '../../src/records/decoding/event-decoder.ts';
 import type { JsonValue } from '../../src/records/json/json-value.ts';
@@ -12,14 +11,11 @@ import { EVENT_KEY } from '../../src/records/json/row-key.ts';
 import { createListReader } from './list-reader.ts';
 import { Mapping } from './mapping.ts';
 
-// In the union of null and an instrument: the second.
-const INSTRUMENT_FOLLOWS = Uint8Array.of(2);
-
 export function createEventDecoder(options: EventDecoderOptions): EventDecoder {
-  const { clock, maxValueBytes = Number.POSITIVE_INFINITY } = options;
+  const { maxValueBytes = Number.POSITIVE_INFINITY } = options;
   const mapping = new Mapping(parseSchema(options.eventSchema), options.onMismatch);
   const instruments = createRecordEncoder(options.instrumentSchema, options.instrumentSchemaId);
-  const heads = createRecordEncoder(headSchema(options.eventSchema, options.instrumentSchema), options.eventSchemaId);
+  const events = createRecordEncoder(options.eventSchema, options.eventSchemaId);
 
   function decodeEvent(event: JsonValue, raw: Buffer): DecodedEvent {
     const failure = (id: AvroValue, pointer: string, reason: string, tooLarge = false): DecodedFailure => {
@@ -40,8 +36,7 @@ export function createEventDecoder(options: EventDecoderOptions): EventDecoder {
     const instrument = record.instrument as AvroRecord;
     const id = record.id as bigint;
     const instrumentValue = instruments(instrument);
-    const body = instrumentValue.subarray(WIRE_HEADER_BYTES);
-    const eventValue = Buffer.concat([heads(record), INSTRUMENT_FOLLOWS, body]);
+    const eventValue = events(record);
     if (eventValue.length > maxValueBytes) {
       return failure(id, '', `a value of ${eventValue.length} bytes; the topic takes at most ${maxValueBytes}`, true);
     }
@@ -60,24 +55,8 @@ export function createEventDecoder(options: EventDecoderOptions): EventDecoder {
     };
   }
 
-  const list = createListReader<DecodedEvent>({ listKey: 'events', clock, key: EVENT_KEY, decodeRow: decodeEvent });
+  const list = createListReader<DecodedEvent>({ listKey: 'events', key: EVENT_KEY, decodeRow: decodeEvent });
   return { decode: (body) => list.read(body) };
-}
-
-/**
- * The event's schema without its instrument. A record is the bytes of its fields one after the other, so the bytes of
- * the instrument's own record, put behind those of this schema, make the whole event; nothing is encoded twice.
- */
-function headSchema(eventSchema: string, instrumentSchema: string): string {
-  const { fields, ...event } = JSON.parse(eventSchema) as { readonly fields: readonly unknown[] };
-  const last = parseSchema(eventSchema).fields.at(-1);
-  const instrument = last?.node.kind === 'nullable' ? last.node.inner : null;
-  const isInstrument =
-    last?.name === 'instrument' &&
-    instrument?.kind === 'record' &&
-    canonicalSchema(instrument) === canonicalSchema(parseSchema(instrumentSchema));
-  if (!isInstrument) throw new Error('The last field of an event is the instrument, by the schema of instruments.');
-  return JSON.stringify({ ...event, fields: fields.slice(0, -1) });
 }
 
 function textOrNull(value: AvroValue | undefined): string | null {

@@ -9,7 +9,7 @@ import { createListReader } from './list-reader.ts';
 import { Mapping } from './mapping.ts';
 
 export function createPageDecoder(options: PageDecoderOptions): PageDecoder {
-  const { listKey, clock, maxValueBytes = Number.POSITIVE_INFINITY } = options;
+  const { listKey, maxValueBytes = Number.POSITIVE_INFINITY } = options;
   const schema = parseSchema(options.schema);
   const encode = createRecordEncoder(options.schema, options.schemaId);
   const mapping = new Mapping(schema, options.onMismatch);
@@ -42,6 +42,6 @@ export function createPageDecoder(options: PageDecoderOptions): PageDecoder {
     };
   }
 
-  const list = createListReader<DecodedRow>({ listKey, clock, key: INSTRUMENT_KEY, decodeRow });
+  const list = createListReader<DecodedRow>({ listKey, key: INSTRUMENT_KEY, decodeRow });
   return { decode: (body) => list.read(body) };
 }

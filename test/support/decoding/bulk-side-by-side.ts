@@ -51,7 +51,6 @@ export function bulkPairs(sizes: DecodingSizes): readonly BulkPair[] {
             questions: questionsFor(isins, termsAt),
             kind,
             decoder: plain,
-            clock: systemClock,
           }),
         transcoder: (body, isins) =>
           readBulkResponse(body, {
