@@ -170,7 +170,7 @@ function factOf({ label, value, level = 'plain', at = null, share = null, comman
 
 function chartOf(chart: Chart): Html {
   if ('perMinute' in chart) return minuteChart(chart.title, chart.perMinute);
-  return ageChart(chart.title, chart.text, chart.ages);
+  return ageChart(chart.title, unbroken(chart.text), chart.ages);
 }
 
 function newsItem({ level, label, text, at = '' }: Item, now: string): Html {

@@ -22,6 +22,8 @@ export function createStatusProcessor({
   const written = { records: 0, deadLetters: 0 };
   const minutes = new MinuteCounts(clock);
   let assigned = 0;
+  /** The only kind of prices that the trouble is about; null: all. */
+  let troubledKind: string | null = null;
   let known: Pick<ProcessorStatus, 'task' | 'trace' | 'changedAt' | 'lastBatchAt' | 'trouble'> = {
     task: 'unassigned',
     trace: null,
@@ -40,6 +42,7 @@ export function createStatusProcessor({
 
   function setTrouble({ failures, waitMs, err }: { failures: number; waitMs: number; err: Error }): void {
     const since = known.trouble?.since ?? isoNow();
+    troubledKind = null;
     known = { ...known, trouble: { since, failures, message: describe(err), nextTryAt: isoNow(waitMs) } };
   }
 
@@ -66,14 +69,20 @@ export function createStatusProcessor({
       partitions.delete(keyOf(lost));
       writerTroubles.set(keyOf(lost), describe(err));
     },
-    batchPriced({ records, deadLetters, items }) {
+    batchPriced({ records, deadLetters, items, kind }) {
       written.records += records;
       written.deadLetters += deadLetters;
       minutes.add(records);
       // Records without any response do not show that the provider answers.
-      if (items > 0) known = { ...known, lastBatchAt: isoNow(), trouble: null };
+      if (items === 0) return;
+      // Prices of one kind may be refused while those of another come.
+      const isOver = troubledKind === null || troubledKind === kind;
+      known = { ...known, lastBatchAt: isoNow(), trouble: isOver ? null : known.trouble };
     },
-    bulkAttemptFailed: setTrouble,
+    bulkAttemptFailed(failed) {
+      setTrouble(failed);
+      troubledKind = failed.kind;
+    },
     processorAttemptFailed(failed) {
       if (!failed.isMember) {
         // It holds nothing until it joins again. The trouble of before goes on.

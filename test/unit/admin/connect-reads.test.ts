@@ -91,10 +91,3 @@ test('plugins are the kinds of connectors, and a configuration is never right he
   assert.equal(result.error_count, 1);
   assert.match(result.configs[0]?.value.errors[0] ?? '', /settings file/);
 });
-
-test('the one logger shows the level of the settings', async (t) => {
-  const { ask, change } = await startAdminScene(t);
-  assert.deepEqual(await (await ask('/admin/loggers')).json(), { root: { level: 'INFO', last_modified: null } });
-  assert.deepEqual(await (await ask('/admin/loggers/root')).json(), { level: 'INFO', last_modified: null });
-  assert.equal((await change('PUT', '/admin/loggers/root', { level: 'DEBUG' })).status, 405);
-});

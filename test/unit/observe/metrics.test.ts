@@ -63,23 +63,6 @@ test('the delay of the event loop is measured four times a second, not a hundred
   assert.ok(Number(measured.get('nodejs_eventloop_lag_min_seconds')) > 0.2);
 });
 
-test('what is wrong with an answer is counted, whatever was asked for', async () => {
-  const { events, series } = metricsAt();
-  const wrong = { deadLetters: 3, deadLettersTooLarge: 1, deadLettersWithoutKey: 1, drift: 2, roundedNumbers: 4 };
-  const answer = { ...wrong, duplicateKeys: 5, since: '5-1', commitMs: 3 };
-  events.pageCommitted({ ...page, ...wrong, duplicateKeys: 5 });
-  events.eventsCommitted({ source, events: 1, ...answer, items: [] });
-  events.checksCommitted({ source, checks: 1, ...answer });
-  const seen = await series();
-  const sum = (name: string, more = '') => seen.get(`spconnect_${name}{source="instruments"${more}}`);
-  for (const reason of ['wrongType', 'tooLarge', 'withoutKey']) {
-    assert.equal(sum('dead_letters_total', `,reason="${reason}"`), 3);
-  }
-  assert.equal(sum('drift_fields_total'), 6);
-  assert.equal(sum('rounded_numbers_total'), 12);
-  assert.equal(sum('duplicate_keys_total'), 15);
-});
-
 test('the numbers of a committed page are added up', async () => {
   const { events, series } = metricsAt();
   events.walkStarted({ source, walk: 1, since: '5-0', why: 'first' });
@@ -109,27 +92,6 @@ test('the seconds to the retention cliff fall while nothing is polled, and jump 
   assert.equal(await cliff(), 604_800);
   now.monotonicMs += 8 * 86_400_000;
   assert.equal(await cliff(), -86_400);
-});
-
-test('the status of a source follows its life', async () => {
-  const { events, series, operator } = metricsAt();
-  const status = async () =>
-    [...(await series())]
-      .filter(([name, value]) => name.startsWith(`spconnect_source_status{source="${source}"`) && value === 1)
-      .map(([name]) => /status="(\w+)"/.exec(name)?.[1]);
-  assert.deepEqual(await status(), ['unassigned']);
-  events.sourceStarted(place);
-  assert.deepEqual(await status(), ['running']);
-  events.sourcePaused({ source });
-  assert.deepEqual(await status(), ['paused']);
-  events.sourceResumed({ source });
-  assert.deepEqual(await status(), ['running']);
-  operator.wants(source, { state: 'stopped' });
-  events.sourceStopped({ source });
-  assert.deepEqual(await status(), ['stopped']);
-  events.sourceFailed({ source, err: new ConnectorError('SCHEMA_INCOMPATIBLE', 'no') });
-  assert.deepEqual(await status(), ['failed']);
-  assert.equal((await series()).get('spconnect_registry_failures_total{code="SCHEMA_INCOMPATIBLE"}'), 1);
 });
 
 test('what another replica runs now is no longer reported here, and no failure of it', async () => {
@@ -169,57 +131,6 @@ test('whether a walk is under way is known after a restart too, and none is in a
   assert.equal(await running(), 1);
   events.sourceStopped({ source });
   assert.equal(await running(), undefined);
-});
-
-test('seconds to the next walk go on while nothing happens, and are gone while a walk is under way', async () => {
-  const { events, series } = metricsAt();
-  const seconds = async () => (await series()).get(`spconnect_seconds_to_next_walk{source="${source}"}`);
-  events.sourceStarted({ ...place, secondsToNextWalk: -7_200 });
-  assert.equal(await seconds(), -7_200);
-  events.polled({ ...place, secondsToNextWalk: null, endpoint: 'events', rows: 0, caughtUp: true, durationMs: 3 });
-  assert.equal(await seconds(), undefined);
-});
-
-test('a source without an offset has no retention cliff', async () => {
-  const { events, series } = metricsAt();
-  const cliff = async () => (await series()).get(`spconnect_seconds_to_retention_cliff{source="${source}"}`);
-  events.sourceStarted(place);
-  assert.equal(await cliff(), 604_800);
-  events.sourceStarted({ source, since: null, secondsToRetentionCliff: null });
-  assert.equal(await cliff(), undefined);
-});
-
-test('the price processor runs once it has joined, and has the partitions whose writers are open', async () => {
-  const { events, series } = metricsAt();
-  const value = async (name: string) => (await series()).get(`spconnect_prices_${name}`);
-  const partition = { topic: 'a.instruments', partition: 3 };
-  const assigned = {
-    ...partition,
-    transactionalId: 't',
-    offset: '7',
-    instruments: 5,
-
-    durationMs: 12,
-  };
-  events.processorStarted({ groupId: 'g', topics: ['a.instruments'], kinds: ['overview'], freshness: () => FRESHNESS });
-  assert.equal(await value('status{status="running"}'), 0);
-  events.processorJoined({ partitions: 1 });
-  assert.equal(await value('status{status="running"}'), 1);
-  events.partitionAssigned(assigned);
-  assert.equal(await value('partitions'), 1);
-  events.partitionWriterLost({ ...partition, err: new ConnectorError('REGISTRY_UNREACHABLE', 'no') });
-  assert.equal(await value('partitions'), 0);
-  assert.equal((await series()).get('spconnect_registry_failures_total{code="REGISTRY_UNREACHABLE"}'), 1);
-  events.partitionAssigned(assigned);
-  assert.equal(await value('partitions'), 1);
-  events.partitionLost({ ...partition, why: 'another has it' });
-  assert.equal(await value('partitions'), 0);
-  const failure = { failures: 1, waitMs: 100, err: new ConnectorError('KAFKA_UNREACHABLE', 'no') };
-  events.processorAttemptFailed({ ...failure, isMember: true });
-  assert.equal(await value('status{status="running"}'), 1, 'it waits for the registry, as a member');
-  events.processorAttemptFailed({ ...failure, isMember: false });
-  assert.equal(await value('status{status="running"}'), 0);
-  assert.equal(await value('status{status="unassigned"}'), 1);
 });
 
 test('what is not known has no series, and is never 0', async () => {

@@ -120,6 +120,8 @@ test('an instrument without a price is one dead letter for each problem, over re
   assert.deepEqual(await live(404), { letters: ids, logged: [] });
   assert.deepEqual(await live(410), { letters: twice, logged: ids }, 'another problem is another dead letter');
   assert.deepEqual(await live(404), { letters: twice, logged: [] });
+  await write(...ids.map((id) => [id, `isin-${id}`] as const));
+  assert.deepEqual((await live(404)).logged, [], 'a record that comes again is answered by a letter, and not logged');
 });
 
 test('what cannot be read counts too when the writer was opened again before there was room for it', async (t) => {

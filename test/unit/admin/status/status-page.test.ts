@@ -23,6 +23,9 @@ test('after a restart the page shows the walk and the next one from the committe
   // The next walk then has an end that is known.
   board.events.walkStarted({ source, walk: 42, since: '7-1', why: 'due' });
   assert.deepEqual(board.status().sources[0]?.walk?.expectedRows, 50_000);
+  assert.notEqual(board.status().sources[0]?.secondsToNextWalk, null);
+  board.events.sourceFailed({ source, err: new Error('x') });
+  assert.equal(board.status().sources[0]?.secondsToNextWalk, null, 'it walks only when it runs again');
 });
 
 test('a walk that was interrupted by the restart goes on with the rows of before', async (t) => {
@@ -317,7 +320,11 @@ test('with Kafka silent the page says so first and since when, and what it shows
   scene.now += 80_000;
   // The provider goes on to answer, and there is nothing to commit.
   board.events.polled({ ...poll, endpoint: 'events', caughtUp: true });
+  const err = new ConnectorError('TRANSACTION_FAILED', 'a request got no response');
+  board.events.writerLost({ partition: board.status().sources[1]?.partition ?? -1, err });
+  board.events.attemptFailed({ source: 'checks', failures: 2, waitMs: 1_000, err });
   const silent = await page();
+  assert.doesNotMatch(silent, /class="note wait"/, 'no card blames anything else');
   assert.match(silent, /<\/header>\n<p class="note bad" role="alert">Kafka has not answered for 1 min 20 s: nothing/);
   assert.match(silent, /caught up as of 10:00:00 UTC/);
   assert.match(silent, /RUNNING, waiting for Kafka/);

@@ -58,13 +58,21 @@ test('a price processor is ready while it is a member of its group that holds it
   assert.deepEqual([prices()?.ok, status(false).writerTrouble], [true, null]);
   events.processorAttemptFailed({ ...failure, isMember: true });
   assert.equal(prices()?.ok, true, 'it waits for the registry, and holds its partitions');
-  const priced = (items: number) => events.batchPriced({ items, records: 0, deadLetters: 0 } as never);
+  const priced = (items: number, kind = 'overview') =>
+    events.batchPriced({ items, kind, records: 0, deadLetters: 0 } as never);
   priced(0);
   assert.notEqual(status(false).trouble, null, 'a batch that asks for nothing shows no answer');
   priced(1);
+  assert.equal(status(false).trouble, null);
+  events.bulkAttemptFailed({ ...failure, kind: 'daily', items: 5 });
+  priced(1);
+  assert.match(status(false).trouble?.message ?? '', /group is away/, 'overview is answered, daily is not');
+  priced(1, 'daily');
   assert.equal(status(false).trouble, null);
   events.processorAttemptFailed({ ...failure, isMember: false });
   assert.deepEqual([prices()?.ok, prices()?.why], [false, 'not joined its group: The group is away.']);
   events.processorJoined({ partitions: 2 });
   assert.equal(prices()?.ok, true);
+  events.partitionLost({ ...first, why: 'another has it' });
+  assert.deepEqual(status(false).partitions, PARTITIONS.slice(1));
 });
