@@ -40,15 +40,20 @@ export function createSchemaRegistry(options: SchemaRegistryOptions): SchemaRegi
   const asking = new Map<string, { readonly id: Promise<unknown>; readonly signal: AbortSignal }>();
 
   async function heldId(subject: string, schema: string, signal: AbortSignal): Promise<number> {
-    if (register) {
-      await fixCompatibility(http, log, subject, signal);
-      const present = await presentId(http, subject, schema, signal);
-      if (present !== null) return present;
+    if (register) await fixCompatibility(http, log, subject, signal);
+    const what = `the look-up of ${subject}`;
+    const path = `/subjects/${encodeURIComponent(subject)}`;
+    const found = await http.request({ method: 'POST', path, body: { schema } }, signal);
+    // As at every start but the first: the package that registers loads slowly.
+    if (found.status === 200 && (await isHeld(http, idOf(found, what), schema, signal))) return idOf(found, what);
+    if (!register && found.status === 404) {
+      const missing = `The registry does not have the schema of ${subject}, and schemaRegistry.register is false.`;
+      throw new ConnectorError('SCHEMA_NOT_REGISTERED', missing, { fields: { subject } });
     }
-    const id = await (register ? registered(http, subject, schema, signal) : lookedUp(http, subject, schema, signal));
-    if (await isHeld(http, id, schema, signal)) return id;
-    const what = `The registry gave id ${id} for the schema of ${subject}, but holds another schema for that id.`;
-    throw new ConnectorError('REGISTRY_MISMATCH', what, { fields: { subject, schemaId: id } });
+    const id = register ? await registered(http, subject, schema, signal) : idOf(found, what);
+    if (register && (await isHeld(http, id, schema, signal))) return id;
+    const other = `The registry gave id ${id} for the schema of ${subject}, but holds another schema for that id.`;
+    throw new ConnectorError('REGISTRY_MISMATCH', other, { fields: { subject, schemaId: id } });
   }
 
   async function verifiedId(subject: string, schema: string, signal: AbortSignal): Promise<number> {
@@ -89,19 +94,6 @@ async function isHeld(http: RegistryHttp, id: number, schema: string, signal: Ab
   return isSameSchema(await schemaText(http, id, signal), schema);
 }
 
-/** The id of a schema that is registered, as at every start but the first: only the registering package loads slowly. */
-async function presentId(
-  http: RegistryHttp,
-  subject: string,
-  schema: string,
-  signal: AbortSignal,
-): Promise<number | null> {
-  const response = await lookUp(http, subject, schema, signal);
-  if (response.status !== 200) return null;
-  const id = idOf(response, `the look-up of ${subject}`);
-  return (await isHeld(http, id, schema, signal)) ? id : null;
-}
-
 async function fixCompatibility(http: RegistryHttp, log: Log, subject: string, signal: AbortSignal): Promise<void> {
   const path = `/config/${encodeURIComponent(subject)}`;
   const response = await http.request({ method: 'GET', path }, signal);
@@ -123,19 +115,6 @@ async function registered(http: RegistryHttp, subject: string, schema: string, s
     throw new ConnectorError('SCHEMA_INCOMPATIBLE', what, { fields: { subject, status: response.status } });
   }
   return idOf(response, `the registration of ${subject}`);
-}
-
-function lookUp(http: RegistryHttp, subject: string, schema: string, signal: AbortSignal): Promise<RegistryResponse> {
-  return http.request({ method: 'POST', path: `/subjects/${encodeURIComponent(subject)}`, body: { schema } }, signal);
-}
-
-async function lookedUp(http: RegistryHttp, subject: string, schema: string, signal: AbortSignal): Promise<number> {
-  const response = await lookUp(http, subject, schema, signal);
-  if (response.status === 404) {
-    const what = `The registry does not have the schema of ${subject}, and schemaRegistry.register is false.`;
-    throw new ConnectorError('SCHEMA_NOT_REGISTERED', what, { fields: { subject } });
-  }
-  return idOf(response, `the look-up of ${subject}`);
 }
 
 async function schemaText(http: RegistryHttp, id: number, signal: AbortSignal): Promise<string> {

@@ -70,10 +70,7 @@ export function bulkPricesFrom(body: string | Uint8Array, { chunkBytes = 1_000, 
       bulk(items, consume) {
         asked.push(items);
         const answer = {
-          status: 200,
           date: date?.() ?? null,
-          contentType: 'application/json',
-          age: null,
           encoding: null,
           arrived: async () => null,
           bytes: () => 0,
