@@ -138,6 +138,20 @@ test('the status page of a usual day fits its screen; STATUS_PAGE_PICTURE names 
   await page.open(`${scene.server.url}/`);
   assert.deepEqual(await page.evaluate(TOO_WIDE), []);
   assert.match(await page.evaluate('document.body.innerText'), /49,871/);
+  assert.deepEqual(await page.evaluate(NARROW), [], 'charts and a single notification are as wide as their card');
+  const sizes =
+    "['.chart text', 'dd', '.soft'].map((one) => parseFloat(getComputedStyle(document.querySelector(one)).fontSize))";
+  const [chart = 0, prose = 0, soft = 0] = await page.evaluate(sizes);
+  assert.ok(chart < prose && chart < soft, `${chart} in charts`);
+  for (const domain of ['DOM', 'CSS']) await page.call(`${domain}.enable`);
+  const { root } = await page.call('DOM.getDocument');
+  const faceOf = async (selector: string) => {
+    const { nodeId } = await page.call('DOM.querySelector', { nodeId: root.nodeId, selector });
+    const { fonts } = await page.call('CSS.getPlatformFontsForNode', { nodeId });
+    return fonts.map(({ familyName }: { familyName: string }) => familyName);
+  };
+  for (const selector of ['dd', 'p, .text', 'li span']) assert.deepEqual(await faceOf(selector), await faceOf('h1'));
+  assert.doesNotMatch(String(await faceOf('dd')), /serif|mono/i);
   const { STATUS_PAGE_PICTURE: file } = process.env;
   if (!file) return;
   const height = await page.evaluate('document.documentElement.scrollHeight');
@@ -213,6 +227,11 @@ async function assertReadAloud(page: BrowserPage, name: string): Promise<void> {
 /** Elements that reach beyond the screen. */
 const TOO_WIDE = `[...document.querySelectorAll('main *')]
   .filter((element) => element.getBoundingClientRect().right > document.documentElement.clientWidth + 0.5)
+  .map((element) => element.outerHTML.slice(0, 100))`;
+
+/** Drawings and notifications that do not fill what they stand in. */
+const NARROW = `[...document.querySelectorAll('.chart, .news li')]
+  .filter((element) => element.getBoundingClientRect().width < element.parentElement.getBoundingClientRect().width - 0.5)
   .map((element) => element.outerHTML.slice(0, 100))`;
 
 /** Elements that reach beyond the card that they stand in. */
