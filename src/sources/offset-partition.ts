@@ -8,11 +8,11 @@ import type { TransactionalWriter } from '../kafka/transactional-writer.ts';
 import type { Events } from '../observe/events.ts';
 import type { Random } from '../support/back-off.ts';
 import type { Clock } from '../support/clock.ts';
+import { untilAborted } from '../support/until-aborted.ts';
 import { createRunStates, type RunStates, type UnitTopics } from '../worker/run-states.ts';
 import type { WorkerTargets } from '../worker/target.ts';
 import { runWriterSessions } from '../worker/writer-sessions.ts';
 import { HeldBackSources } from './held-back-sources.ts';
-import { SessionTurns } from './session-turns.ts';
 import type { SourceTask } from './source-worker.ts';
 import { runSource } from './source-worker.ts';
 
@@ -219,4 +219,35 @@ function committing({ writer, partition, offsetsTopic, committed, blamed }: Sess
       turns.end();
     }
   };
+}
+
+/**
+ * A turn lasts from the beginning of a poll to the end of its commit. A session that must end for another source lets
+ * the turns end first. Exported for tests.
+ */
+export class SessionTurns {
+  #isOver = false;
+  #underWay = 0;
+  #quiet = Promise.withResolvers<void>();
+
+  /** Waits for ever once the session is to end. */
+  async begin(signal: AbortSignal): Promise<void> {
+    if (this.#isOver) await untilAborted(new Promise<never>(() => {}), signal);
+    this.#underWay += 1;
+  }
+
+  end(): void {
+    this.#underWay -= 1;
+    if (this.#underWay === 0) this.#quiet.resolve();
+  }
+
+  /** Lets no turn begin; resolves when those under way have ended, or after a while. */
+  async over(clock: Clock, patienceMs: number, signal: AbortSignal): Promise<void> {
+    this.#isOver = true;
+    this.#quiet = Promise.withResolvers();
+    if (this.#underWay === 0) return;
+    const enough = new AbortController();
+    const patience = clock.sleep(patienceMs, AbortSignal.any([signal, enough.signal])).catch(() => {});
+    await Promise.race([this.#quiet.promise, patience]).finally(() => enough.abort());
+  }
 }

@@ -36,12 +36,9 @@ export function readUpTo(stream: (CommittedStream & { readonly since: string | n
 }
 
 /** Flat primitives, the form of Kafka Connect's offsets topic. */
-export function writeCommittedStream(
-  stream: CommittedStream & { readonly since: string | null },
-  version: number,
-): SourceOffset {
+export function writeCommittedStream(offset: FollowerOffset, version: number): SourceOffset {
   const { filter, since, serverDate, standingMs, standingLeastMs, gapSuspectedFromMs, held, again, gapsHealedAtMs } =
-    stream;
+    offset;
   return {
     version,
     filter,

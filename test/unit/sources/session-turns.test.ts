@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { SessionTurns } from '../../../src/sources/session-turns.ts';
+import { SessionTurns } from '../../../src/sources/offset-partition.ts';
 import { SteppedClock, settle } from '../kafka/stepped-clock.ts';
 
 const { signal } = new AbortController();
