@@ -3,9 +3,7 @@ import { test } from 'node:test';
 import type { OutgoingRecord } from '../../../../src/kafka/record.ts';
 import type { DecodedRow } from '../../../../src/records/decoding/page-decoder.ts';
 import type { SourceTask } from '../../../../src/sources/source-worker.ts';
-import { FollowerCore } from '../../../../src/sources/stream/follower-core.ts';
 import { responseTime } from '../../../../src/sources/stream/response-time.ts';
-import { createFollowerTask } from '../../../../src/sources/tasks/core-task.ts';
 import { createInstrumentsTask } from '../../../../src/sources/tasks/instruments-task.ts';
 import { Census } from '../../../../src/sources/walk/census.ts';
 import { InstrumentsCore } from '../../../../src/sources/walk/instruments-core.ts';
@@ -13,13 +11,10 @@ import { firstOffset } from '../../../../src/sources/walk/instruments-offset.ts'
 import { recordedEvents } from '../../../support/ledgers/recorded-events.ts';
 import { skippingClock } from '../../../support/runner/manual-clock.ts';
 import { SETTINGS } from '../core/driven-core.ts';
-import { EVENTS, offsetAt } from '../core/follower-scene.ts';
 import { instrumentsTaskOptions } from './instruments-task-options.ts';
 
-const HOUR_MS = 3_600_000;
 const RETENTION_SECONDS = 7 * 86_400;
 const { signal } = new AbortController();
-const topic = (name: string) => ({ name, partitions: 6 });
 const list = <Row>(rows: readonly Row[]) => ({ rows, envelope: new Map(), bytes: 0, duplicateKeys: 0 });
 
 /** Polls until the task waits, committing everything; gives what it committed. */
@@ -35,50 +30,6 @@ async function pollUntilWaiting(task: SourceTask): Promise<readonly OutgoingReco
   }
   assert.fail('the task never waits');
 }
-
-test('a source that follows a stream reports its place at the start, and each poll with what it says about lag', async () => {
-  const clock = skippingClock();
-  const { events, seen } = recordedEvents();
-  const answers = [
-    { next: '6-0', nextId: '7-0', rows: 2 },
-    { next: '7-0', nextId: '7-0', rows: 0 },
-  ];
-  const committed = offsetAt(EVENTS, '5-0', clock.wallMs() - HOUR_MS);
-  const task = createFollowerTask<never>(
-    {
-      source: 'new-issues',
-      core: new FollowerCore(EVENTS, committed, clock.monotonicMs()),
-      stream: {
-        start: () => assert.fail('there is an offset'),
-        async after() {
-          await clock.sleep(40, signal);
-          const { rows = 0, ...answer } = answers.shift() ?? assert.fail('asked too often');
-          const decoded = list(Array.from<never>({ length: rows }));
-          const time = responseTime(clock.wallMs(), clock.wallMs());
-          return { kind: 'stream', answer: { decoded, time, fetchMs: 40, ...answer } };
-        },
-      },
-      endpoint: '/v1/instruments/events',
-      notifications: topic('notifications'),
-      encodeNotification: () => assert.fail('there is nothing to notify'),
-      events,
-      clock,
-      random: () => 0,
-    },
-    { kind: 'events', records: () => [], notification: () => assert.fail(), committed() {} },
-  );
-  await pollUntilWaiting(task);
-  const source = 'new-issues';
-  const poll = { source, secondsToRetentionCliff: RETENTION_SECONDS, endpoint: 'events', durationMs: 40 };
-  assert.deepEqual(
-    seen.map(({ name, fields }) => [name, fields]),
-    [
-      ['sourceStarted', { source, since: '5-0', secondsToRetentionCliff: RETENTION_SECONDS - 3_600 }],
-      ['polled', { ...poll, since: '6-0', rows: 2, caughtUp: false }],
-      ['polled', { ...poll, since: '7-0', rows: 0, caughtUp: true }],
-    ],
-  );
-});
 
 const ROW = {
   kind: 'record',
@@ -171,6 +122,7 @@ test('instruments that a walk no longer finds, or that an event deletes, are rep
   const written = await pollUntilWaiting(task);
   const tombstones = written.filter(({ topic: name, value }) => name === 'instruments' && value === null);
   assert.equal(tombstones.length, 5);
+  assert.equal(seen.find(({ name }) => name === 'polled')?.fields.rows, 2);
   const reported = seen.filter(({ name }) => name === 'instrumentsDeleted').map(({ fields }) => fields);
   assert.deepEqual(reported, [
     { source: 'instruments', why: 'event', instruments: 2 },
