@@ -77,13 +77,6 @@ test('the interval is committed for the commands, and is unknown in an offset of
   assert.equal(committedWalkIntervalMs(writeInstrumentsOffset(offset)), null);
 });
 
-test('a changed filter stops the source and names both filters', () => {
-  assert.throws(() => readInstrumentsOffset(writeInstrumentsOffset(offset), 'source', 'scope=my'), {
-    code: 'FILTER_CHANGED',
-    message: /"scope=my".*"scope=all"/,
-  });
-});
-
 for (const [field, value] of Object.entries({
   version: 3,
   filter: 5,
