@@ -4,7 +4,13 @@ import type { ConnectorError } from '../../../src/errors.ts';
 import type { KafkaCluster } from '../../../src/kafka/cluster.ts';
 import type { Assignor } from '../../../src/kafka/group-reader.ts';
 import { testOnBroker, uniqueName } from '../../support/kafka/raw-kafkajs-cluster.ts';
-import { noPosition, openOurCluster, readValues, textRecord } from '../../support/network/tcp-proxy-cluster.ts';
+import {
+  hasCome,
+  noPosition,
+  openOurCluster,
+  readValues,
+  textRecord,
+} from '../../support/network/tcp-proxy-cluster.ts';
 import { eventually } from '../../support/runner/eventually.ts';
 
 /** Longer than the broker takes to be asked, shorter than a session. */
@@ -65,11 +71,7 @@ testOnBroker('a member of an empty group writes while its join is not answered, 
   assert.ok(joins.hits() > 0);
 
   answered.resolve();
-  await eventually(
-    'its join was answered',
-    () => member.joins.length,
-    (joined) => joined === 2,
-  );
+  await hasCome(member.joins, 2);
   await write();
   assert.deepEqual([member.joins, member.lost()], [[1, 1], false]);
   assert.deepEqual(await readValues(ours, topic), [groupId, groupId, groupId]);
@@ -80,11 +82,7 @@ testOnBroker('a member of a group that another one is in takes nothing before it
   const first = openOurCluster(t, { brokers: raw.brokers });
   const owner = startMember(first, topic, groupId, t.signal);
   await owner.written;
-  await eventually(
-    'its join was answered',
-    () => owner.joins.length,
-    (joined) => joined === 2,
-  );
+  await hasCome(owner.joins, 2);
 
   raw.proxy.addRule({ on: 'JoinGroup', fault: 'dropAnswer', times: 1_000 });
   const second = startMember(openOurCluster(t, raw), topic, groupId, t.signal);
@@ -170,17 +168,9 @@ testOnBroker(
     );
     assert.deepEqual(seen.joins, [1], 'before the join');
     answered.resolve();
-    await eventually(
-      'it reads',
-      () => seen.values.length,
-      (read) => read > 0,
-    );
+    await hasCome(seen.values, 1);
     await writer.commit({ records: [textRecord(topic, 'after')] });
-    await eventually(
-      'it reads on',
-      () => seen.values.length,
-      (read) => read > 1,
-    );
+    await hasCome(seen.values, 2);
     assert.deepEqual(seen, { joins: [1, 1], begun: 1, values: ['before', 'after'] });
   },
 );

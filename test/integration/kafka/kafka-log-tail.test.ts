@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { KafkaCluster } from '../../../src/kafka/cluster.ts';
 import { createTopic, kafkaTest } from '../../support/kafka/kafka-real.ts';
 import { testOnBroker } from '../../support/kafka/raw-kafkajs-cluster.ts';
-import { noPosition, openOurCluster, textRecord } from '../../support/network/tcp-proxy-cluster.ts';
+import { hasCome, noPosition, openOurCluster, textRecord } from '../../support/network/tcp-proxy-cluster.ts';
 import { eventually } from '../../support/runner/eventually.ts';
 
 /** Half of what a follower waits that asks again and again, and is never woken. */
@@ -29,11 +29,7 @@ kafkaTest('a record reaches its follower well within a second of its commit', as
   await writer.open(noPosition, signal());
   const { seen } = follow(cluster, name);
   await writer.commit({ records: [textRecord(name, 'joined')] });
-  await eventually(
-    'it has joined',
-    () => seen,
-    (values) => values.length === 1,
-  );
+  await hasCome(seen, 1);
   const tookMs: number[] = [];
   let isQuick = false;
   while (!isQuick && tookMs.length < MOST_RECORDS) {
@@ -64,26 +60,14 @@ for (const { fault, says } of faults) {
       const writer = openOurCluster(t, { brokers: raw.brokers }).transactionalWriter(`${topic}-writer`);
       await writer.open(noPosition, t.signal);
       await writer.commit({ records: [textRecord(topic, 'before 1'), textRecord(topic, 'before 2')] });
-      await eventually(
-        'it follows',
-        () => seen,
-        (values) => values.length === 2,
-      );
+      await hasCome(seen, 2);
       const rule = raw.proxy.addRule({ on: 'Fetch', fault });
       await eventually('the fault has struck', rule.hits, (hits) => hits > 0);
       await writer.commit({ records: [textRecord(topic, 'meanwhile')] });
       raw.proxy.clearRules();
-      await eventually(
-        'it has gone on',
-        () => seen,
-        (values) => values.length === 3,
-      );
+      await hasCome(seen, 3);
       await writer.commit({ records: [textRecord(topic, 'after')] });
-      await eventually(
-        'it stays',
-        () => seen,
-        (values) => values.length === 4,
-      );
+      await hasCome(seen, 4);
       assert.deepEqual(seen, ['before 1', 'before 2', 'meanwhile', 'after']);
     },
   );

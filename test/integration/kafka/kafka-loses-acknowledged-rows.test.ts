@@ -53,16 +53,18 @@ test('a page that was acknowledged just before the broker of its rows was lost i
     const read = async (topic: string) => (await readCommitted(cluster, topic)).map(({ value }) => String(value));
     const commit = (page: string) =>
       writer.commit({ records: [textRecord('rows', page)], sourceOffset: textRecord('positions', page) });
-    return { cluster, writer, read, commit };
+    const shows = (topic: string, count: number) =>
+      eventually(
+        `${topic} shows ${count}`,
+        () => read(topic),
+        ({ length }) => length === count,
+      );
+    return { cluster, writer, read, shows, commit };
   };
   const first = connect();
   await first.writer.open(async () => {}, t.signal);
   await first.commit(PAGES[0]);
-  await eventually(
-    'page 1 is seen',
-    () => first.read('rows'),
-    ({ length }) => length === 1,
-  );
+  await first.shows('rows', 1);
 
   // Two sources share a writer; the page of one is cut off behind its rows.
   let isCut = false;
@@ -96,17 +98,9 @@ test('a page that was acknowledged just before the broker of its rows was lost i
   const markers = { on: 'WriteTxnMarkers', fault: 'delayRequest', times: Number.POSITIVE_INFINITY } as const;
   inner.proxies[LOST - 1]?.addRule({ ...markers, until: lost.promise });
   await first.commit(PAGES[1]);
-  await eventually(
-    'the position of page 2 is seen',
-    () => first.read('positions'),
-    ({ length }) => length === 2,
-  );
+  await first.shows('positions', 2);
   await commitBusy(PAGES[0]);
-  await eventually(
-    'the position of the busy source is seen',
-    () => shared.read('busy-positions'),
-    ({ length }) => length === 1,
-  );
+  await shared.shows('busy-positions', 1);
   // Its next transaction waits for the markers of this one.
   const refused = assert.rejects(commitBusy(PAGES[1]), { code: 'TRANSACTION_FAILED' });
   await kafka.kill(LOST);

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { testOnBroker } from '../../support/kafka/raw-kafkajs-cluster.ts';
-import { openOurCluster, readValues, textRecord } from '../../support/network/tcp-proxy-cluster.ts';
-import { eventually } from '../../support/runner/eventually.ts';
+import { hasCome, openOurCluster, readValues, textRecord } from '../../support/network/tcp-proxy-cluster.ts';
 
 /** What the broker's default group.initial.rebalance.delay.ms adds to every joining of a new group. */
 const REBALANCE_DELAY_MS = 3_000;
@@ -30,11 +29,7 @@ testOnBroker('a writer opens without joining a group, well within a second where
     values.push(`value ${opening}`);
     await writer.commit({ records: [textRecord(topic, `value ${opening}`)] });
   }
-  await eventually(
-    'all were followed',
-    () => seen,
-    (found) => found.length === values.length,
-  );
+  await hasCome(seen, values.length);
   assert.deepEqual([seen, joins.hits()], [values, 0]);
   t.diagnostic(`openings: ${tookMs.join(', ')} ms`);
   assert.ok(quickestMs() < REBALANCE_DELAY_MS, `${tookMs.join(', ')} ms`);

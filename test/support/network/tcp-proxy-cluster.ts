@@ -7,6 +7,7 @@ import type { OutgoingRecord } from '../../../src/kafka/record.ts';
 import { systemClock } from '../../../src/support/clock.ts';
 import type { Log } from '../../../src/support/log.ts';
 import { uniqueName } from '../kafka/raw-kafkajs-cluster.ts';
+import { eventually } from '../runner/eventually.ts';
 import type { TcpProxies } from './tcp-proxy.ts';
 
 /**
@@ -70,3 +71,12 @@ export async function readValues(cluster: KafkaCluster, topic: string, partition
 
 /** A `readPosition` for tests that look at the position themselves. */
 export async function noPosition(): Promise<void> {}
+
+/** Waits until so many have come. */
+export async function hasCome(list: readonly unknown[], count: number): Promise<void> {
+  await eventually(
+    `${count} have come`,
+    () => list.length,
+    (length) => length >= count,
+  );
+}

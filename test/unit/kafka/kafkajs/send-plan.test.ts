@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { planRounds, recordBytes } from '../../../../src/kafka/kafkajs/send-plan.ts';
-import { DEFAULT_TUNING } from '../../../../src/kafka/kafkajs/tuning.ts';
 import type { OutgoingRecord } from '../../../../src/kafka/record.ts';
 
 const record = (topic: string, partition: number, bytes = 1): OutgoingRecord => ({
@@ -13,12 +12,6 @@ const record = (topic: string, partition: number, bytes = 1): OutgoingRecord => 
   headers: {},
 });
 const LIMITS = { maxSendBytes: 1_000, maxSendRecords: 100, maxRoundBytes: 3_000 };
-test('key, value and headers all count', () => {
-  const plain = recordBytes(record('a', 0, 10));
-  const key = Buffer.alloc(7);
-  assert.ok(recordBytes({ ...record('a', 0, 10), key, headers: { née: 'é' } }) >= plain + 7 + 4 + 2);
-});
-
 test('every record is sent exactly once, in order within its partition, whatever comes', () => {
   const anyRecord = fc.record({ topic: fc.constantFrom('a', 'b'), partition: fc.nat(2), bytes: fc.nat(700) });
   fc.assert(
@@ -64,11 +57,4 @@ test('a batch is cut to what its topic takes, where that is less than the plan',
   const sends = planRounds({ records }, { ...LIMITS, maxBatchBytes }).flat();
   const sizes = (name: string) => sends.filter(({ topic }) => topic === name).map((send) => send.records.length);
   assert.deepEqual([sizes('small'), sizes('wide')], [[2, 2, 2], [6]]);
-});
-
-test('the limits keep a send below what brokers take by default, and the client below what its rules allow', () => {
-  assert.ok(DEFAULT_TUNING.maxSendBytes <= 900_000);
-  assert.ok(DEFAULT_TUNING.openGraceMs >= 20_000);
-  assert.ok(DEFAULT_TUNING.retries > 0);
-  assert.ok(DEFAULT_TUNING.readWaitMs <= 500);
 });
