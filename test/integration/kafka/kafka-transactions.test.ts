@@ -3,6 +3,7 @@ import type { KafkaCluster } from '../../../src/kafka/cluster.ts';
 import type { OutgoingRecord } from '../../../src/kafka/record.ts';
 import { createTopic, kafkaTest, readCommitted } from '../../support/kafka/kafka-real.ts';
 import { loadRawKafkajs } from '../../support/kafka/raw-kafkajs.ts';
+import { eventually, outcomeOf } from '../../support/runner/eventually.ts';
 
 const signal = () => AbortSignal.timeout(600_000);
 /** What a clock that is set meanwhile may differ by. */
@@ -50,6 +51,12 @@ kafkaTest(
       await commit();
     }
     await admin.alterConfigs({ validateOnly: false, resources });
+    const probe = kafka.connect({ compression: 'none' }).transactionalWriter(`${name}-probe`);
+    const isRefused = async (partition: number) => {
+      await probe.open(async () => {}, signal());
+      return 'error' in (await outcomeOf(probe.commit({ records: records(name, ['x'.repeat(20_000)], partition) })));
+    };
+    for (const partition of [0, 1]) await eventually('the limit is in force', () => isRefused(partition), Boolean);
     const outcomes = await Promise.allSettled(writers.map(({ commit }) => commit()));
     const codes = outcomes.map((outcome) => outcome.status === 'rejected' && outcome.reason.code);
     assert.deepEqual(codes, ['TRANSACTION_FAILED', 'TRANSACTION_FAILED'], 'no batch is refused for good');

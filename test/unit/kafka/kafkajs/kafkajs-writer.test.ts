@@ -58,6 +58,19 @@ for (const [what, script] of [
   });
 }
 
+test('a request without an answer ends the commit at once, and a late answer does not let it go on', async () => {
+  const late = Promise.withResolvers<void>();
+  const { writer, steps, timeOutRequests } = writerOver([{ send: () => late.promise }]);
+  await writer.open(async () => {}, signal);
+  const committing = writer.commit({ records: [large('a'), large('b')] });
+  await settle();
+  timeOutRequests();
+  await assert.rejects(committing, /no response within 10000 ms/);
+  late.resolve();
+  await settle();
+  assert.deepEqual(steps.slice(4), ['1 send rows a', '1 disconnect']);
+});
+
 test('a commit that hangs is given up at the transaction time-out, and its late answer commits nothing', async () => {
   const late = Promise.withResolvers<void>();
   const { writer, clock, steps } = writerOver([{ send: () => late.promise }]);
