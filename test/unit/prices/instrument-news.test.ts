@@ -77,16 +77,12 @@ test('the schema of a record is asked for once it is needed', async () => {
   });
 });
 
-test('a registry that does not answer is no answer', async () => {
-  const down = new ConnectorError('REGISTRY_UNREACHABLE', 'down');
-  const isins = createPricedInstrumentReader(async () => Promise.reject(down));
-  await assert.rejects(isins.load(7, forever), down);
-});
-
-test('nor is a gateway that has no such page, while the registry behind it restarts', async () => {
+test('a registry that does not answer is no answer, nor is a gateway without such a page while it restarts', async () => {
   const gateway = new ConnectorError('REGISTRY_REFUSED', '404', { fields: { status: 404, errorCode: null } });
-  const isins = createPricedInstrumentReader(async () => Promise.reject(gateway));
-  await assert.rejects(isins.load(7, forever), gateway);
+  for (const error of [new ConnectorError('REGISTRY_UNREACHABLE', 'down'), gateway]) {
+    const isins = createPricedInstrumentReader(async () => Promise.reject(error));
+    await assert.rejects(isins.load(7, forever), error);
+  }
 });
 
 const wire = (schemaId: number, ...bytes: number[]) => Buffer.from([0, 0, 0, 0, schemaId, ...bytes]);

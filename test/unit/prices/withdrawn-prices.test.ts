@@ -92,19 +92,6 @@ test('the price of an earlier isin goes when the new one gets none, whatever the
   await once(() => assert.equal(last('2'), 'new-2'));
 });
 
-test('the price of an instrument goes whose record cannot be read', async (t) => {
-  const { start, last, write, broker } = await begin(t);
-  await write('1', 'isin-1');
-  start();
-  await once(() => assert.equal(last('1'), 'isin-1'));
-  await write('1', POISON);
-  await once(() => assert.equal(last('1'), 'unreadable'));
-  assert.equal(broker.readCommitted(TOPICS.deadLetters.name, 0).length, 1);
-  assert.deepEqual(priceLogOf(broker).violations(true), []);
-  await write('1', 'isin-1');
-  await once(() => assert.equal(last('1'), 'isin-1'));
-});
-
 test('that the provider has no price is shown once, and a failure that may pass takes no price away', async (t) => {
   const { answers, provider, start, shown, last, write } = await begin(t);
   await write('1', 'isin-1');
