@@ -82,12 +82,6 @@ const logSettings = group({
   ),
 });
 
-const SOURCE_TOPICS = {
-  instruments: ['instruments', 'instrument-events'],
-  events: ['instrument-events'],
-  'pre-trade-checks': ['pre-trade-checks'],
-} as const satisfies Readonly<Record<z.output<typeof sourcesSettings>[number]['type'], readonly TopicRole[]>>;
-
 /**
  * All settings, before and after the check. Each group has a file of its own under groups/, where every setting has its
  * line of documentation and its default.
@@ -116,8 +110,8 @@ export function createSettingsSchema(secrets: SecretReader) {
       SHARED_TOPICS.map((role) => [topics?.names?.[role], `topics.names.${role}`]),
     );
     for (const [position, source] of (Array.isArray(sources) ? sources : []).entries()) {
-      for (const kind of topicsOf(source?.type)) {
-        const topic = memberOf(source?.topics, kind) ?? topics?.names?.[kind];
+      for (const [kind, own] of Object.entries<unknown>(source?.topics ?? {})) {
+        const topic = own ?? topics?.names?.[kind as TopicRole];
         const owner = topic === undefined ? undefined : owners.get(topic);
         if (owner) {
           // Of two writers on one topic, each would delete the other's instruments.
@@ -154,10 +148,6 @@ function pricesThatRun(value: {
   const from = prices.from.length > 0 ? prices.from.filter((name) => all.includes(name)) : all;
   const isAsked = Object.values(prices.kinds).some(({ enabled }) => enabled);
   return { ...prices, from, enabled: prices.enabled && marketData.url !== null && from.length > 0 && isAsked };
-}
-
-function topicsOf(type: unknown): readonly TopicRole[] {
-  return Object.entries(SOURCE_TOPICS).find(([known]) => known === type)?.[1] ?? [];
 }
 
 function memberOf(value: unknown, key: string): unknown {

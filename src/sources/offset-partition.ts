@@ -8,7 +8,6 @@ import type { TransactionalWriter } from '../kafka/transactional-writer.ts';
 import type { Events } from '../observe/events.ts';
 import type { Random } from '../support/back-off.ts';
 import type { Clock } from '../support/clock.ts';
-import { untilAborted } from '../support/until-aborted.ts';
 import { createRunStates, type RunStates, type UnitTopics } from '../worker/run-states.ts';
 import type { WorkerTargets } from '../worker/target.ts';
 import { runWriterSessions } from '../worker/writer-sessions.ts';
@@ -18,8 +17,6 @@ import { runSource } from './source-worker.ts';
 
 /** These errors stop a source and end the writer too. */
 const ENDS_WRITER: ReadonlySet<string> = new Set(['TOPIC_REFUSED', 'WRITER_REFUSED']);
-/** The neighbours may take so long to end their turns. */
-const TURN_PATIENCE_MS = 10_000;
 
 /** A configured source, as the owner of its offset partition needs it. */
 export interface Source {
@@ -133,16 +130,15 @@ interface Session extends OffsetPartitionOptions {
 }
 
 /**
- * Runs until the writer fails, the signal aborts, another source shall start, or none is left. For another source the
- * turns under way may end.
+ * Runs until the writer fails, the signal aborts, another source shall start, or none is left. A commit under way ends
+ * before; a poll is repeated.
  */
 async function runSession(options: Session): Promise<void> {
   const { kafka, clock, random, events, targets, sources, runStates, offsets, topicIds } = options;
   const session = new AbortController();
   const signal = AbortSignal.any([options.signal, session.signal]);
   const failures: unknown[] = [];
-  const turns = new SessionTurns();
-  const commit = committing(options, turns);
+  const commit = committing(options);
   const running = new Set(options.running.filter(runStates.isDue));
   const run = async (source: Source): Promise<void> => {
     const { name } = source;
@@ -150,7 +146,7 @@ async function runSession(options: Session): Promise<void> {
     try {
       const offset = offsets.get(source.offsetKey) ?? null;
       if (offset instanceof ConnectorError) throw offset;
-      const task = inTurns(source.startTask(offset, topicIds), turns);
+      const task = source.startTask(offset, topicIds);
       const target = () => targets.of(name);
       const own = (records: readonly OutgoingRecord[], next: SourceOffset) => commit(source, records, next);
       await runSource({ source: name, task, commit: own, target, clock, random, events, signal: leave.signal });
@@ -166,10 +162,7 @@ async function runSession(options: Session): Promise<void> {
     try {
       if (running.has(source)) await run(source);
       running.delete(source);
-      if (running.size > 0) {
-        await runStates.untilDue(source, signal);
-        await turns.over(clock, TURN_PATIENCE_MS, signal);
-      }
+      if (running.size > 0) await runStates.untilDue(source, signal);
     } catch (error) {
       if (!session.signal.aborted) failures.push(error);
     }
@@ -184,25 +177,8 @@ async function runSession(options: Session): Promise<void> {
   if (failures.length > 0) throw failures[0];
 }
 
-/** A poll is a turn, which ends here unless there is something to commit. */
-function inTurns(task: SourceTask, turns: SessionTurns): SourceTask {
-  return {
-    async poll(signal) {
-      await turns.begin(signal);
-      try {
-        const turn = await task.poll(signal);
-        if (turn.offset === null) turns.end();
-        return turn;
-      } catch (error) {
-        turns.end();
-        throw error;
-      }
-    },
-  };
-}
-
 /** Each source waits for the transaction before it, never for a poll. */
-function committing({ writer, partition, offsetsTopic, committed, blamed }: Session, turns: SessionTurns) {
+function committing({ writer, partition, offsetsTopic, committed, blamed }: Session) {
   let last: Promise<void> = Promise.resolve();
   return async (source: Source, records: readonly OutgoingRecord[], offset: SourceOffset): Promise<void> => {
     const sourceOffset = offsetRecord({ topic: offsetsTopic, partition, key: source.offsetKey, offset });
@@ -215,39 +191,6 @@ function committing({ writer, partition, offsetsTopic, committed, blamed }: Sess
       // A source that was fenced, or came behind a failed commit, is not to blame.
       if (error instanceof ConnectorError && error.code === 'TRANSACTION_FAILED') blamed(source, false);
       throw error;
-    } finally {
-      turns.end();
     }
   };
-}
-
-/**
- * A turn lasts from the beginning of a poll to the end of its commit. A session that must end for another source lets
- * the turns end first. Exported for tests.
- */
-export class SessionTurns {
-  #isOver = false;
-  #underWay = 0;
-  #quiet = Promise.withResolvers<void>();
-
-  /** Waits for ever once the session is to end. */
-  async begin(signal: AbortSignal): Promise<void> {
-    if (this.#isOver) await untilAborted(new Promise<never>(() => {}), signal);
-    this.#underWay += 1;
-  }
-
-  end(): void {
-    this.#underWay -= 1;
-    if (this.#underWay === 0) this.#quiet.resolve();
-  }
-
-  /** Lets no turn begin; resolves when those under way have ended, or after a while. */
-  async over(clock: Clock, patienceMs: number, signal: AbortSignal): Promise<void> {
-    this.#isOver = true;
-    this.#quiet = Promise.withResolvers();
-    if (this.#underWay === 0) return;
-    const enough = new AbortController();
-    const patience = clock.sleep(patienceMs, AbortSignal.any([signal, enough.signal])).catch(() => {});
-    await Promise.race([this.#quiet.promise, patience]).finally(() => enough.abort());
-  }
 }
