@@ -63,6 +63,10 @@ test('the lockfile names no registry, and has a checksum for each package', () =
   }
 });
 
+test("npm warns of nothing on an old Node.js, also where it runs before the project's own check", () => {
+  assert.match(text('.npmrc'), /^loglevel=error$/m);
+});
+
 test('what a script starts takes its place, so that signals reach it', () => {
   assert.ok(['start', 'demo', 'simulate', 'bench', 'check', 'test'].every((name) => STARTED.includes(name)));
   for (const name of STARTED) assert.match(scripts[name] ?? '', /(^|&& )([A-Z_]+=\w+ )*exec node [^&;|]+$/, name);

@@ -15,18 +15,18 @@ const { scripts, bin } = JSON.parse(readFileSync(resolve(root, 'package.json'), 
   readonly bin: Readonly<Record<string, string>>;
 };
 
-/** A reader starts at the top: what it is, how to run it, whether to trust it, where to look. */
+/** A reader starts at the top: what it is, how to run it, its words, whether to trust it; developers read on. */
 const ORDER = [
   'Two commands',
   'Against your provider',
   'Kubernetes',
+  'Glossary',
+  'Guarantees',
+  'Known gaps',
+  'Figures',
   'How it works',
   'Why not Kafka Connect, Redpanda Connect or a script?',
   'Which file?',
-  'Guarantees',
-  'Known gaps',
-  'Glossary',
-  'Figures',
   'More',
 ];
 
@@ -89,6 +89,13 @@ test('the README is short, and its sections have their order', () => {
   const words = readme.split(/\s+/).length;
   assert.ok(words < MAXIMUM_WORDS, `${words} words`);
   assert.deepEqual(named(/^## (.+)$/gm, withoutPrograms(readme)), ORDER);
+});
+
+test('the README counts the faults as the campaign does, and names its findings', () => {
+  const [, counts = '', result = ''] = /^\| (1,000 kills, .*?) \| (.*) \|$/m.exec(readme) ?? [];
+  const [, compared = ''] = /without\na finding: ([\s\S]*?)\n\n/.exec(textOf('test/campaign/README.md')) ?? [];
+  for (const count of counts.split(', ')) assert.ok(compared.replaceAll('\n', ' ').includes(count), count);
+  assert.match(result, /^nothing lost, nothing twice; .*\(test\/campaign\/README\.md#findings\)/);
 });
 
 test('the hazards of raw kafkajs are those of the tests, and the README counts them and the patches', () => {

@@ -303,6 +303,7 @@ function addressLines(options: SummaryOptions, shellFile: string): string[] {
     `  . ${shellFile}`,
     '  npx spconnect status',
     '  npx spconnect tail instrument-events',
+    '  python3 test/foreign/python/read_prices.py $KAFKA_BROKERS $SCHEMA_REGISTRY_URL $TOPIC_PREFIX.prices',
     'The file has these lines:',
     ...exportLines(options).map((line) => `  ${line}`),
     ...(statusPage === null

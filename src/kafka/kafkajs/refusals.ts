@@ -117,5 +117,6 @@ function readGroup(groupId: string): string {
 }
 
 function acl(resource: string, operation: string): string {
-  return `kafka-acls.sh --add --allow-principal User:<account> --operation ${operation} ${resource}`;
+  const login = '--bootstrap-server <broker> --command-config <admin.properties>';
+  return `kafka-acls.sh ${login} --add --allow-principal User:<account> --operation ${operation} ${resource}`;
 }

@@ -13,7 +13,10 @@ consumer = Consumer({
     "enable.partition.eof": True,
     "isolation.level": "read_committed",
 })
-unread = set(consumer.list_topics(topic, 10).topics[topic].partitions)
+found = consumer.list_topics(topic, 10).topics[topic]
+if found.error:
+    raise SystemExit(f"{topic}: {found.error.str()}")
+unread = set(found.partitions)
 consumer.assign([TopicPartition(topic, partition, OFFSET_BEGINNING) for partition in unread])
 prices = {}
 while unread:  # each partition, up to its end
@@ -26,6 +29,12 @@ while unread:  # each partition, up to its end
     else:
         prices[message.key().decode()] = decode(message.value())  # None: no price any more
 consumer.close()
+
+
+def plain(number):  # a decimal.Decimal, with every digit
+    return None if number is None else f"{number:f}".rstrip("0").rstrip(".")
+
+
 for key, price in prices.items():
-    quote = price and price["lastPrice"]  # numbers are decimal.Decimal, with every digit
-    print(key, price and price["isin"], quote and quote["bid"], quote and quote["ask"])
+    quote = price and price["lastPrice"]
+    print(key, price and price["isin"], quote and plain(quote["bid"]), quote and plain(quote["ask"]))

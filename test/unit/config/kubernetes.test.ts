@@ -15,6 +15,7 @@ type Tree = Readonly<Record<string, unknown>>;
 const root = resolve(import.meta.dirname, '../../..');
 const folder = join(root, 'config/kubernetes');
 const text = (name: string) => readFileSync(join(root, name), 'utf8');
+const readme = text('config/kubernetes/README.md');
 const shapes = JSON.parse(text('test/kubernetes/shapes.json')) as Shapes;
 const manifests = new Map(
   readdirSync(folder)
@@ -103,6 +104,20 @@ test('every selector selects the pods of the deployment, or their service, and n
   assert.deepEqual((service.spec as Tree).selector, labels);
 });
 
+test('a node can be drained while no replica is ready, and only one by one while they are', () => {
+  const { selector: _, ...budget } = (manifests.get('pod-disruption-budget.yaml')?.spec ?? {}) as Tree;
+  assert.deepEqual(budget, { maxUnavailable: 1, unhealthyPodEvictionPolicy: 'AlwaysAllow' });
+});
+
+test('all is checked before anything is applied, and a new version starts when the old one has ended', () => {
+  const places = ['validate --connect', 'create secret', 'apply --kustomize'].map((command) => readme.indexOf(command));
+  assert.deepEqual(
+    places.toSorted((a, b) => a - b),
+    places,
+  );
+  assert.match(readme, /--replicas 0\n.*wait --for=delete.*\n.*apply --kustomize/);
+});
+
 test('the deployment runs the image as it is: its user, its port, its probes, and a file system that is only read', () => {
   const deployment = manifests.get('deployment.yaml') ?? {};
   const dockerfile = text('Dockerfile');
@@ -127,8 +142,8 @@ test('its settings are valid, call every address by TLS, and take each secret fr
   assert.equal(read.topics.replicationFactor, 3);
   assert.doesNotMatch(settings, /http:\/\//);
   const secrets = [...settings.matchAll(/^[^#\n]*\w+File: (\S+)/gm)].map(([, path]) => path);
-  assert.ok(secrets.length >= 3);
+  assert.deepEqual([secrets.length, read.schemaRegistry.auth?.type], [4, 'basic']);
   for (const path of secrets) assert.match(String(path), /^\/run\/secrets\/[a-z-]+$/);
-  const created = /create secret generic .*/.exec(text('config/kubernetes/README.md'))?.[0] ?? '';
-  for (const path of secrets) assert.ok(created.includes(`--from-file=${path?.split('/').at(-1)}`), path);
+  const [, listed = ''] = /^4\. ([\s\S]*?)^5\. /m.exec(readme) ?? [];
+  for (const path of secrets) assert.ok(listed.includes(`\`${path?.split('/').at(-1)}\``), path);
 });

@@ -15,7 +15,6 @@ const PEM = '-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n';
 /** The fields of a service that the example uses, as the Compose specification has them. */
 interface Service {
   readonly image: string;
-  readonly build: string;
   readonly environment: Readonly<Record<string, string>>;
   readonly read_only: boolean;
   readonly cap_drop: readonly string[];
@@ -32,7 +31,7 @@ interface Service {
   };
 }
 const FIELDS =
-  'image build environment read_only cap_drop security_opt init restart stop_grace_period volumes ports healthcheck logging deploy';
+  'image environment read_only cap_drop security_opt init restart stop_grace_period volumes ports healthcheck logging deploy';
 
 function connector(): Service {
   const document = parseDocument(text('config/production/compose.yaml'), { uniqueKeys: true });
@@ -59,7 +58,7 @@ test('the settings of production are valid, log in over TLS everywhere, and read
   assert.equal(settings.topics.replicationFactor, 3);
   for (const [url] of settingsText.matchAll(/https?:\/\/\S+/g)) assert.match(url, /^https:/);
   assert.ok(settings.marketData && settings.admin.token);
-  const [, listed = ''] = /^2\. ([\s\S]*?)^3\. /m.exec(readme) ?? [];
+  const [, listed = ''] = /^3\. ([\s\S]*?)^4\. /m.exec(readme) ?? [];
   const files = [...listed.matchAll(/`([a-z]+-[a-z.-]+)`/g)].map(([, name]) => `/run/secrets/${name}`);
   assert.deepEqual(files.toSorted(), [...new Set(read)].toSorted());
 });
@@ -85,7 +84,9 @@ test('the compose file runs the image with these settings, secrets and limits, a
   const service = connector();
   const { name, version } = JSON.parse(text('package.json'));
   assert.equal(service.image, `${name}:${version}`);
-  assert.ok(existsSync(join(root, 'config/production', service.build, 'Dockerfile')));
+  // The folder is copied out of the clone: nothing in it leads back.
+  assert.ok(readme.includes(`docker build --tag ${service.image} .`));
+  assert.doesNotMatch(text('config/production/compose.yaml') + readme, /--file |build:/);
   const mounts = service.volumes.map((volume) => volume.split(':'));
   assert.ok(mounts.every(([, , mode]) => mode === 'ro'));
   assert.ok(mounts.some(([from, to]) => from === './connector.yaml' && to === service.environment.SPCONNECT_CONFIG));

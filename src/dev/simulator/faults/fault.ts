@@ -72,6 +72,26 @@ export type PageLinks = 'missing' | 'end' | 'same' | 'back' | 'lower' | 'form' |
 
 export type Poison = { readonly edit: readonly Edit[] } | { readonly extraBytes: number } | { readonly text: string };
 
+/** Every kind once; the README describes each. */
+export const FAULT_KINDS: readonly string[] = Object.keys({
+  status: true,
+  delay: true,
+  redirect: true,
+  expireTokens: true,
+  body: true,
+  headers: true,
+  reset: true,
+  truncate: true,
+  cutJson: true,
+  byte: true,
+  compress: true,
+  slow: true,
+  links: true,
+  poison: true,
+  edit: true,
+  bulk: true,
+} satisfies Readonly<Record<Fault['kind'], true>>);
+
 /** When a fault strikes: the nth matching request (from when it was set, 1 by default), `count` times, or at a rate. */
 export interface FaultRule {
   /** An endpoint, several, or `*` for all but the token endpoint. */
@@ -109,6 +129,7 @@ export function createFaultScript(seed: number, first: readonly FaultRule[]): Fa
   let armed: Armed[] = [];
   const inject = (rules: readonly FaultRule[]) => {
     if (armed.length + rules.length > MAX_RULES) throw new RangeError(`At most ${MAX_RULES} fault rules fit.`);
+    for (const rule of rules) checkRule(rule);
     armed.push(...rules.map((rule) => ({ rule, seen: 0, struck: 0 })));
   };
   inject(first);
@@ -128,6 +149,16 @@ export function createFaultScript(seed: number, first: readonly FaultRule[]): Fa
       return taken.map(({ rule }) => rule.fault);
     },
   };
+}
+
+/** Rules may come as JSON from another process. */
+function checkRule({ match, fault }: FaultRule): void {
+  if (!FAULT_KINDS.includes(fault?.kind))
+    throw new RangeError(`There is no fault ${fault?.kind}; there are: ${FAULT_KINDS.join(', ')}.`);
+  const known: readonly string[] = ['*', ...ENDPOINTS];
+  const unknown = [match].flat().find((name) => !known.includes(name));
+  if (unknown !== undefined || match === undefined)
+    throw new RangeError(`There is no endpoint ${unknown}; match is one of: ${known.join(', ')}.`);
 }
 
 function matches({ match, bodyHas }: FaultRule, endpoint: Endpoint, body: string): boolean {

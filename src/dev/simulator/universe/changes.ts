@@ -95,6 +95,10 @@ export function createChanges(parts: {
           return { id: change.id, offset: offsetText(log.append(entry)) };
         }
         default: {
+          if (!EVENT_KINDS.includes(change.kind)) {
+            const kinds = [...EVENT_KINDS, 'vanish', 'replace', 'event', 'hidden'].join(', ');
+            throw new RangeError(`There is no change ${change.kind}; there are: ${kinds}.`);
+          }
           const fresh = change.kind === 'newissue' ? universe.nextId() : universe.idAt(0);
           const id = change.id === undefined ? fresh : BigInt(change.id);
           return id === undefined ? { id: null, offset: null } : happen(change.kind, id);

@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
+import { FAULT_KINDS } from '../../../../src/dev/simulator/faults/fault.ts';
+import { EVENT_KINDS } from '../../../../src/dev/simulator/universe/changes.ts';
 import { type ProviderClient, startProvider } from './provider-client.ts';
 
 const LIST = '/reference-data/v1/instruments?limit=5';
@@ -42,6 +45,28 @@ test('the ledger streams the universe, the events, the checks and the prices lin
     prices.map((entry) => [entry.isin, entry.served]),
     [[isin, 1]],
   );
+});
+
+test('what the control path does not know is refused by its name, and the README names all that it knows', async (t) => {
+  const control = controlOf(await startProvider(t));
+  const refusals: readonly (readonly [path: string, body: object, error: RegExp])[] = [
+    ['faults', { match: 'instruments', fault: { kind: 'nonsense' } }, /no fault nonsense; there are: status, delay/],
+    ['faults', { match: 'instruments' }, /no fault undefined/],
+    [
+      'faults',
+      { match: 'nonsense', fault: { kind: 'expireTokens' } },
+      /no endpoint nonsense; match is one of: \*, token/,
+    ],
+    ['publish', { kind: 'nonsense' }, /no change nonsense; there are: newissue/],
+  ];
+  for (const [path, body, error] of refusals) {
+    const refused = await control('POST', path, body);
+    assert.equal(refused.status, 400);
+    assert.match(refused.text, error);
+  }
+  assert.deepEqual(JSON.parse((await control('GET', 'faults')).text), { rules: [], struck: {} });
+  const readme = readFileSync(new URL('../../../../src/dev/simulator/README.md', import.meta.url), 'utf8');
+  for (const kind of [...FAULT_KINDS, ...EVENT_KINDS]) assert.match(readme, new RegExp(`\`${kind}\``), kind);
 });
 
 test('requests are counted and listed without any token or secret', async (t) => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type TopicFacts, topicRefused } from '../../../../src/kafka/kafkajs/refusals.ts';
+import { memberRefused, type TopicFacts, topicRefused } from '../../../../src/kafka/kafkajs/refusals.ts';
 
 const TOPICS = ['p.rows', 'p.letters'];
 const FACTS: TopicFacts = { missing: async () => ['p.rows'], learnLimits: async () => {} };
@@ -22,6 +22,13 @@ for (const [type, advice] of [
     assert.match(refused?.message ?? '', /[\w)`]\.$/, 'a whole sentence');
   });
 }
+
+test('the command that gives a right can be run on a secured cluster', () => {
+  const refused = memberRefused(wrapped('GROUP_AUTHORIZATION_FAILED'), { groupId: 'p-prices', topics: TOPICS });
+  const command =
+    /kafka-acls\.sh --bootstrap-server <broker> --command-config <admin\.properties> --add .* --group p-prices\./;
+  assert.match(refused?.message ?? '', command);
+});
 
 test('the topic that the error names is the one that is reported', async () => {
   const refused = await topicRefused(wrapped('TOPIC_AUTHORIZATION_FAILED', { topic: 'p.letters' }), TOPICS, FACTS);
