@@ -72,7 +72,7 @@ export type PageLinks = 'missing' | 'end' | 'same' | 'back' | 'lower' | 'form' |
 
 export type Poison = { readonly edit: readonly Edit[] } | { readonly extraBytes: number } | { readonly text: string };
 
-/** Every kind once; the README describes each. */
+/** Every kind once; the README describes each. Exported for tests. */
 export const FAULT_KINDS: readonly string[] = Object.keys({
   status: true,
   delay: true,
