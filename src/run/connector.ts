@@ -6,6 +6,7 @@ import { ConnectorError } from '../errors.ts';
 import type { TopicReport } from '../kafka/topic.ts';
 import { toAll } from '../observe/event-table.ts';
 import type { Events } from '../observe/events.ts';
+import { createRequestedStates, type RequestedStates } from '../sources/wanted-states.ts';
 import type { BackOff } from '../support/back-off.ts';
 import { openDeadline } from '../support/deadline.ts';
 import type { Log } from '../support/log.ts';
@@ -15,7 +16,6 @@ import { projectVersion } from '../support/version.ts';
 import { PRICE_PROCESSOR } from '../worker/target.ts';
 import { type Context, type ContextOverrides, createContext } from './context.ts';
 import { type PlannedSources, planSources } from './planned-topics.ts';
-import { createRequestedStates, type RequestedStates } from './requested-states.ts';
 import { createVerifiedTopics, type VerifiedTopics } from './verified-topics.ts';
 
 /** How long a stop may take. An orchestrator kills after 10 s as a rule, and the process itself needs a moment too. */

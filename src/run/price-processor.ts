@@ -23,6 +23,7 @@ import { createPricedInstrumentReader } from '../records/avro/priced-instrument-
 import type { SchemaRegistry } from '../records/avro/registry.ts';
 import { readSchemaText } from '../records/avro/schema-files.ts';
 import { priceSchemaName } from '../records/decoding/priced.ts';
+import type { RequestedStates } from '../sources/wanted-states.ts';
 import type { BackOff, Random } from '../support/back-off.ts';
 import type { Clock } from '../support/clock.ts';
 import { type FailedAttempt, retry } from '../support/retry.ts';
@@ -30,7 +31,6 @@ import { untilAborted } from '../support/until-aborted.ts';
 import { createRunStates } from '../worker/run-states.ts';
 import { PRICE_PROCESSOR } from '../worker/target.ts';
 import { priceInputs } from './planned-topics.ts';
-import type { RequestedStates } from './requested-states.ts';
 import type { VerifiedTopics } from './verified-topics.ts';
 
 /** Partitions whose tables are read at a time: each holds some megabytes of records meanwhile. */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Settings } from '../config/settings.ts';
 import { ConnectorError, remedyOf } from '../errors.ts';
-import { OperatorMarks, readOffsets } from '../kafka/offset-store.ts';
+import { OperatorMarks, offsetPartition, readOffsets } from '../kafka/offset-store.ts';
 import { keyedRecord } from '../kafka/record.ts';
 import { partitionsOf, type TopicSpecification } from '../kafka/topic.ts';
 import type { TopicPlan } from '../kafka/topic-plan.ts';
@@ -9,10 +9,11 @@ import type { Events } from '../observe/events.ts';
 import { createNotificationEncoder, type NotificationContent } from '../records/avro/record-encoder.ts';
 import { readSchemaText } from '../records/avro/schema-files.ts';
 import { runOffsetPartition, type Source } from '../sources/offset-partition.ts';
-import { runOwnedSources } from '../sources/owned-sources.ts';
+import { describeReplica, sourceAssignor } from '../sources/source-assignor.ts';
+import type { RequestedStates } from '../sources/wanted-states.ts';
+import { type OwnedPartition, runMember } from '../worker/membership.ts';
 import { createRunStates } from '../worker/run-states.ts';
 import type { Context } from './context.ts';
-import type { RequestedStates } from './requested-states.ts';
 import type { VerifiedTopics } from './verified-topics.ts';
 
 export interface SourcePartitions extends Pick<Context, 'kafka' | 'http' | 'registry' | 'clock' | 'random'> {
@@ -66,65 +67,104 @@ export async function runSourcePartitions(parts: SourcePartitions): Promise<read
   }
 }
 
-function runAsMember(parts: SourcePartitions): Promise<readonly string[]> {
-  const { settings, kafka, clock, random, sources, states, topics, verified, events, signal } = parts;
-  return runOwnedSources({
-    sources,
+/**
+ * All replicas are members of one group over the offsets topic; the owner of a partition runs its sources. Nothing is
+ * read by way of the group.
+ *
+ * @returns the names of the sources, when all have failed here; rejects with the signal's reason, or with an error that
+ *   a partition cannot survive.
+ */
+async function runAsMember(parts: SourcePartitions): Promise<readonly string[]> {
+  const { settings, kafka, topics, http, clock, random, events } = parts;
+  const byPartition = Map.groupBy(parts.sources, ({ offsetKey }) => offsetPartition(offsetKey));
+  const keys = parts.sources.map(({ offsetKey }) => offsetKey);
+  const failed = new Map<number, readonly string[]>();
+  const allFailed = Promise.withResolvers<readonly string[]>();
+  const over = new AbortController();
+  let held: readonly number[] = [];
+  const membership = runMember({
     groupReader: kafka.groupReader,
     groupId: `${settings.prefix}-sources`,
-    replicas: (count) => parts.http.share(count),
-    offsetsTopic: topics.offsets.name,
-    run(owned) {
-      const { partition, ownershipProof } = owned;
-      const writtenBy = (some: readonly Source[]) => parts.writtenBy(some.map(({ name }) => name));
-      const marks = new OperatorMarks();
-      const transactionalId = `${settings.prefix}-sources-${partition}`;
-      return runOffsetPartition({
-        ...owned,
-        kafka,
-        transactionalId,
-        offsetsTopic: topics.offsets.name,
-        writtenBy: (source) => writtenBy([source]).map(({ name }) => name),
-        createWriter(running) {
-          const position = { topic: topics.offsets.name, partition };
-          const abortHanging = () => [position, ...writtenBy(running()).flatMap(partitionsOf)];
-          return kafka.transactionalWriter(transactionalId, {
-            ownershipProof,
-            abortHanging,
-            excused: () => marks.drain(),
-          });
-        },
-        topics: {
-          areVerified: (source) => verified.areVerified(writtenBy([source])),
-          verify: (source, verifying) => verified.verify(writtenBy([source]), verifying),
-          doubt: verified.doubt,
-        },
-        async verifyStart(source, starting) {
-          const abortHanging = () => writtenBy([source]).flatMap(partitionsOf);
-          // An id for each source: several may be tried at once, and must not fence each other.
-          const verifierId = `${transactionalId}-trial-${source.name}`;
-          const apart = kafka.transactionalWriter(verifierId, { ownershipProof, abortHanging });
-          try {
-            await apart.open(async () => {}, starting);
-          } finally {
-            await apart.close();
-          }
-        },
-        async readOffsets(readSignal) {
-          const offsets = readOffsets(kafka.logReader, topics.offsets.name, partition, readSignal, marks);
-          return (await Promise.all([offsets, states.catchUp(readSignal)]))[0];
-        },
-        targets: states.targets,
-        waitsForOperator: settings.admin.enabled,
-        clock,
-        random,
-        events,
-      });
+    topics: [topics.offsets.name],
+    members: (count) => http.share(count),
+    assignor: sourceAssignor(topics.offsets.name, (wasForgotten) =>
+      describeReplica({ sources: keys, held: wasForgotten ? [] : held }),
+    ),
+    joined(partitions) {
+      held = partitions.map(({ partition }) => partition);
+      const sources = held.flatMap((partition) => byPartition.get(partition) ?? []).map(({ name }) => name);
+      events.replicaJoined({ partitions: held, sources });
+    },
+    createTask: ({ partition: { partition }, ...owned }) => ({
+      async run() {
+        const sources = byPartition.get(partition);
+        if (sources === undefined) return;
+        // Sources that failed here may run elsewhere later.
+        owned.signal.addEventListener('abort', () => failed.delete(partition), { once: true });
+        failed.set(partition, await runPartition({ ...parts, ...owned, partition, sources }));
+        if (failed.size === byPartition.size) allFailed.resolve([...failed.values()].flat());
+      },
+    }),
+    attemptFailed(attempt) {
+      // A new member holds nothing.
+      held = [];
+      events.attemptFailed({ source: 'replicas', ...attempt });
     },
     clock,
     random,
-    events,
-    signal,
+    signal: AbortSignal.any([parts.signal, over.signal]),
+  });
+  try {
+    return await Promise.race([allFailed.promise, membership]);
+  } finally {
+    over.abort(new Error('this replica ends'));
+    await membership.catch(() => {});
+  }
+}
+
+function runPartition(
+  parts: SourcePartitions & Pick<OwnedPartition, 'ownershipProof'> & { readonly partition: number },
+): Promise<readonly string[]> {
+  const { settings, kafka, states, topics, verified, partition, ownershipProof } = parts;
+  const writtenBy = (some: readonly Source[]) => parts.writtenBy(some.map(({ name }) => name));
+  const marks = new OperatorMarks();
+  const transactionalId = `${settings.prefix}-sources-${partition}`;
+  return runOffsetPartition({
+    ...parts,
+    transactionalId,
+    offsetsTopic: topics.offsets.name,
+    writtenBy: (source) => writtenBy([source]).map(({ name }) => name),
+    createWriter(running) {
+      const position = { topic: topics.offsets.name, partition };
+      const abortHanging = () => [position, ...writtenBy(running()).flatMap(partitionsOf)];
+      return kafka.transactionalWriter(transactionalId, {
+        ownershipProof,
+        abortHanging,
+        excused: () => marks.drain(),
+      });
+    },
+    topics: {
+      areVerified: (source) => verified.areVerified(writtenBy([source])),
+      verify: (source, verifying) => verified.verify(writtenBy([source]), verifying),
+      doubt: verified.doubt,
+    },
+    async verifyStart(source, starting) {
+      const abortHanging = () => writtenBy([source]).flatMap(partitionsOf);
+      // An id for each source: several may be tried at once, and must not fence each other.
+      const verifierId = `${transactionalId}-trial-${source.name}`;
+      const apart = kafka.transactionalWriter(verifierId, { ownershipProof, abortHanging });
+      try {
+        await apart.open(async () => {}, starting);
+      } finally {
+        await apart.close();
+      }
+    },
+    async readOffsets(readSignal) {
+      const offsets = readOffsets(kafka.logReader, topics.offsets.name, partition, readSignal, marks);
+      return (await Promise.all([offsets, states.catchUp(readSignal)]))[0];
+    },
+    targets: states.targets,
+    waitsForOperator: settings.admin.enabled,
   });
 }
 

@@ -1,20 +1,40 @@
+import type { KafkaCluster } from '../kafka/cluster.ts';
 import { FreshRecords } from '../kafka/log-reader.ts';
 import type { CommittedRecord } from '../kafka/record.ts';
+import type { Events } from '../observe/events.ts';
 import type { WorkerTargets } from '../worker/target.ts';
-import { decodeState, NOTHING_WANTED, type SourceState } from './source-state.ts';
+import { decodeState, NOTHING_WANTED, type SourceState, STATES_PARTITION } from './source-state.ts';
 import type { WalkRequest } from './walk/instruments-messages.ts';
-
-export interface WantedStatesOptions {
-  /** Records of other sources are ignored. */
-  readonly sources: readonly string[];
-  /** For an unreadable value; the state from before stays valid. */
-  readonly onUnreadable: (what: { readonly source: string; readonly offset: string; readonly why: string }) => void;
-}
 
 export interface WantedStates {
   readonly walks: WalkRequests;
   readonly targets: WorkerTargets;
-  take(record: CommittedRecord): void;
+}
+
+/** The wishes of operators, as the states topic has them. */
+export interface RequestedStates extends WantedStates {
+  /**
+   * Reads the states topic to its end. Called after the fence of each writer: only then is it certain that no walk that
+   * the earlier holder has served, and that was superseded for it, is taken for one still to be done.
+   */
+  catchUp(signal: AbortSignal): Promise<void>;
+  follow(signal: AbortSignal): Promise<never>;
+}
+
+export function createRequestedStates(options: {
+  readonly kafka: KafkaCluster;
+  readonly topic: string;
+  readonly sources: readonly string[];
+  readonly events: Events;
+}): RequestedStates {
+  const { kafka, topic, sources, events } = options;
+  const { take, ...wanted } = createWantedStates(sources, events.stateUnreadable);
+  const log = { topic, partitions: [STATES_PARTITION], onRecord: take };
+  return {
+    ...wanted,
+    catchUp: (signal) => kafka.logReader.readToEnd({ ...log, signal }),
+    follow: (signal) => kafka.logTail.follow({ ...log, signal }),
+  };
 }
 
 interface Known {
@@ -27,9 +47,13 @@ interface Known {
 
 /**
  * Follows the records of the states topic. They may come several times and from several readers: a record before one
- * that was taken is ignored, or a walk would be served twice.
+ * that was taken is ignored, or a walk would be served twice. Records of other sources are ignored; after an unreadable
+ * one the state from before stays valid. Exported for tests.
  */
-export function createWantedStates({ sources, onUnreadable }: WantedStatesOptions): WantedStates {
+export function createWantedStates(
+  sources: readonly string[],
+  onUnreadable: Events['stateUnreadable'],
+): WantedStates & { take(record: CommittedRecord): void } {
   const fresh = new FreshRecords();
   const known = new Map<string, Known>(sources.map((source) => [source, nothingKnown()]));
   const of = (source: string): Known => {

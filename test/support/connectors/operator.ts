@@ -8,7 +8,7 @@ export function operator(sources: readonly string[]): {
   wants(source: string, wanted: Partial<SourceState>): void;
   restarts(source: string, which?: { readonly onlyFailed: boolean }): void;
 } {
-  const states = createWantedStates({ sources, onUnreadable: () => {} });
+  const states = createWantedStates(sources, () => {});
   let offset = 0n;
   const newest = new Map<string, SourceState>();
   const wants = (source: string, wanted: Partial<SourceState>) => {

@@ -5,10 +5,7 @@ import { createWantedStates } from '../../../src/sources/wanted-states.ts';
 
 function requests() {
   const reported: object[] = [];
-  const { walks, targets, take } = createWantedStates({
-    sources: ['a', 'b'],
-    onUnreadable: (what) => reported.push(what),
-  });
+  const { walks, targets, take } = createWantedStates(['a', 'b'], (what) => reported.push(what));
   const at = (offset: number, source: string, value: Buffer | null) => ({
     ...stateRecord('t', source, { state: 'running', walk: null, restart: null }),
     value,
