@@ -45,7 +45,8 @@ export async function walkCommand(context: CommandContext, options: WalkOptions,
   const allowed = allowShrink === null ? '' : `may delete ${allowShrink} instruments`;
   print(context, { source: name, ...walk }, textTable([[name, 'walk requested', allowed]]));
   stderr.write(
-    'Requested. A running connector starts it now, or after the walk that is running; a stopped one when it starts.\n',
+    'Requested. A running connector begins it with its next response of the stream, or after the walk that is running; a ' +
+      'stopped one when it starts. The status shows when it reads the list.\n',
   );
 }
 

@@ -173,6 +173,8 @@ export interface WalkStarted {
   /** The provider's offset in its event stream from before the walk's first row. */
   readonly since: string;
   readonly why: string;
+  /** The list may lag the stream: it is read so long after the start of the walk, and of a walk that goes on. */
+  readonly waitMs: number;
 }
 
 export interface WalkResumed {
@@ -181,6 +183,7 @@ export interface WalkResumed {
   readonly pages: number;
   /** Where it goes on: the minId of its next page, null at its beginning. */
   readonly cursor: string | null;
+  readonly waitMs: number;
 }
 
 /** A dead letter as its log line has it: `pointer` and `reason` quote no value. */

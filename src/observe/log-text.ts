@@ -17,6 +17,8 @@ interface LoggedError {
   readonly message: unknown;
   readonly code?: unknown;
   readonly cause?: unknown;
+  readonly action?: unknown;
+  readonly fields?: object;
 }
 
 function isError(value: unknown): value is LoggedError {
@@ -24,8 +26,7 @@ function isError(value: unknown): value is LoggedError {
 }
 
 function errorText(error: LoggedError): string {
-  const { type, code = type, message, cause, ...facts } = error;
-  const more = Object.keys(facts).length === 0 ? '' : ` ${JSON.stringify(facts)}`;
+  const { type, code = type, message, cause, action: _, fields, ...others } = error;
   const because = isError(cause) ? ` (because of ${errorText(cause)})` : '';
-  return `${code}: ${message}${more}${because}`;
+  return `${code}: ${message} ${factsText({ ...fields, ...others })}`.trimEnd() + because;
 }

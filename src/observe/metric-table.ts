@@ -244,7 +244,7 @@ const CONNECTION_METRICS = {
   spconnect_build_info: gauge(['version', 'node'], 'Always 1; the labels show which program runs.'),
   spconnect_kafka_silent_seconds: gauge(
     [],
-    'Seconds since a broker has answered anything, or since the start when none has; below 10 when all is well.',
+    'Seconds since a broker has answered anything, or since the start when none has; from 10 on the process is not ready.',
   ),
   spconnect_log_lines_dropped_total: counter(
     [],

@@ -27,9 +27,9 @@ function makeEventful(scene: AdminScene): void {
   const cause = new Error(`${long} <script>document.title = 'broken in'</script>`);
   board.events.sourceFailed({ source: 'checks', err: new ConnectorError('OFFSET_UNREADABLE', long, { cause }) });
   const walk = { walk: 1, resumed: false, pages: 2, rows: 20_000, added: 1, corrected: 0, unchanged: 2, reEncoded: 0 };
-  board.events.walkStarted({ source, walk: 1, since: '1-1', why: 'first' });
+  board.events.walkStarted({ source, walk: 1, since: '1-1', why: 'first', waitMs: 0 });
   board.events.walkCompleted({ source, ...walk, gone: 4, deadLetters: 2, durationMs: 5 } as never);
-  board.events.walkStarted({ source, walk: 2, since: '1-1', why: 'due' });
+  board.events.walkStarted({ source, walk: 2, since: '1-1', why: 'due', waitMs: 0 });
   board.events.pageCommitted({ source, page: 9, rows: 9_000, records: 12, deadLetters: 1 } as never);
   const near = { since: '1-1', secondsToRetentionCliff: 50_000, rows: 0, caughtUp: false, durationMs: 1 };
   board.events.polled({ source, ...near, endpoint: 'events' });
@@ -84,7 +84,7 @@ function makeUsual(scene: AdminScene): void {
   makeReady(scene);
   const source = 'instruments';
   const rows = { rows: 50_000, added: 24, corrected: 0, unchanged: 49_976, reEncoded: 0, gone: 19, deadLetters: 0 };
-  board.events.walkStarted({ source, walk: 41, since: '5-1', why: 'due' });
+  board.events.walkStarted({ source, walk: 41, since: '5-1', why: 'due', waitMs: 0 });
   board.events.pageCommitted({ source, page: 50, rows: 50_000, records: 24, deadLetters: 0 } as never);
   board.events.walkCompleted({ source, walk: 41, resumed: false, pages: 50, ...rows, durationMs: 21_000 } as never);
   const ages = { ageP50Ms: 30_000, ageP99Ms: 60_000, ageMaxMs: 62_000, ages: AGES };

@@ -4,15 +4,12 @@ import type { Events, WalkCompleted } from '../../observe/events.ts';
 import type { Clock } from '../../support/clock.ts';
 import type { WorkerTargets } from '../../worker/target.ts';
 import { countText } from '../texts.ts';
-import { alarmsOf, readinessChecks } from './readiness.ts';
+import { alarmsOf, KAFKA_IS_SILENT_SECONDS, readinessChecks } from './readiness.ts';
 import type { Notified, ReadinessCheck, Status } from './status.ts';
 import { createStatusProcessor } from './status-processor.ts';
 import { createStatusSources } from './status-sources.ts';
 
 const MAXIMUM_NOTIFICATIONS = 20;
-
-/** Longer than any fetch of a healthy process waits. */
-const KAFKA_IS_SILENT_MS = 10_000;
 
 export interface StatusBoard {
   readonly events: Events;
@@ -76,17 +73,18 @@ export function createStatusBoard(options: StatusBoardOptions): StatusBoard {
     status() {
       const answeredMs = options.kafkaAnsweredMs();
       const silentMs = Math.max(0, clock.monotonicMs() - (answeredMs ?? startedMs));
-      const isSilent = silentMs >= KAFKA_IS_SILENT_MS;
+      const silentSeconds = silentMs / 1_000;
+      const isSilent = silentSeconds >= KAFKA_IS_SILENT_SECONDS;
       const at = isoNow();
       const answeredAt = new Date(Date.parse(at) - silentMs).toISOString();
       const known = {
-        kafkaSilentSeconds: silentMs / 1_000,
+        kafkaSilentSeconds: silentSeconds,
         kafkaIsSilent: isSilent,
         heldPartitions: sources.heldPartitions(),
         sources: sources.status(isSilent ? answeredAt : null),
         processor: options.processor === null ? null : processor.status(isSilent),
       };
-      const kafka = { hasAnswered: answeredMs !== null, isSilent, answeredAt };
+      const kafka = { hasAnswered: answeredMs !== null, isSilent, answeredAt, silentSeconds };
       const alarms = alarmsOf({ ...known, kafka, at });
       const checks = readinessChecks({ ...known, kafka, topics, isStopping: signal.aborted });
       const ready = checks.every(({ ok }) => ok);

@@ -76,16 +76,19 @@ export function createStatusSources({
       return;
     }
     const expectedRows = known.rowsOfLastWalk;
-    known.walk = { number, running: false, startedAt, completedAt: null, pages, rows, expectedRows, gone };
+    const recalledWalk = { number, running: false, startedAt, listAt: null, completedAt: null };
+    known.walk = { ...recalledWalk, pages, rows, expectedRows, gone };
   }
 
-  function beginWalk(source: string, number: number, pages: number): void {
+  function beginWalk(source: string, number: number, pages: number, waitMs: number): void {
     update(source, (known) => {
+      const listAt = isoNow(waitMs);
       const expectedRows = known.rowsOfLastWalk;
       // A walk that goes on with a new writer, in this process, or that was recalled.
       const same = known.walk?.number === number ? known.walk : null;
       const { startedAt, rows } = same ?? { startedAt: isoNow(), rows: 0 };
-      known.walk = { number, running: true, startedAt, completedAt: null, pages, rows, expectedRows, gone: null };
+      const begun = { number, running: true, startedAt, listAt, completedAt: null };
+      known.walk = { ...begun, pages, rows, expectedRows, gone: null };
     });
   }
 
@@ -137,12 +140,12 @@ export function createStatusSources({
         known.trouble = { since, failures, message: describe(err), nextTryAt: isoNow(waitMs) };
       }
     },
-    walkStarted: ({ source, walk }) => beginWalk(source, walk, 0),
-    walkResumed: ({ source, walk, pages }) => beginWalk(source, walk, pages),
+    walkStarted: ({ source, walk, waitMs }) => beginWalk(source, walk, 0, waitMs),
+    walkResumed: ({ source, walk, pages, waitMs }) => beginWalk(source, walk, pages, waitMs),
     pageCommitted({ source, page, rows, records, deadLetters }) {
       addWritten(source, { instruments: records, deadLetters });
       update(source, ({ walk }) => {
-        if (walk !== null) Object.assign(walk, { pages: page, rows: walk.rows + rows });
+        if (walk !== null) Object.assign(walk, { listAt: null, pages: page, rows: walk.rows + rows });
       });
     },
     walkCompleted({ source, pages, rows, gone }) {

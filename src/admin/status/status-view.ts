@@ -142,8 +142,11 @@ type Now = Pick<WholeStatus, 'at' | 'kafkaIsSilent'>;
 function heading(shown: SourceStatus | ProcessorStatus, { at, kafkaIsSilent }: Now) {
   const { name, changedAt, trace, trouble, writerTrouble } = shown;
   const state = shownState(shown);
-  const waits = state !== 'running' ? '' : kafkaIsSilent ? ', waiting for Kafka' : trouble ? ', retrying' : '';
-  const level: Level = waits ? 'wait' : STATE_LEVELS[state];
+  // Without Kafka it is unknown which replica has it.
+  const isLost = kafkaIsSilent && state === 'unassigned' && !('owned' in shown && shown.owned === false);
+  const waits = state === 'running' && (kafkaIsSilent ? 'waiting for Kafka' : trouble && 'retrying');
+  const words = isLost ? 'WAITING FOR KAFKA' : [state.toUpperCase(), waits || []].flat().join(', ');
+  const level: Level = waits || isLost ? 'wait' : STATE_LEVELS[state];
   const notes: Item[] = [];
   if (trace !== null) notes.push({ level: 'bad', label: 'Failed', text: trace });
   // While Kafka is silent, the reason of each would be Kafka.
@@ -156,7 +159,7 @@ function heading(shown: SourceStatus | ProcessorStatus, { at, kafkaIsSilent }: N
     notes.push({ level: 'wait', label: 'Writer', text: `The writer is being opened again: ${writerTrouble}` });
   }
   const age = `for ${durationText(secondsBetween(changedAt, at))}`;
-  return { name, state: `${state.toUpperCase()}${waits}`, level, age, notes };
+  return { name, state: words, level, age, notes };
 }
 
 function fact(label: string, value: string, level: Level = 'plain'): Fact {
@@ -228,16 +231,18 @@ function cliffFacts({ secondsToRetentionCliff: seconds, caughtUp }: SourceStatus
 }
 
 function walkFact(walk: WalkStatus, now: string): Fact {
-  const { number, running, pages, rows, startedAt, completedAt, gone, expectedRows } = walk;
+  const { number, running, pages, rows, startedAt, listAt, completedAt, gone, expectedRows } = walk;
   const ends = gone === null && expectedRows ? expectedRows : null;
   const done = ends === null ? counted(rows, 'row') : `${countText(rows)} of about ${counted(ends, 'row')}`;
   const size = `${done} in ${counted(pages, 'page')}`;
   if (!running && gone !== null) {
-    // When a walk of the process before ended is not known.
-    const when = completedAt === null ? `begun ${ago(startedAt, now)}` : `completed ${ago(completedAt, now)}`;
+    // It is unknown when a walk of the process before ended.
+    const when = completedAt === null ? `complete, begun ${ago(startedAt, now)}` : `completed ${ago(completedAt, now)}`;
     return fact('Walk', `no. ${number}: ${size}, ${countText(gone)} gone, ${when}`);
   }
-  const value = `no. ${number} ${running ? 'running' : 'not running'}: ${size}, started ${ago(startedAt, now)}`;
+  const waitS = running && listAt !== null ? secondsBetween(now, listAt) : 0;
+  const waits = waitS > 0 ? `, reads the list in ${durationText(waitS)}, since the list may lag the stream` : '';
+  const value = `no. ${number} ${running ? 'running' : 'not running'}: ${size}, started ${ago(startedAt, now)}${waits}`;
   if (ends === null) return fact('Walk', value);
   const share = { title: 'Progress of the walk', text: done, share: rows / ends, level: 'plain' } as const;
   return { ...fact('Walk', value), share };
@@ -284,7 +289,7 @@ function kindFacts(kind: ShownKind, suffix: string): readonly Fact[] {
   const { priced, waiting, repaid, overdue } = kind;
   const problems = Object.entries(kind.failing).sort(([, a], [, b]) => b - a);
   const failing = problems.reduce((sum, [, instruments]) => sum + instruments, 0);
-  const states = Object.entries({ priced, waiting, failing, repaid })
+  const states = Object.entries({ priced, 'not requested by this process yet': waiting, failing, repaid })
     .filter(([name, count]) => name === 'priced' || count > 0)
     .map(([name, count]) => `${countText(count)} ${name}`);
   const shown = problems.slice(0, MOST_PROBLEMS).map(([problem, count]) => `${problem}: ${countText(count)}`);

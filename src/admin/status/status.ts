@@ -127,6 +127,8 @@ export interface WalkStatus {
   /** False also for one that is interrupted since its source has failed or was stopped. */
   readonly running: boolean;
   readonly startedAt: string;
+  /** Until then it waits for a list that may lag the stream; null once it has a page. */
+  readonly listAt: string | null;
   /** Null also where it was completed before the process started. */
   readonly completedAt: string | null;
   readonly pages: number;

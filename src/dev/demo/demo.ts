@@ -5,7 +5,7 @@ import type { KafkaCluster } from '../../kafka/cluster.ts';
 import type { CommittedRecord } from '../../kafka/record.ts';
 import { OFFSETS_PARTITIONS } from '../../kafka/topic-plan.ts';
 import { logEvents } from '../../observe/event-table.ts';
-import type { EventItem, EventsCommitted, WalkCompleted } from '../../observe/events.ts';
+import type { EventItem, Events, EventsCommitted, WalkCompleted } from '../../observe/events.ts';
 import { createLog } from '../../observe/pino-log.ts';
 import { createRedaction } from '../../observe/redaction.ts';
 import { createRecordReader, type ReadableRecord } from '../../records/avro/record-reader.ts';
@@ -64,6 +64,7 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
   const done = new AbortController();
   const signal = AbortSignal.any([options.signal, done.signal]);
   await using cleanUp = new AsyncDisposableStack();
+  announceEnd(options.signal, line, cleanUp);
   const live = createLiveBlock(stdout);
   const parts = await startParts(options, { line, live }, cleanUp);
   const progress = createWalkProgress(line, clock);
@@ -98,6 +99,23 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
   }
   await connector;
   return walk !== null;
+}
+
+/** Closing all parts takes some seconds. `cleanUp`: without any part yet. Exported for tests. */
+export function announceEnd(
+  signal: AbortSignal,
+  line: Pick<ProgressLine, 'print'>,
+  cleanUp: AsyncDisposableStack,
+): void {
+  signal.addEventListener('abort', () => line.print('Stopping, which takes some seconds …'), { once: true });
+  cleanUp.defer(() => {
+    if (signal.aborted) line.print('Stopped.');
+  });
+}
+
+/** The log; of a Kafka that does not answer, the lines below the table say it once. Exported for tests. */
+export function demoLog(log: Log): Events {
+  return { ...logEvents(log), writerLost() {}, partitionWriterLost() {} };
 }
 
 /** What keeps the connector from being ready, a line each, such as a Kafka that does not answer. Exported for tests. */
@@ -181,7 +199,7 @@ function startConnector({
     settings,
     log,
     events: {
-      ...logEvents(log),
+      ...demoLog(log),
       ...board.events,
       adminListening({ url }) {
         statusPage = url;

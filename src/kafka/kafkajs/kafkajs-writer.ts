@@ -305,7 +305,7 @@ export class KafkajsWriter implements TransactionalWriter {
     return new ConnectorError(
       fenced ? 'WRITER_FENCED' : 'TRANSACTION_FAILED',
       `The transaction of ${transactionalId} failed after ${Math.round(ageMs)} ms (${kafkaReason(cause)}). ` +
-        'Whether it was committed is unknown; open the writer again to read the committed position.',
+        'It is unknown whether it was committed. The writer opens again and reads the committed offset.',
       { cause, fields: this.#fields({ ageMs }) },
     );
   }

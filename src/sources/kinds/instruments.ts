@@ -18,6 +18,7 @@ import {
   walkTwice,
   writeInstrumentsOffset,
 } from '../walk/instruments-offset.ts';
+import { marginMs } from '../walk/list-lag.ts';
 import { createCoreSource, type SourceContext, type SourceKind, withSchemas } from './kind.ts';
 
 export const INSTRUMENTS: SourceKind<SourceSettingsOf<'instruments'>> = {
@@ -40,7 +41,7 @@ export const INSTRUMENTS: SourceKind<SourceSettingsOf<'instruments'>> = {
     const schemas = instrumentSchemas(source, context, { instruments, instrumentEvents });
     const referenceData = createReferenceData({ http, baseUrl: settings.referenceData.url, filter: source });
     const { instrumentsEndpoint, eventsEndpoint } = referenceData;
-    const { limit, maxEvents, deleteOnEventTypes, walkIntervalMs } = source;
+    const { limit, maxEvents, deleteOnEventTypes, walkIntervalMs, handoffMarginMs } = source;
     const provider = createInstrumentsProvider({
       referenceData,
       decoders: async (signal) => (await schemas(signal)).decoders,
@@ -57,7 +58,8 @@ export const INSTRUMENTS: SourceKind<SourceSettingsOf<'instruments'>> = {
       startTask(options, offset, reset, topicIds) {
         if (offset?.walkPending) {
           const { walk, walkCursor: cursor, counts } = offset;
-          events.walkResumed({ source: source.name, walk, pages: counts.pages, cursor });
+          const waitMs = marginMs(source, offset);
+          events.walkResumed({ source: source.name, walk, pages: counts.pages, cursor, waitMs });
         }
         const decided = { ...source, filter, shrinkAlwaysAllowed: SHRINK_ALWAYS_ALLOWED };
         return createInstrumentsTask({
@@ -70,6 +72,7 @@ export const INSTRUMENTS: SourceKind<SourceSettingsOf<'instruments'>> = {
           census,
           deleteOnEventTypes,
           walkIntervalMs,
+          handoffMarginMs,
           instrumentsEndpoint,
           eventsEndpoint,
         });

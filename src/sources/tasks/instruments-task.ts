@@ -9,6 +9,7 @@ import type { Census } from '../walk/census.ts';
 import type { InstrumentsCore } from '../walk/instruments-core.ts';
 import type { CoreAnswer, CoreDecision, CoreRequest, CoreWrite, PageRequest } from '../walk/instruments-messages.ts';
 import { type InstrumentsOffset, writeInstrumentsOffset } from '../walk/instruments-offset.ts';
+import { marginMs } from '../walk/list-lag.ts';
 import type { WalkRequests } from '../wanted-states.ts';
 import {
   type Asked,
@@ -45,6 +46,7 @@ export interface InstrumentsTaskOptions extends CoreTaskOptions {
   readonly deleteOnEventTypes: readonly string[];
   readonly deadRows: KnownDeadRows;
   readonly walkIntervalMs: number;
+  readonly handoffMarginMs: number;
   readonly instrumentsEndpoint: string;
   readonly eventsEndpoint: string;
 }
@@ -217,7 +219,7 @@ function createWrittenRecords(options: InstrumentsTaskOptions, pages: ListPages)
   };
 }
 
-function createReport({ source, events, walkIntervalMs }: InstrumentsTaskOptions) {
+function createReport({ source, events, walkIntervalMs, handoffMarginMs }: InstrumentsTaskOptions) {
   const scheduled = ({ walkStartedOwnMs }: InstrumentsOffset) =>
     events.walkScheduled({ source, at: new Date(walkStartedOwnMs + walkIntervalMs).toISOString() });
   return {
@@ -250,7 +252,9 @@ function createReport({ source, events, walkIntervalMs }: InstrumentsTaskOptions
           if (begun === null) scheduled(offset);
         }
       }
-      if (begun !== null) events.walkStarted({ source, walk: offset.walk, since: offset.since, why: begun });
+      if (begun === null) return;
+      const waitMs = marginMs({ handoffMarginMs }, offset);
+      events.walkStarted({ source, walk: offset.walk, since: offset.since, why: begun, waitMs });
     },
   };
 }

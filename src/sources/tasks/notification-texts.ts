@@ -177,9 +177,10 @@ function listLags({ walk, lagMs, rows, lacking, waitMs }: NotificationOf<'listLa
   return {
     kind: 'list-lags',
     message:
-      `The instrument list of walk ${walk} was at least ${lag} older than the event stream. Rows that an event had ` +
-      `overtaken were not used and nothing was deleted. The next walk waits ${durationText(waitMs)} for the list; if the ` +
-      'provider confirms the lag, set handoffMargin to at least as much.',
+      `The instrument list of walk ${walk} seems at least ${lag} older than the event stream. The walk did not use rows ` +
+      `that an event had overtaken, and deleted nothing. The next walk waits ${durationText(waitMs)} for the list. An ` +
+      'instrument that changed, or was issued and dropped, without a last event looks the same. If the provider ' +
+      'confirms the lag, set handoffMargin to at least as much.',
     walk,
     why:
       `${rows} rows differ from what events said within the hour before the walk, and ${lacking} instruments that were ` +

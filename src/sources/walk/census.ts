@@ -29,6 +29,7 @@ export type CensusComparison = 'absent' | 'same' | 'sameUnderOtherSchema' | 'dif
 export class Census {
   readonly #rows = new IdRows(WIDTH);
   readonly #deletedLately = new Map<bigint, number>();
+  #newestShownMs = Number.POSITIVE_INFINITY;
   /** The events whose records are on the topic. */
   readonly reported: ReportedEvents;
 
@@ -100,10 +101,16 @@ export class Census {
     return (this.#marksOf(id) & OTHER_SCHEMA) === 0 ? 'same' : 'sameUnderOtherSchema';
   }
 
+  /** The age of the newest instrument that was added lately and came in a row: the list is no older. */
+  get newestShownMs(): number {
+    return this.#newestShownMs;
+  }
+
   /** A row of this id came; an id that the topic does not hold is ignored. */
   see(id: bigint): void {
     const row = this.#find(id);
     if (row >= 0) this.#rows.words.set(row, MARKS, this.#marksOf(id) | SEEN);
+    if (this.isAddedLately(id)) this.#newestShownMs = Math.min(this.#newestShownMs, this.reportedAgeMs(id) ?? 0);
   }
 
   isSeen(id: bigint): boolean {

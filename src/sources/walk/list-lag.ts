@@ -8,7 +8,8 @@ import type { InstrumentsOffset } from './instruments-offset.ts';
  * hour before the walk reveal it; the census knows them from the topic, restarts included:
  *
  * - A row that contradicts such an event is not used, unless a later event explains it: then the list was ahead.
- * - An instrument that such an event named is not deleted. If the topic holds it only since then, the list is older.
+ * - An instrument that such an event named is not deleted. If the topic holds it only since then, the list is older,
+ *   unless the list has an instrument that was issued later: then it was dropped again.
  * - A page whose own place in the stream (links.events) lies before such an event is older; if it lies before all that
  *   is remembered, it corrects nothing.
  *
@@ -92,9 +93,10 @@ export function judgeLag(
     lagMs = Math.max(lagMs, ms, LEAST_LAG_MS);
   }
   for (const id of (isResumed ? undefined : census?.unseen()) ?? []) {
-    if (touched.has(id) || !census?.isAddedLately(id)) continue;
+    const ageMs = census?.reportedAgeMs(id) ?? 0;
+    if (touched.has(id) || !census?.isAddedLately(id) || ageMs > census.newestShownMs) continue;
     lacking += 1;
-    lagMs = Math.max(lagMs, lag.pagesMs - lag.censusMs + (census.reportedAgeMs(id) ?? 0), LEAST_LAG_MS);
+    lagMs = Math.max(lagMs, lag.pagesMs - lag.censusMs + ageMs, LEAST_LAG_MS);
   }
   return lagMs === 0 ? null : { lagMs, rows, lacking };
 }

@@ -164,7 +164,7 @@ class MemoryWriter implements TransactionalWriter {
       if (this.#epoch === epoch) this.#epoch = undefined;
       throw new ConnectorError(
         cause instanceof MemoryFenced ? 'WRITER_FENCED' : 'TRANSACTION_FAILED',
-        `The transaction of ${this.#transactionalId} failed; open the writer again to read the committed position.`,
+        `The transaction of ${this.#transactionalId} failed. The writer opens again and reads the committed offset.`,
         { cause },
       );
     } finally {

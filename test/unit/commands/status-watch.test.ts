@@ -18,7 +18,7 @@ function makeBusy(scene: AdminScene): void {
     board.events.eventsCommitted({ source, events, deadLetters: events === 3 ? 1 : 0 } as never);
     scene.now += 60_000;
   }
-  board.events.walkStarted({ source, walk: 7, since: '5-1', why: 'due' });
+  board.events.walkStarted({ source, walk: 7, since: '5-1', why: 'due', waitMs: 0 });
   board.events.notified({ source, kind: 'shrinkRefused', text: 'Far fewer instruments than before. \u001b[2J' });
   const ages = { ageP50Ms: 8_000, ageP99Ms: 59_000, ageMaxMs: 60_000, ages: AGES };
   const states = { priced: 990, waiting: 0, repaid: 12, failing: { none: 5 } };

@@ -33,8 +33,8 @@ test('each event is one line with a fixed message, its fields and a fitting leve
   events.topicDrift({ drift: 'a.instruments has retention.ms 1' });
   events.replicaJoined({ partitions: [3], sources: [source] });
   events.writerOpened({ partition: 3, transactionalId: 'a-sources-3', durationMs: 12 });
-  events.walkStarted({ source, walk: 1, since: '5-0', why: 'first' });
-  events.walkResumed({ source, walk: 1, pages: 2, cursor: '2001' });
+  events.walkStarted({ source, walk: 1, since: '5-0', why: 'first', waitMs: 0 });
+  events.walkResumed({ source, walk: 1, pages: 2, cursor: '2001', waitMs: 0 });
   events.pageCommitted(page);
   const counts = { added: 4, corrected: 1, unchanged: 1, reEncoded: 0, gone: 1, deadLetters: 1 };
   events.walkCompleted({ source, walk: 1, resumed: false, pages: 3, rows: 9, ...counts, durationMs: 100 });

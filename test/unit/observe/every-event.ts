@@ -80,8 +80,8 @@ const EVENTS: { readonly [Name in keyof Events]: (emit: Events[Name]) => void } 
     const counts = { added: 4, corrected: 1, unchanged: 1, reEncoded: 1, gone: 1, deadLetters: 1 };
     emit({ source, walk: 1, resumed: false, pages: 3, rows: 9, ...counts, durationMs: 100 });
   },
-  walkStarted: (emit) => emit({ source, walk: 1, since: UNBOUNDED.since, why: 'first' }),
-  walkResumed: (emit) => emit({ source, walk: 1, pages: 2, cursor: UNBOUNDED.cursor }),
+  walkStarted: (emit) => emit({ source, walk: 1, since: UNBOUNDED.since, why: 'first', waitMs: 5_000 }),
+  walkResumed: (emit) => emit({ source, walk: 1, pages: 2, cursor: UNBOUNDED.cursor, waitMs: 5_000 }),
   pageCommitted: (emit) =>
     emit({
       source,

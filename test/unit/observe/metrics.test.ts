@@ -65,7 +65,7 @@ test('the delay of the event loop is measured four times a second, not a hundred
 
 test('the numbers of a committed page are added up', async () => {
   const { events, series } = metricsAt();
-  events.walkStarted({ source, walk: 1, since: '5-0', why: 'first' });
+  events.walkStarted({ source, walk: 1, since: '5-0', why: 'first', waitMs: 0 });
   events.pageCommitted(page);
   events.pageCommitted(page);
   const seen = await series();
@@ -104,7 +104,7 @@ test('what another replica runs now is no longer reported here, and no failure o
   events.replicaJoined({ partitions: partitions.slice(0, 1), sources: [source] });
   events.sourceStarted(place);
   events.polled({ ...place, endpoint: 'instruments', rows: 2, caughtUp: true, durationMs: 30 });
-  events.walkStarted({ source, walk: 1, since: '5-0', why: 'first' });
+  events.walkStarted({ source, walk: 1, since: '5-0', why: 'first', waitMs: 0 });
   events.replicaJoined({ partitions, sources: [source, 'checks'] });
   assert.equal(await status('running'), 1, 'it has kept the source');
   const ofNow = ['spconnect_source_caught_up', 'spconnect_seconds_to_retention_cliff', 'spconnect_walk_running'];
@@ -127,7 +127,7 @@ test('whether a walk is under way is known after a restart too, and none is in a
   assert.equal(await running(), undefined);
   events.walkScheduled({ source, at: '2026-01-06T12:00:00.000Z' });
   assert.equal(await running(), 0);
-  events.walkStarted({ source, walk: 2, since: '5-0', why: 'interval' });
+  events.walkStarted({ source, walk: 2, since: '5-0', why: 'interval', waitMs: 0 });
   assert.equal(await running(), 1);
   events.sourceStopped({ source });
   assert.equal(await running(), undefined);

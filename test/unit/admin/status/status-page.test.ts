@@ -18,10 +18,10 @@ test('after a restart the page shows the walk and the next one from the committe
   board.events.sourceStarted({ ...place, secondsToNextWalk: 79_200, walk });
   scene.now += 60_000;
   const page = await pageOf(await scene.ask('/', asPage));
-  assert.match(page, /no\. 41: 50,000 rows in 50 pages, 19 gone, begun 2 h 1 min ago/);
+  assert.match(page, /no\. 41: 50,000 rows in 50 pages, 19 gone, complete, begun 2 h 1 min ago/);
   assert.match(page, /<dt>Next walk<\/dt><dd>in 21 h 59 min<\/dd>/);
   // The next walk then has an end that is known.
-  board.events.walkStarted({ source, walk: 42, since: '7-1', why: 'due' });
+  board.events.walkStarted({ source, walk: 42, since: '7-1', why: 'due', waitMs: 0 });
   assert.deepEqual(board.status().sources[0]?.walk?.expectedRows, 50_000);
   assert.notEqual(board.status().sources[0]?.secondsToNextWalk, null);
   board.events.sourceFailed({ source, err: new Error('x') });
@@ -32,13 +32,32 @@ test('a walk that was interrupted by the restart goes on with the rows of before
   const { board } = await startAdminScene(t);
   const source = 'instruments';
   const startedAt = '2026-03-01T09:00:00.000Z';
-  board.events.walkResumed({ source, walk: 3, pages: 20, cursor: '9' });
+  board.events.walkResumed({ source, walk: 3, pages: 20, cursor: '9', waitMs: 0 });
   const walk = { walk: 3, startedAt, pages: 20, rows: 20_000, gone: null };
   board.events.sourceStarted({ source, since: '7-1', secondsToRetentionCliff: null, secondsToNextWalk: null, walk });
   board.events.pageCommitted({ source, page: 21, rows: 1_000, records: 0, deadLetters: 0 } as never);
   const { rows, pages, running, startedAt: shown } = board.status().sources[0]?.walk ?? {};
   assert.deepEqual([rows, pages, running, shown], [21_000, 21, true, startedAt]);
   assert.equal(board.status().sources[0]?.secondsToNextWalk, null);
+});
+
+test('a walk that waits for the list says how long and why, until it reads on', async (t) => {
+  const scene = await startAdminScene(t);
+  const { board } = scene;
+  makeReady(scene);
+  const source = 'instruments';
+  const page = async () => pageOf(await scene.ask('/', asPage));
+  const waiting = /no\. 3 running: .*, reads the list in 8 min, since the list may lag the stream</;
+  board.events.walkStarted({ source, walk: 3, since: '7-1', why: 'requested', waitMs: 540_000 });
+  scene.now += 60_000;
+  assert.match(await page(), waiting);
+  board.events.pageCommitted({ source, page: 1, rows: 1_000, records: 0, deadLetters: 0 } as never);
+  assert.doesNotMatch(await page(), /reads the list/);
+  board.events.walkResumed({ source, walk: 3, pages: 1, cursor: '9', waitMs: 540_000 });
+  scene.now += 60_000;
+  assert.match(await page(), waiting);
+  scene.now += 480_000;
+  assert.doesNotMatch(await page(), /reads the list/);
 });
 
 test('whatever is shown is escaped, and no secret is', async (t) => {
@@ -65,7 +84,7 @@ test('the page shows how far each source is', async (t) => {
   const source = 'instruments';
   const poll = { source, since: '7-1', secondsToRetentionCliff: 3_600, rows: 0, caughtUp: false, durationMs: 1 };
   board.events.polled({ ...poll, endpoint: 'events' });
-  board.events.walkStarted({ source, walk: 3, since: '7-1', why: 'due' });
+  board.events.walkStarted({ source, walk: 3, since: '7-1', why: 'due', waitMs: 0 });
   board.events.notified({ source, kind: 'shrinkRefused', text: 'Far fewer instruments than before.' });
   scene.now += 65_000;
   const page = await pageOf(await scene.ask('/', asPage));
@@ -96,19 +115,19 @@ test('a walk goes on counting when its writer is opened again, and shows how muc
   const commit = (number: number) => board.events.pageCommitted({ source, page: number, rows: 10, ...page, ...sizes });
   const started = { source, since: '1-1', secondsToRetentionCliff: null };
   board.events.sourceStarted(started);
-  board.events.walkStarted({ source, walk: 1, since: '1-1', why: 'first' });
+  board.events.walkStarted({ source, walk: 1, since: '1-1', why: 'first', waitMs: 0 });
   commit(1);
   board.events.sourceFailed({ source, err: new Error('x') });
   assert.equal(walk()?.running, false, 'it stands');
   assert.match(await pageOf(await scene.ask('/', asPage)), /no\. 1 not running: 10 rows in 1 page,/);
   board.events.sourceStarted(started);
-  board.events.walkResumed({ source, walk: 1, pages: 1, cursor: '9' });
+  board.events.walkResumed({ source, walk: 1, pages: 1, cursor: '9', waitMs: 0 });
   commit(2);
   assert.deepEqual([walk()?.rows, walk()?.pages, walk()?.running, walk()?.expectedRows], [20, 2, true, null]);
   const result = { added: 16, corrected: 0, unchanged: 2, reEncoded: 0, gone: 4, deadLetters: 2, durationMs: 5 };
   board.events.walkCompleted({ source, walk: 1, resumed: true, pages: 2, rows: 20, ...result });
   assert.deepEqual([walk()?.running, walk()?.gone], [false, 4]);
-  board.events.walkStarted({ source, walk: 2, since: '1-1', why: 'due' });
+  board.events.walkStarted({ source, walk: 2, since: '1-1', why: 'due', waitMs: 0 });
   assert.deepEqual([walk()?.rows, walk()?.expectedRows], [0, 20]);
   assert.deepEqual(board.status().sources[0]?.written, { instruments: 20, events: 0, checks: 0, deadLetters: 2 });
 });
@@ -264,7 +283,7 @@ test('the processor shows how fresh its prices are', async (t) => {
     '7 records',
     '1,005 (none: 1,000, status 404: 5)',
     '<span class="badge bad">42</span>',
-    '<dt>Prices daily</dt><dd>17 priced, 1,183 waiting</dd>',
+    '<dt>Prices daily</dt><dd>17 priced, 1,183 not requested by this process yet</dd>',
     '<dt>Overdue daily</dt><dd><span class="badge bad">1,183</span></dd>',
   ]) {
     assert.ok(page.includes(part), `${part} is missing`);
@@ -323,6 +342,9 @@ test('with Kafka silent the page says so first and since when, and what it shows
   const err = new ConnectorError('TRANSACTION_FAILED', 'a request got no response');
   board.events.writerLost({ partition: board.status().sources[1]?.partition ?? -1, err });
   board.events.attemptFailed({ source: 'checks', failures: 2, waitMs: 1_000, err });
+  scene.kafkaAnsweredMs = scene.now - 8_900;
+  assert.match(await page(), /kafka: answered 9 s ago; from 10 s on it counts as silent/);
+  scene.kafkaAnsweredMs = scene.now - 80_000;
   const silent = await page();
   assert.doesNotMatch(silent, /class="note wait"/, 'no card blames anything else');
   assert.match(silent, /<\/header>\n<p class="note bad" role="alert">Kafka has not answered for 1 min 20 s: nothing/);
@@ -332,6 +354,12 @@ test('with Kafka silent the page says so first and since when, and what it shows
   assert.doesNotMatch(cards, /class="(?:badge )?good"/);
   const [source] = board.status().sources;
   assert.deepEqual([source?.caughtUp, source?.caughtUpAt], [null, '2026-03-01T10:00:00.000Z']);
+  // It has left its groups, as any other replica has.
+  board.events.attemptFailed({ source: 'replicas', failures: 1, waitMs: 1_000, err });
+  board.events.processorAttemptFailed({ failures: 1, waitMs: 1_000, err, isMember: false });
+  const left = await page();
+  assert.equal([...left.matchAll(/>WAITING FOR KAFKA</g)].length, 3);
+  assert.doesNotMatch(left, /UNASSIGNED/);
 });
 
 test('behind stays behind, whatever fails; caught up is not known while the source does not read', async (t) => {

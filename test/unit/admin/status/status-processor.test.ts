@@ -4,7 +4,7 @@ import { readinessChecks } from '../../../../src/admin/status/readiness.ts';
 import { createStatusProcessor } from '../../../../src/admin/status/status-processor.ts';
 import { ConnectorError } from '../../../../src/errors.ts';
 
-const kafka = { hasAnswered: true, isSilent: false, answeredAt: '' };
+const kafka = { hasAnswered: true, isSilent: false, silentSeconds: 0, answeredAt: '' };
 const topics = { name: 'topics', ok: true, why: 'they are as they should be' };
 
 const PARTITIONS = [0, 1].map((partition) => ({ topic: 'p.instruments', partition }));

@@ -134,6 +134,6 @@ test('the line of freshness reports ages, what is overdue, the rates and what fa
   );
   assert.equal(
     board.freshnessLine(),
-    '990 of 1,002 priced · age p50 1.0 s, p99 2.0 s, max 3.0 s · 3 waiting · 7 repaid · 1 overdue · failing: 2 status 404 · 0 items/s in 0.2 calls/s',
+    '990 of 1,002 priced · age p50 1.0 s, p99 2.0 s, max 3.0 s · 3 not requested yet · 7 repaid · 1 overdue · failing: 2 status 404 · 0 items/s in 0.2 calls/s',
   );
 });

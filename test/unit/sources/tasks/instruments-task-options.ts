@@ -26,6 +26,7 @@ export function instrumentsTaskOptions({ events, clock }: Pick<InstrumentsTaskOp
     deleteOnEventTypes: [],
     deadRows: new KnownDeadRows(),
     walkIntervalMs: DAY_MS,
+    handoffMarginMs: 0,
     instrumentsEndpoint: '/v1/instruments',
     eventsEndpoint: '/v1/instruments/events',
     random: () => 0,

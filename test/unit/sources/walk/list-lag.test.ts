@@ -96,6 +96,20 @@ test('an instrument of which an event reported lately and that the list has drop
   assert.deepEqual(shown(end), ['walkCompleted']);
 });
 
+test('an instrument that was issued and dropped within the hour is no lag where the list has one that was issued later', () => {
+  for (const [laterMs, expected] of [
+    [MINUTE_MS - 1_000, ['walkCompleted']],
+    [MINUTE_MS, ['walkCompleted', 'listLags', 'deletionSkipped']],
+    [MINUTE_MS + 1_000, ['walkCompleted', 'listLags', 'deletionSkipped']],
+  ] as const) {
+    const census = topicAfterEvents(MINUTE_MS);
+    census.see(2n);
+    census.putEvent(4n, 4n, true, laterMs);
+    const { end } = walkOver(begun(), census, { rows: [4] });
+    assert.deepEqual(shown(end), expected, `issued ${laterMs} ms before the walk`);
+  }
+});
+
 test('a page that names its place before an event from before the walk is older, and is reported', () => {
   const census = topicAfterEvents(MINUTE_MS);
   census.see(2n);

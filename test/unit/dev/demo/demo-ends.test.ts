@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { announceEnd, demoLog } from '../../../../src/dev/demo/demo.ts';
+import { ConnectorError } from '../../../../src/errors.ts';
+import { keptLog } from '../../observe/log-lines.ts';
+
+test('a demo that is interrupted says that it stops, and, once all is closed, that it has', async () => {
+  const printed: string[] = [];
+  const line = { print: (text: string) => void printed.push(text) };
+  const stop = new AbortController();
+  const cleanUp = new AsyncDisposableStack();
+  announceEnd(stop.signal, line, cleanUp);
+  cleanUp.defer(() => void printed.push('closed'));
+  stop.abort();
+  await cleanUp.disposeAsync();
+  assert.deepEqual(printed, ['Stopping, which takes some seconds …', 'closed', 'Stopped.']);
+  const ends = new AsyncDisposableStack();
+  announceEnd(new AbortController().signal, line, ends);
+  await ends.disposeAsync();
+  assert.equal(printed.length, 3, 'one that ends by itself says it elsewhere');
+});
+
+test('the writers that a silent Kafka costs are no lines of the demo; another failure is one for people', async () => {
+  const { log, lines } = await keptLog({ format: 'text' });
+  const events = demoLog(log);
+  const err = new ConnectorError('TRANSACTION_FAILED', 'It failed.', { fields: { transactionalId: 'a-1' } });
+  events.writerLost({ partition: 1, err });
+  events.partitionWriterLost({ topic: 't', partition: 1, err });
+  events.attemptFailed({ source: 's', failures: 1, waitMs: 5, err });
+  assert.equal(lines.length, 1);
+  assert.match(
+    lines[0] ?? '',
+    /err=TRANSACTION_FAILED: It failed\. transactionalId=a-1$|TRANSACTION_FAILED: It failed\. transactionalId=a-1/,
+  );
+});
