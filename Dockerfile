@@ -54,5 +54,5 @@ EXPOSE 8083
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=3 CMD ["node", "dist/commands/shell/health-probe.js"]
 # No shell stands between: the signal reaches the process itself. The flags are those of `npm start`.
-ENTRYPOINT ["node", "--min-semi-space-size=6", "--max-semi-space-size=6", "dist/main.js"]
+ENTRYPOINT ["node", "--min-semi-space-size=6", "--max-semi-space-size=6", "--heap-growing-percent=100", "dist/main.js"]
 CMD ["run"]

@@ -7,9 +7,10 @@ import type { TestStack } from '../kafka/stack.ts';
 const KILLABLE = new URL('./killable-connector.ts', import.meta.url).pathname;
 /**
  * Those of `npm start`. A small young generation collects a page's objects early: less memory for a little more work. It
- * has one size: V8 would let it shrink to 1 MiB where little happens, and collect four times as often.
+ * has one size: V8 would let it shrink to 1 MiB where little happens, and collect four times as often. The heap is collected
+ * when it has doubled: with it go the buffers that its dead objects hold, which are larger than it.
  */
-export const NODE_FLAGS = ['--min-semi-space-size=6', '--max-semi-space-size=6'];
+export const NODE_FLAGS = ['--min-semi-space-size=6', '--max-semi-space-size=6', '--heap-growing-percent=100'];
 /**
  * That of `npm start`. glibc gives the memory of buffers back when they are freed; otherwise it keeps most of it. The pad
  * is not larger than the threshold: buffers would fit into it, and lie among what stays for long.

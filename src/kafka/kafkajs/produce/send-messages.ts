@@ -35,6 +35,7 @@ const UNKNOWN_TOPIC_OR_PARTITION = 3;
 const NOT_LEADER = 6;
 const NOT_TAKEN: ReadonlySet<number> = new Set([UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER]);
 const LEADER_TRIES = 6;
+const SEQUENCES = 2 ** 31;
 const LEADER_WAIT = { initialMs: 50, maximumMs: 2_000 };
 
 interface Message extends BatchRecord {
@@ -224,11 +225,13 @@ function byTopic(batches: readonly PartitionBatch[]): TopicRecords[] {
   return [...topics.values()];
 }
 
-/** Never given back. Behind 2^31 - 1 the broker refuses the next one, and a new session of the writer begins at 0. */
+/** Never given back. Behind 2^31 - 1 they go on at 0; kafkajs begins again with 2^31 - 1, so that is kept there as -1. */
 function withSequences(batches: readonly PartitionBatch[], eosManager: EosManager): PartitionBatch[] {
   return batches.map(({ topic, partition, records }) => {
-    const firstSequence = eosManager.getSequence(topic, partition);
-    eosManager.updateSequence(topic, partition, records.length);
+    const kept = eosManager.getSequence(topic, partition);
+    const firstSequence = (kept + SEQUENCES) % SEQUENCES;
+    const next = (firstSequence + records.length) % SEQUENCES;
+    eosManager.updateSequence(topic, partition, (next === SEQUENCES - 1 ? -1 : next) - kept);
     return { topic, partition, firstSequence, records };
   });
 }
