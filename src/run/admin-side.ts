@@ -3,10 +3,12 @@ import { createAdminListener } from '../admin/admin-server.ts';
 import type { ConnectorOffset, ConnectorOperations } from '../admin/connect-routes.ts';
 import type { ConnectorDescription } from '../admin/connect-shapes.ts';
 import { RestError } from '../admin/rest-error.ts';
+import type { Whole } from '../admin/status/status.ts';
 import type { StatusBoard } from '../admin/status/status-board.ts';
 import type { Settings, SourceSettings } from '../config/settings.ts';
 import { ConnectorError } from '../errors.ts';
 import type { SourceOffset } from '../kafka/offset-store.ts';
+import { partitionsOf } from '../kafka/topic.ts';
 import type { TopicPlan } from '../kafka/topic-plan.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { pricedTopics } from '../prices/enabled-kinds.ts';
@@ -18,7 +20,6 @@ import type { Installation } from './installation.ts';
 import { assertUsable, changeOffset, listOffsets, resetOffset } from './offsets-operation.ts';
 import { priceInputs } from './planned-topics.ts';
 import { requestRestart, requestState } from './state-operation.ts';
-import { createWholeReader } from './whole-installation.ts';
 
 const CLASS_PREFIX = 'structured-products-connect';
 
@@ -159,4 +160,66 @@ function assertGiven(source: SourceSettings, offset: SourceOffset): void {
       `The offset was not changed, as source ${source.name} could not go on from it: ${error.message}`,
     );
   }
+}
+
+/** A page asks every few seconds, and each look connects to Kafka. */
+const LOOK_EVERY_MS = 2_000;
+/** The status does not wait longer for Kafka than this. */
+const PATIENCE_MS = 1_000;
+/** What was seen before is no longer known. */
+const KNOWN_FOR_MS = 15_000;
+/** Offsets at the end of a partition among which its newest price is: markers take some. */
+const NEWEST = 4;
+
+/** Gives the replicas of the installation, as Kafka saw them in the last seconds; null where that is not known. */
+function createWholeReader(
+  at: Installation,
+  operations: Pick<ConnectorOperations, 'offsets'>,
+): () => Promise<Whole | null> {
+  const { clock, signal } = at;
+  let known: { readonly whole: Whole; readonly atMs: number } | null = null;
+  const look = async () => {
+    known = { whole: await readWhole(at, operations), atMs: clock.monotonicMs() };
+  };
+  const looked = keptValue(look, { keepMs: LOOK_EVERY_MS, clock });
+  return async () => {
+    // Where Kafka does not answer, the status says so by itself.
+    await Promise.race([looked.get(), clock.sleep(PATIENCE_MS, signal)]).catch(() => {});
+    return known !== null && clock.monotonicMs() - known.atMs < KNOWN_FOR_MS ? known.whole : null;
+  };
+}
+
+async function readWhole(
+  { settings, kafka, topics, prefix, signal }: Installation,
+  operations: Pick<ConnectorOperations, 'offsets'>,
+): Promise<Whole> {
+  const inputs = priceInputs(settings);
+  const [priced] = settings.prices.enabled ? pricedTopics(settings.prices) : [];
+  const [sources, prices] = await Promise.all([
+    kafka.groupMembers(`${prefix}-sources`),
+    priced === undefined ? [] : kafka.groupMembers(inputs.groupId),
+  ]);
+  const pricedPartitions = inputs.topics.length * settings.topics.partitions;
+  const offsets: Record<string, string | null> = {};
+  const newestPrices: Record<number, string> = {};
+  if ((sources ?? []).length > 1) {
+    for (const { name } of settings.sources) {
+      const [committed] = await operations.offsets(name);
+      const since = committed?.offset?.since;
+      offsets[name] = since === undefined || since === null ? null : String(since);
+    }
+  }
+  if (priced !== undefined && (prices ?? []).length > 1) {
+    const topic = topics[priced];
+    await kafka.logReader.readToEnd({
+      topic: topic.name,
+      partitions: partitionsOf(topic).map(({ partition }) => partition),
+      newest: NEWEST,
+      onRecord: ({ partition, timestampMs }) => {
+        newestPrices[partition] = new Date(timestampMs).toISOString();
+      },
+      signal,
+    });
+  }
+  return { sources, prices, pricedPartitions, offsets, newestPrices };
 }

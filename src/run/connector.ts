@@ -82,7 +82,7 @@ export async function runConnector(given: ConnectorOptions): Promise<readonly st
     // No part waits for the name of the cluster.
     untilAborted(kafka.clusterId(), signal)
       .catch(() => null)
-      .then((clusterId) => board.topicsProven(clusterId, [...verified.refused.keys()]));
+      .then((clusterId) => board.topicsProven(clusterId, verified.refused()));
     const parts = partsOf(options, context, { plan, verified, states });
     return (await untilAborted(runTogether(parts, states, signal), deadline.signal)).flat();
   } catch (error) {

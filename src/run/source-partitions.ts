@@ -168,14 +168,8 @@ function runPartition(
   });
 }
 
-/** Puts failed sources on the notifications topic. */
-export interface FailureNotices {
-  report(failure: { readonly source: string; readonly err: unknown }): void;
-  finished(): Promise<void>;
-}
-
 /**
- * A notice has a transaction of its own, of a writer of its own, since the source's may be what has failed. It is best
+ * Puts failed sources on the notifications topic. A notice has a transaction of its own, of a writer of its own, since the source's may be what has failed. It is best
  * effort: what cannot be written is in the log all the same, and does not affect the source further. Exported for tests.
  */
 export function createFailureNotices(
@@ -184,7 +178,7 @@ export function createFailureNotices(
     readonly topic: TopicSpecification;
     readonly signal: AbortSignal;
   },
-): FailureNotices {
+) {
   const { prefix, topic, kafka, registry, clock, signal } = options;
   const pending = new Set<Promise<void>>();
 
@@ -202,13 +196,13 @@ export function createFailureNotices(
   }
 
   return {
-    report({ source, err }) {
+    report({ source, err }: { readonly source: string; readonly err: unknown }): void {
       if (!(err instanceof ConnectorError)) return;
       const written = write(source, err, clock.wallMs()).catch(() => {});
       pending.add(written);
       written.finally(() => pending.delete(written));
     },
-    async finished() {
+    async finished(): Promise<void> {
       await Promise.all(pending);
     },
   };

@@ -74,15 +74,15 @@ export function statesPartitions({ states }: StatesPlace['topics']): readonly To
 }
 
 /** Replaces one part of what is wanted and keeps the others, also those that are asked for in the same moment. */
-async function changeState(
+function changeState(
   { prefix, kafka, topics, clock, signal }: StatesPlace,
   source: string,
-  change: (wanted: SourceState) => SourceState,
-): Promise<void> {
-  await commitInTurn({ kafka, clock, signal }, operatorId(prefix), {
+  change?: (wanted: SourceState) => SourceState,
+): Promise<SourceState> {
+  return commitInTurn({ kafka, clock, signal }, operatorId(prefix), {
     abortHanging: () => statesPartitions(topics),
     read: (readSignal) => readWanted({ kafka, topics, signal: readSignal }, source),
-    writes: (wanted) => ({ records: [stateRecord(topics.states.name, source, change(wanted))] }),
+    writes: (wanted) => ({ records: change ? [stateRecord(topics.states.name, source, change(wanted))] : [] }),
   });
 }
 
@@ -118,12 +118,8 @@ export async function readWanted(
  *
  * @throws ConnectorError as the transactional writer does.
  */
-export function readSettledWanted({ prefix, kafka, topics, clock, signal }: StatesPlace, source: string) {
-  return commitInTurn({ kafka, clock, signal }, operatorId(prefix), {
-    abortHanging: () => statesPartitions(topics),
-    read: (readSignal) => readWanted({ kafka, topics, signal: readSignal }, source),
-    writes: () => ({ records: [] }),
-  });
+export function readSettledWanted(place: StatesPlace, source: string): Promise<SourceState> {
+  return changeState(place, source);
 }
 
 function request({ clock }: Pick<StatesPlace, 'clock'>): { readonly id: string; readonly requestedAt: string } {

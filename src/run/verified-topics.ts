@@ -7,21 +7,7 @@ import { untilAborted } from '../support/until-aborted.ts';
  * The topics as verified since the process started. A refused topic stops only the sources and
  * prices that need it; it is verified again whenever one of them is to start.
  */
-export interface VerifiedTopics {
-  /** Why topics were refused, by name; empty when all are as they must be. */
-  readonly refused: ReadonlyMap<string, ConnectorError>;
-  areVerified(topics: readonly TopicSpecification[]): boolean;
-  /** These topics are not those that were verified: they are verified again before anything that needs them starts. */
-  doubt(topics: readonly string[], why: ConnectorError): void;
-  /**
-   * Creates and verifies those that were refused, as at the start.
-   *
-   * @throws ConnectorError as `KafkaCluster.ensureTopics`, or the signal's reason.
-   */
-  verify(topics: readonly TopicSpecification[], signal: AbortSignal): Promise<void>;
-  /** The largest record batch that a verified topic takes, in bytes. */
-  maxMessageBytes(topic: TopicSpecification): number;
-}
+export type VerifiedTopics = ReturnType<typeof createVerifiedTopics>;
 
 export function createVerifiedTopics(
   report: TopicReport,
@@ -34,16 +20,22 @@ export function createVerifiedTopics(
     readonly create: boolean;
     readonly onReport: (report: TopicReport) => void;
   },
-): VerifiedTopics {
+) {
   const refused = new Map(report.refused);
   const limits = new Map(report.maxMessageBytes);
   return {
-    refused,
-    areVerified: (topics) => topics.every(({ name }) => !refused.has(name)),
-    doubt(topics, why) {
+    refused: () => [...refused.keys()],
+    areVerified: (topics: readonly TopicSpecification[]) => topics.every(({ name }) => !refused.has(name)),
+    /** These topics are not the verified ones any more: they are verified again before anything that needs them starts. */
+    doubt(topics: readonly string[], why: ConnectorError): void {
       for (const name of topics) refused.set(name, why);
     },
-    async verify(topics, signal) {
+    /**
+     * Creates and verifies those that were refused, as at the start.
+     *
+     * @throws ConnectorError as `KafkaCluster.ensureTopics`, or the signal's reason.
+     */
+    async verify(topics: readonly TopicSpecification[], signal: AbortSignal): Promise<void> {
       const waiting = topics.filter(({ name }) => refused.has(name));
       if (waiting.length === 0) return;
       const found = await untilAborted(kafka.ensureTopics(waiting, { create }), signal);
@@ -53,7 +45,8 @@ export function createVerifiedTopics(
         refused.delete(name);
       }
     },
-    maxMessageBytes({ name }) {
+    /** The largest record batch that a verified topic takes, in bytes. */
+    maxMessageBytes({ name }: TopicSpecification): number {
       const bytes = limits.get(name);
       if (bytes === undefined) throw new TypeError(`Topic ${name} was not verified.`);
       return bytes;

@@ -65,11 +65,7 @@ export function createWantedStates(
     walks: {
       newest(source) {
         const { wanted, walkSuperseded } = of(source);
-        const { walk } = wanted;
-        return {
-          request: walk && { id: walk.id, allowShrink: walk.allowShrink },
-          superseded: walkSuperseded.signal,
-        };
+        return { request: wanted.walk, superseded: walkSuperseded.signal };
       },
     },
     targets: {

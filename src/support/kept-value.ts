@@ -1,19 +1,13 @@
 import type { Clock } from './clock.ts';
 
 /** A value that is expensive to find out and asked for often. */
-export interface KeptValue<Value> {
-  /** One search at a time; callers meanwhile, and for a while after it, get its result. Failures are not kept. */
-  get(): Promise<Value>;
-  /** The kept value is out of date, and so is the result of a running search. */
-  forget(): void;
-}
-
 export function keptValue<Value>(
   find: () => Promise<Value>,
   { keepMs, clock }: { readonly keepMs: number; readonly clock: Pick<Clock, 'monotonicMs'> },
-): KeptValue<Value> {
+) {
   let search: { readonly value: Promise<Value>; untilMs: number } | null = null;
   return {
+    /** One search at a time; callers meanwhile, and for a while after it, get its result. Failures are not kept. */
     get() {
       if (search !== null && clock.monotonicMs() < search.untilMs) return search.value;
       const mine = { value: find(), untilMs: Number.POSITIVE_INFINITY };
@@ -28,6 +22,7 @@ export function keptValue<Value>(
       );
       return mine.value;
     },
+    /** The kept value is out of date, and so is the result of a running search. */
     forget() {
       search = null;
     },

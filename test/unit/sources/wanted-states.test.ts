@@ -32,8 +32,8 @@ test('each source has its newest request, with what it may delete', () => {
   ask(0, 'a', 'one');
   ask(1, 'b', 'two', 5);
   ask(2, 'a', 'three');
-  assert.deepEqual(newest('a'), { id: 'three', allowShrink: null });
-  assert.deepEqual(newest('b'), { id: 'two', allowShrink: 5 });
+  assert.deepEqual(newest('a'), { id: 'three', requestedAt: null, allowShrink: null });
+  assert.deepEqual(newest('b'), { id: 'two', requestedAt: null, allowShrink: 5 });
 });
 
 test('a topic that is read again does not bring an older request back', () => {
@@ -43,7 +43,7 @@ test('a topic that is read again does not bring an older request back', () => {
   const { superseded } = walks.newest('a');
   ask(0, 'a', 'old');
   ask(1, 'a', 'new');
-  assert.deepEqual(newest('a'), { id: 'new', allowShrink: null });
+  assert.deepEqual(newest('a'), { id: 'new', requestedAt: null, allowShrink: null });
   assert.equal(superseded.aborted, false);
 });
 
@@ -65,7 +65,7 @@ test('what cannot be read is reported, and what was known stays', () => {
   const { ask, write, newest, reported } = requests();
   ask(0, 'a', 'one');
   write(1, 'a', '{"state":"asleep"}');
-  assert.deepEqual(newest('a'), { id: 'one', allowShrink: null });
+  assert.deepEqual(newest('a'), { id: 'one', requestedAt: null, allowShrink: null });
   assert.deepEqual(reported, [
     { source: 'a', offset: '1', why: 'asks for another state than running, paused, stopped' },
   ]);
