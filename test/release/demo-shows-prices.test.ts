@@ -1,12 +1,18 @@
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { Writable } from 'node:stream';
 import { test } from 'node:test';
+import { promisify } from 'node:util';
 import { runDemo } from '../../src/dev/demo/demo.ts';
+import { pythonWith } from '../support/decoding/python-environment.ts';
 import { stackOrSkip } from '../support/kafka/stack.ts';
 import { onceRight } from '../support/ledgers/prices-on-topics.ts';
 import { runWith } from '../unit/commands/shell/terminal.ts';
 
 const INSTRUMENTS = 60;
+const root = resolve(import.meta.dirname, '../..');
 const FRESHNESS =
   /^ *(\d+) of (\d+) priced · age p50 [\d.]+ s, p99 [\d.]+ s, max [\d.]+ s · \d+ overdue · failing: .+ · \d+ items\/s in [\d.]+ calls\/s$/m;
 /** Isin, name, bid, ask, and when it was observed. */
@@ -59,6 +65,16 @@ test('the demo ends with every product priced, a table of some and how fresh all
     const { code, stderr: why } = await runWith(['status'], { env: shell });
     return code === 0 ? null : why;
   });
+  const [, printed = ''] = /^ {2}python3 (.*)$/m.exec(stdout.text()) ?? assert.fail('no line of Python');
+  const [, packages = ''] =
+    /^python3 -m pip install '(.+)'$/m.exec(readFileSync(resolve(root, 'schemas/README.md'), 'utf8')) ?? assert.fail();
+  const python = await pythonWith([packages]);
+  if (python === null) t.diagnostic('no python3 with these packages can be had here: the line of Python was not run');
+  else {
+    const options = { cwd: root, env: { ...process.env, ...shell }, timeout: 120_000 };
+    const read = await promisify(execFile)('sh', ['-c', `exec "$0" ${printed}`, python], options);
+    assert.ok(read.stdout.trim().split('\n').length >= INSTRUMENTS, read.stdout);
+  }
   const curls = [...stdout.text().matchAll(/^ {2}curl -X (PUT) -H '(\w+): (.+)' (http\S+)$/gm)];
   assert.equal(curls.length, 2);
   for (const [, method = '', name = '', value = '', url = ''] of curls)

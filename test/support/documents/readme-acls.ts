@@ -4,7 +4,8 @@ import { loadKafkajs } from '../../../src/kafka/kafkajs/kafkajs-patches.ts';
 import { CONFIG_README_FILE } from './readme-tables.ts';
 
 const { AclOperationTypes, AclPermissionTypes, AclResourceTypes, ResourcePatternTypes } = loadKafkajs();
-const COMMAND = /^acl --([a-z-]+) structured-products(\S*) (.*)$/gm;
+/** A prefix ends with its separator: without, it would match another installation's names. */
+const COMMAND = /^acl --([a-z-]+) structured-products([.-]) (.*)$/gm;
 const OPERATIONS: Readonly<Record<string, AclEntry['operation']>> = {
   Create: AclOperationTypes.CREATE,
   DescribeConfigs: AclOperationTypes.DESCRIBE_CONFIGS,
