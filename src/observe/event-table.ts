@@ -60,7 +60,6 @@ const EVENTS: { readonly [Of in Name]: Row<EventOf<Of>> } = {
       add('spconnect_records_written_total', { source, record: 'tombstone' }, walk.gone);
     },
   },
-  walkScheduled: { level: 'info', text: 'next walk scheduled' },
   eventsCommitted: {
     level: 'debug',
     text: 'events committed',
@@ -165,7 +164,6 @@ const EVENTS: { readonly [Of in Name]: Row<EventOf<Of>> } = {
     text: 'bulk request failed, trying again',
     count: ({ kind: price, err }, add) => add('spconnect_prices_bulk_failures_total', { price, code: codeOf(err) }, 1),
   },
-  instrumentFailing: { level: 'debug', text: 'instrument gets no price' },
   windowsMissed: { level: 'warn', text: 'windows of prices were not requested' },
   processorAttemptFailed: {
     level: 'warn',

@@ -50,8 +50,6 @@ export interface Events {
   walkResumed(event: WalkResumed): void;
   pageCommitted(event: PageCommitted): void;
   walkCompleted(event: WalkCompleted): void;
-  /** When the next walk begins by itself, ISO 8601 by our own clock; in the past: with the next poll. */
-  walkScheduled(event: { readonly source: string; readonly at: string }): void;
   eventsCommitted(event: EventsCommitted): void;
   /** Tombstones on an instruments topic are committed. */
   instrumentsDeleted(event: InstrumentsDeleted): void;
@@ -111,8 +109,6 @@ export interface Events {
     readonly waitMs: number;
     readonly err: Error;
   }): void;
-  /** An instrument that was priced, or is new, got no price; once per instrument and problem in a row. */
-  instrumentFailing(event: InstrumentFailing): void;
   windowsMissed(event: WindowsMissed): void;
   /** The group could not be read, or the registry did not give a schema of instruments; tried again after the wait. */
   processorAttemptFailed(event: {
@@ -392,15 +388,6 @@ export interface WindowsMissed {
   /** How many products failed on their own; null when all of them are affected. */
   readonly products: number | null;
   readonly command: string;
-}
-
-export interface InstrumentFailing {
-  readonly kind: Kind;
-  readonly instrumentId: string;
-  readonly problem: PriceProblem;
-  /** Failures in a row, this one included. */
-  readonly failures: number;
-  readonly nextTryMs: number;
 }
 
 /**

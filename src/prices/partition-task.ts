@@ -224,14 +224,13 @@ export class PartitionTask implements PartitionReader, WorkerTask {
       consumerOffset: offset === null ? undefined : { groupId, ...partition, offset, metadata },
     });
     const nowMs = clock.monotonicMs();
-    const failing = core.committed(transaction, nowMs);
+    core.committed(transaction, nowMs);
     this.#moved.notify();
     for (const { event, committed } of notices) {
       committed();
       events.windowsMissed(event);
     }
     for (const { report } of parts) events.batchPriced({ ...report, commitMs: nowMs - startedMs });
-    for (const event of failing) events.instrumentFailing(event);
   }
 
   async #noticesOf(progress: WindowProgress | null): Promise<readonly MissedNotice[]> {

@@ -18,19 +18,19 @@ export function setStatusGauges(status: Status, { set }: Pick<Meters, 'set'>): v
 }
 
 function setSource(shown: SourceStatus, startedAt: string, set: Meters['set']): void {
-  const { name: source, task, walk, lastWalk, nextWalkAt, caughtUp } = shown;
+  const { name: source, task, walk, lastWalk, secondsToNextWalk, caughtUp } = shown;
   for (const status of STATUSES)
     set('spconnect_source_status', { source, status }, Number(status === shownState(shown)));
   set('spconnect_source_caught_up', { source }, caughtUp === null ? null : Number(caughtUp));
   set('spconnect_source_last_poll_timestamp_seconds', { source }, secondsOf(shown.lastPollAt ?? startedAt));
   set('spconnect_seconds_to_retention_cliff', { source }, shown.secondsToRetentionCliff);
-  const mayWalk = ['running', 'paused'].includes(task) && (walk ?? nextWalkAt) !== null;
+  const mayWalk = ['running', 'paused'].includes(task) && (walk ?? secondsToNextWalk) !== null;
   set('spconnect_walk_running', { source }, mayWalk ? Number(walk?.running === true) : null);
   set('spconnect_walk_pages', { source }, walk?.pages ?? null);
   set('spconnect_walk_last_pages', { source }, lastWalk?.pages ?? null);
   set('spconnect_walk_last_completed_timestamp_seconds', { source }, secondsOf(lastWalk?.completedAt ?? null));
   set('spconnect_walks_without_deletion', { source }, shown.walksWithoutDeletion);
-  set('spconnect_seconds_to_next_walk', { source }, shown.secondsToNextWalk);
+  set('spconnect_seconds_to_next_walk', { source }, secondsToNextWalk);
 }
 
 function setProcessor(shown: ProcessorStatus, set: Meters['set']): void {

@@ -158,7 +158,6 @@ export function createStatusSources({
         if (known.walk !== null) Object.assign(known.walk, completed);
       });
     },
-    walkScheduled: ({ source, at }) => update(source, (known) => Object.assign(known, { nextWalkAt: at })),
     sourceStarted(started) {
       setPlace(started);
       update(started.source, (known) => {
@@ -234,7 +233,6 @@ function nothingSeen() {
     caughtUpAt: null,
     cliffMs: null,
     nextWalkMs: null,
-    nextWalkAt: null,
     walksWithoutDeletion: null,
     lastPollAt: null,
     walk: null,

@@ -93,8 +93,6 @@ export interface SourceStatus {
   readonly secondsToRetentionCliff: number | null;
   /** Until the next walk begins by itself, negative: overdue; null during a walk, and for sources that do not walk. */
   readonly secondsToNextWalk: number | null;
-  /** When it was said that the next walk begins; null before that. */
-  readonly nextWalkAt: string | null;
   /** Walks in a row that could not find out what is gone; null where none is known, or it does not walk. */
   readonly walksWithoutDeletion: number | null;
   readonly lastPollAt: string | null;

@@ -1,4 +1,4 @@
-import type { InstrumentFailing, PriceProblem } from '../../observe/events.ts';
+import type { PriceProblem } from '../../observe/events.ts';
 import { backOffMs } from '../../support/back-off.ts';
 import type { AnsweredRange, PriceKind } from '../bulk-prices.ts';
 import { type Batch, type BatchInput, RefreshBatches } from './batch.ts';
@@ -290,10 +290,12 @@ export class KindLane {
     this.#inFlight.delete(id);
   }
 
-  /** @returns what to report, where it began to fail or fails with another problem than before. */
-  judge(instrument: AskedInstrument, verdict: Verdict, nowMs: number, mayRefresh: boolean): InstrumentFailing[] {
+  judge(instrument: AskedInstrument, verdict: Verdict, nowMs: number, mayRefresh: boolean): void {
     const plan = planOf(instrument, this.kind);
-    if (verdict.kind === 'failed') return this.#failed(instrument, verdict, nowMs, mayRefresh);
+    if (verdict.kind === 'failed') {
+      this.#failed(instrument, verdict, nowMs, mayRefresh);
+      return;
+    }
     const { range } = verdict;
     if (range !== null) this.windows?.answered(instrument.isin, plan, range);
     plan.isPriced = true;
@@ -305,7 +307,6 @@ export class KindLane {
     const isWhole = range?.isLast !== false;
     const nextMs = isWhole ? slots.nextAfterAnswer(this.#table.hashAt(instrument.row), nowMs) : nowMs;
     if (mayRefresh) this.schedule(instrument, nextMs);
-    return [];
   }
 
   /** Its record is answered without its price, which is asked for at once, unless it is on its way. */
@@ -323,12 +324,10 @@ export class KindLane {
     verdict: Verdict & { readonly kind: 'failed' },
     nowMs: number,
     mayRefresh: boolean,
-  ): InstrumentFailing[] {
+  ): void {
     const { maxBackoffMs, random } = this.#settings;
-    const { kind } = this;
-    const plan = planOf(instrument, kind);
+    const plan = planOf(instrument, this.kind);
     const { problem, withdrawal } = verdict;
-    const isNews = plan.problem !== problem;
     const failures = plan.trouble.failures + 1;
     plan.trouble = { failures, problem };
     if (withdrawal !== null) plan.shown = 'nothing';
@@ -339,8 +338,6 @@ export class KindLane {
       ? this.#repaidSlots.nextAfterAnswer(this.#table.hashAt(row), nowMs)
       : this.#slots.inCompany(retryMs);
     if (mayRefresh) this.schedule(instrument, dueMs);
-    if (!isNews) return [];
-    return [{ kind, instrumentId: instrument.id, problem, failures, nextTryMs: dueMs - nowMs }];
   }
 
   #earliestMs(counts: (problem: PriceProblem | null, row: number) => boolean): number {

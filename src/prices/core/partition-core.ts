@@ -1,4 +1,4 @@
-import type { InstrumentFailing, PriceProblem } from '../../observe/events.ts';
+import type { PriceProblem } from '../../observe/events.ts';
 import type { InstrumentTerms } from '../../records/avro/instrument-terms.ts';
 import type { BatchResponses, PriceKind, QuestionOutcome } from '../bulk-prices.ts';
 import { type Batch, type BatchPart, type Input, type InputMeaning, nothingAsked } from './batch.ts';
@@ -153,19 +153,15 @@ export class PartitionCore {
     lane.answered(batch, positions, answers);
   }
 
-  /**
-   * To be called once the transaction is committed.
-   *
-   * @returns the instruments that began to fail, or fail with another problem than before.
-   */
-  committed({ parts, progress }: CoreTransaction, nowMs: number): InstrumentFailing[] {
+  /** To be called once the transaction is committed. */
+  committed({ parts, progress }: CoreTransaction, nowMs: number): void {
     for (const missed of progress?.missed ?? []) this.#lane(missed).windows?.reported(missed);
     this.#commitsMs += nowMs - (this.#commitBeganMs ?? nowMs);
     this.#commitBeganMs = null;
-    return parts.flatMap(({ batch, results }) => {
+    for (const { batch, results } of parts) {
       const lane = this.#lane(batch);
       for (const { id } of batch.questions) lane.release(id);
-      const failing = results.flatMap((result) => this.#finish(lane, result, nowMs));
+      for (const result of results) this.#finish(lane, result, nowMs);
       for (const { id } of batch.questions) {
         // Another one of this id was due meanwhile and waited for the end of the earlier one.
         const instrument = this.#table.get(id);
@@ -173,27 +169,26 @@ export class PartitionCore {
           lane.schedule(instrument, nowMs);
         }
       }
-      return failing;
-    });
+    }
   }
 
-  #finish(lane: KindLane, result: CoreResult, nowMs: number): InstrumentFailing[] {
-    if (result.kind === 'dropped') return [];
+  #finish(lane: KindLane, result: CoreResult, nowMs: number): void {
+    if (result.kind === 'dropped') return;
     this.#unanswered -= result.offsets.length;
-    if (result.kind !== 'prices' && result.kind !== 'failure' && result.kind !== 'postponed') return [];
+    if (result.kind !== 'prices' && result.kind !== 'failure' && result.kind !== 'postponed') return;
     const { instrument } = result;
     if (result.kind === 'failure') this.#settings.reported.add(lane.kind, instrument.id, result.problem);
     // It has left, or changed its isin, while this was being written.
-    if (!this.#table.holds(instrument)) return [];
+    if (!this.#table.holds(instrument)) return;
     if (result.kind === 'postponed') {
       lane.owe(instrument, result.withdrawal, nowMs, this.#mayRefresh(lane, instrument));
-      return [];
+      return;
     }
     const verdict: Verdict =
       result.kind === 'prices'
         ? { kind: 'priced', isPulled: result.answer.isQuotingPulled === true, range: result.answer.range ?? null }
         : { ...result, kind: 'failed' };
-    return lane.judge(instrument, verdict, nowMs, this.#mayRefresh(lane, instrument));
+    lane.judge(instrument, verdict, nowMs, this.#mayRefresh(lane, instrument));
   }
 
   #meaningOf(id: string, news: InstrumentNews, nowMs: number): InputMeaning {

@@ -90,7 +90,6 @@ export function createInstrumentsTask(options: InstrumentsTaskOptions): SourceTa
       deadRows.remember(rows.filter((row) => row.kind === 'failure'));
     },
   });
-  report.started(core.offset);
   return task;
 }
 
@@ -219,13 +218,8 @@ function createWrittenRecords(options: InstrumentsTaskOptions, pages: ListPages)
   };
 }
 
-function createReport({ source, events, walkIntervalMs, handoffMarginMs }: InstrumentsTaskOptions) {
-  const scheduled = ({ walkStartedOwnMs }: InstrumentsOffset) =>
-    events.walkScheduled({ source, at: new Date(walkStartedOwnMs + walkIntervalMs).toISOString() });
+function createReport({ source, events, handoffMarginMs }: InstrumentsTaskOptions) {
   return {
-    started(offset: InstrumentsOffset | null): void {
-      if (offset !== null && !offset.walkPending) scheduled(offset);
-    },
     decided(
       { write, offset, notifications, begun }: CoreDecision,
       page: InstrumentsPage | null,
@@ -248,8 +242,6 @@ function createReport({ source, events, walkIntervalMs, handoffMarginMs }: Instr
           const { walk, counts, startedAtMs, resumed } = notification;
           const durationMs = offset.serverDate.dateMs - startedAtMs;
           events.walkCompleted({ source, walk, resumed, ...counts, durationMs });
-          // A resumed walk is followed by a fresh one at once.
-          if (begun === null) scheduled(offset);
         }
       }
       if (begun === null) return;

@@ -112,8 +112,8 @@ marketData: { url: "${proxy.url}", requestsPerSecond: 1000 }
 prices: { maxBackoff: 2s, kinds: { overview: { enabled: true, refreshInterval: 2s } } }`;
   const connector = await startConnector(t, { stack, simulator, prefix, more });
   await connector.event('walkCompleted');
-  const failing = () =>
-    connector.seen.filter(({ name }) => name === 'instrumentFailing').map(({ fields }) => String(fields.problem));
+  const { fields: processor } = await connector.event('processorStarted');
+  const failing = () => Object.keys(processor.freshness()?.failing ?? {});
   await onceRight(() => (failing().length >= SPOILS.length ? null : `only ${failing()} fail`));
   assert.deepEqual(failing().sort(), ['refused 403', 'refused 422', 'refused 500', 'refused 503', 'unanswered']);
   const before = pricedOf(connector);

@@ -72,7 +72,6 @@ const EVENTS: { readonly [Name in keyof Events]: (emit: Events[Name]) => void } 
   sourceResumed: (emit) => emit({ source }),
   sourceStopped: (emit) => emit({ source }),
   sourceFailed: (emit) => emit({ source, err: new Error('canary-error') }),
-  walkScheduled: (emit) => emit({ source, at: '2026-01-06T12:00:00.000Z' }),
   sourceStarted: (emit) => emit(place),
   polled: (emit) => emit({ ...place, endpoint: 'events', rows: 3, caughtUp: true, durationMs: 5 }),
   schemasRegistered: (emit) => emit({ source }),
@@ -174,8 +173,6 @@ const EVENTS: { readonly [Name in keyof Events]: (emit: Events[Name]) => void } 
   batchBisected: (emit) => emit({ kind, items: 10, code: 'BULK_MISMATCH', status: null }),
   batchLimitLearnt: (emit) => emit({ kind, maxItems: 250 }),
   bulkAttemptFailed: (emit) => emit({ kind, items: 10, failures: 1, waitMs: 100, err }),
-  instrumentFailing: (emit) =>
-    emit({ kind, instrumentId: UNBOUNDED.id, problem: 'status 404', failures: 1, nextTryMs: 60_000 }),
 };
 
 /** Everything that can happen, once; what must never become a label is marked with "canary". */

@@ -125,7 +125,7 @@ test('whether a walk is under way is known after a restart too, and none is in a
   const running = async () => (await series()).get(`spconnect_walk_running{source="${source}"}`);
   events.sourceStarted(place);
   assert.equal(await running(), undefined);
-  events.walkScheduled({ source, at: '2026-01-06T12:00:00.000Z' });
+  events.polled({ ...place, secondsToNextWalk: 9, endpoint: 'events', rows: 0, caughtUp: true, durationMs: 1 });
   assert.equal(await running(), 0);
   events.walkStarted({ source, walk: 2, since: '5-0', why: 'interval', waitMs: 0 });
   assert.equal(await running(), 1);

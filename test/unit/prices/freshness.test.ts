@@ -44,11 +44,7 @@ function core(kinds: typeof KINDS | typeof BOTH_KINDS = KINDS): PartitionCore {
   // Another kind is asked for meanwhile, and gets no answer.
   while (commit.kind === 'ask') commit = made.next(0);
   assert.ok(commit.kind === 'commit');
-  const failing = made.committed(commit.transaction, 1_000);
-  assert.deepEqual(
-    failing.map(({ instrumentId, problem, failures }) => [instrumentId, problem, failures]),
-    [['3', 'status 404', 1]],
-  );
+  made.committed(commit.transaction, 1_000);
   made.read(11n, '11', { kind: 'live', isin: 'isin-11', terms: NO_TERMS }, 1_000);
   return made;
 }
