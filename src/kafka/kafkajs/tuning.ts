@@ -60,6 +60,8 @@ export function joinLimits({ groupJoinMs, groupSessionTimeoutMs, readStallMs }: 
 
 /** Of one fetch, as stored on the broker: a batch or two. Larger ones are no faster, and outlive the young generation. */
 export const FETCH_BYTES_PER_PARTITION = 128 * 1024;
+/** Of a member's fetch from one broker: batches that wait for others of their fetch outlive the young generation too. */
+export const FETCH_BYTES = 192 * 1024;
 
 /** The coordinator looks for transactions that are too old each 10 s by default. */
 const TOO_OLD_SEEN_MS = 12_000;

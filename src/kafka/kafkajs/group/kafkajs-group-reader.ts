@@ -11,7 +11,7 @@ import type { TopicPartition } from '../../topic.ts';
 import { kafkaReason } from '../kafkajs-errors.ts';
 import { committedRecord } from '../kafkajs-record.ts';
 import { memberRefused } from '../refusals.ts';
-import { FETCH_BYTES_PER_PARTITION, joinLimits, type KafkaTuning, kafkajsRetry } from '../tuning.ts';
+import { FETCH_BYTES, FETCH_BYTES_PER_PARTITION, joinLimits, type KafkaTuning, kafkajsRetry } from '../tuning.ts';
 import { HeldPartitions, type PartitionFetcher } from './held-partitions.ts';
 import { reportMemberCount } from './kafkajs-member-count.ts';
 
@@ -159,6 +159,7 @@ function consumerOf(
       Math.floor(tuning.groupSessionTimeoutMs / 3),
     ),
     maxWaitTimeInMs: tuning.confirmIntervalMs,
+    maxBytes: FETCH_BYTES,
     maxBytesPerPartition: FETCH_BYTES_PER_PARTITION,
     ...(assignor && { partitionAssigners: [kafkajsAssignor(kafkajs, assignor, wasForgotten)] }),
     allowAutoTopicCreation: false,
