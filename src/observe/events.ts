@@ -151,9 +151,12 @@ export interface SourceStarted extends StreamPlace {
   };
 }
 
+/** The kinds of polled responses, in metrics. */
+export const POLLED = ['instruments', 'events', 'pretradechecks'] as const;
+
 /** One readable response with rows; neither a refusal of our offset, nor a request for the start of a stream. */
 export interface Polled extends StreamPlace {
-  readonly endpoint: 'instruments' | 'events' | 'pretradechecks';
+  readonly endpoint: (typeof POLLED)[number];
   /** Instruments, events or checks in the response, also those that were not written. */
   readonly rows: number;
   /** True if the last response was the end of the stream; false while our offset is in doubt. */

@@ -2,6 +2,7 @@ import {
   DELETION_REASONS,
   DISCARD_REASONS,
   NOTIFICATION_KINDS,
+  POLLED,
   TOMBSTONE_REASONS,
   UNREADABLE_REASONS,
 } from './events.ts';
@@ -53,7 +54,6 @@ function ofType<const Type extends MetricDefinition['type']>(type: Type) {
 
 const [counter, gauge, histogram] = [ofType('counter'), ofType('gauge'), ofType('histogram')];
 export const STATUSES = ['unassigned', 'running', 'paused', 'stopped', 'failed'] as const;
-const POLLED = ['instruments', 'events', 'pretradechecks'];
 
 /** The sources: what they poll and write, their walks, and where they stand. */
 export const SOURCE_METRICS = {

@@ -6,21 +6,17 @@ import { type TopicPlan, topicPlan } from '../kafka/topic-plan.ts';
 import { pricedTopics } from '../prices/enabled-kinds.ts';
 import { readSchemaText, type SchemaName } from '../records/avro/schema-files.ts';
 
-/** The topics that some settings need, and the sources that write them. */
-export interface PlannedSources {
-  readonly topics: readonly TopicSpecification[];
-  /** Names of those that some sources or the prices need, and the others do not. */
-  readonly mayBeRefused: ReadonlySet<string>;
-  readonly shared: TopicPlan;
-  writtenBy(sources: readonly string[]): readonly TopicSpecification[];
-  /** The topic of a source for what has this role. */
-  named(role: keyof TopicPlan, name: string): TopicSpecification;
-}
+export type PlannedSources = ReturnType<typeof planSources>;
 
-export function planSources({ prefix, topics, sources, prices }: Settings): PlannedSources {
+/** The topics that some settings need, and the sources that write them. */
+export function planSources({ prefix, topics, sources, prices }: Settings) {
   const { partitions, replicationFactor } = topics;
   const shared: TopicPlan = topicPlan({ prefix, names: topics.names, partitions, replicationFactor });
-  const named = (role: keyof TopicPlan, name: string) => ({ ...shared[role], name: `${prefix}.${name}` });
+  /** The topic of a source for what has this role. */
+  const named = (role: keyof TopicPlan, name: string): TopicSpecification => ({
+    ...shared[role],
+    name: `${prefix}.${name}`,
+  });
   const written = (some: readonly SourceSettings[]) =>
     some.flatMap((source) =>
       Object.entries(source.topics).map(([role, name]) => named(role as keyof typeof source.topics, name)),
@@ -30,8 +26,9 @@ export function planSources({ prefix, topics, sources, prices }: Settings): Plan
   return {
     shared,
     topics: [...own, ...forAll],
+    /** Names of those that some sources or the prices need, and the others do not. */
     mayBeRefused: new Set(own.map(({ name }) => name)),
-    writtenBy: (names) => [
+    writtenBy: (names: readonly string[]) => [
       ...written(sources.filter(({ name }) => names.includes(name))),
       shared['dead-letters'],
       shared.notifications,
@@ -41,12 +38,7 @@ export function planSources({ prefix, topics, sources, prices }: Settings): Plan
 }
 
 /** The group of the price processor, and the instruments topics that it reads. */
-export interface PriceInputs {
-  readonly groupId: string;
-  readonly topics: readonly string[];
-}
-
-export function priceInputs(settings: Settings): PriceInputs {
+export function priceInputs(settings: Settings) {
   const { prefix, sources, prices } = settings;
   const topics = sources.flatMap((source) =>
     source.type === 'instruments' && prices.from.includes(source.name)

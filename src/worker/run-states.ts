@@ -8,21 +8,6 @@ interface Named {
   readonly name: string;
 }
 
-/**
- * Decides which units may run: not paused or stopped, not failed since the last restart, not backed off. A unit with a
- * refused topic has failed; one whose topics cannot be verified now is backed off.
- */
-export interface RunStates<Unit extends Named> {
-  isDue(unit: Unit): boolean;
-  untilDue(unit: Unit, signal: AbortSignal): Promise<void>;
-  /** Resolves once any shall run, or has failed before it could. */
-  untilAnyIsDue(signal: AbortSignal): Promise<void>;
-  /** For one that begins to run now: a signal to end by, when it shall rest or start again. */
-  leaving(unit: Unit, within: AbortSignal): Leaving;
-  failed(unit: Unit, error: unknown): void;
-  allFailed(): boolean;
-}
-
 /** The verified topics of a source, or of the price processor. */
 export interface UnitTopics<Unit> {
   areVerified(unit: Unit): boolean;
@@ -30,13 +15,6 @@ export interface UnitTopics<Unit> {
   verify(unit: Unit, signal: AbortSignal): Promise<void>;
   /** These topics are not the verified ones any more: units that need them verify them first. */
   doubt(topics: readonly string[], why: ConnectorError): void;
-}
-
-export interface Leaving {
-  /** Aborts with `reason` when the unit shall leave, and with what surrounds it. */
-  readonly signal: AbortSignal;
-  readonly reason: Error;
-  end(): void;
 }
 
 export interface RunStatesOptions<Unit extends Named> {
@@ -54,7 +32,13 @@ export interface RunStatesOptions<Unit extends Named> {
   readonly onFailed: (unit: Unit, error: unknown) => void;
 }
 
-export function createRunStates<Unit extends Named>(options: RunStatesOptions<Unit>): RunStates<Unit> {
+export type RunStates<Unit extends Named> = ReturnType<typeof createRunStates<Unit>>;
+
+/**
+ * Decides which units may run: not paused or stopped, not failed since the last restart, not backed off. A unit with a
+ * refused topic has failed; one whose topics cannot be verified now is backed off.
+ */
+export function createRunStates<Unit extends Named>(options: RunStatesOptions<Unit>) {
   const { units, targets, restsWhen, topics, held, onRest, onFailed } = options;
   const failedIn = new Map<Unit, number>();
   const resting = new Map<Unit, Rest>();
@@ -106,13 +90,15 @@ export function createRunStates<Unit extends Named>(options: RunStatesOptions<Un
   return {
     isDue,
     untilDue,
-    async untilAnyIsDue(signal) {
+    /** Resolves once any shall run, or has failed before it could. */
+    async untilAnyIsDue(signal: AbortSignal): Promise<void> {
       const over = new AbortController();
       const within = AbortSignal.any([signal, over.signal]);
       const anyDue = units.map((unit) => untilDue(unit, within));
       await Promise.race([...anyDue, failure.next(within)]).finally(() => over.abort());
     },
-    leaving: (unit, within) => leaving(unit, () => targetOf(unit), restOf, within),
+    /** For one that begins to run now: a signal to end by, when it shall rest or start again. */
+    leaving: (unit: Unit, within: AbortSignal) => leaving(unit, () => targetOf(unit), restOf, within),
     failed,
     allFailed: () => units.every(hasFailed),
   };
@@ -123,7 +109,7 @@ function leaving(
   target: () => WorkerTarget,
   restOf: (target: WorkerTarget) => Rest | undefined,
   within: AbortSignal,
-): Leaving {
+) {
   const { restartEpoch } = target();
   const reason = new Error(`${name} shall not go on as it is.`);
   const [leave, over] = [new AbortController(), new AbortController()];
@@ -132,5 +118,6 @@ function leaving(
     () => leave.abort(reason),
     () => {},
   );
+  // It also aborts with what surrounds the unit; then its reason is another one.
   return { signal: AbortSignal.any([within, leave.signal]), reason, end: () => over.abort() };
 }

@@ -20,13 +20,13 @@ export function kindOf({ type }: Pick<SourceSettings, 'type'>): SourceKind {
 /** Each source is made at its first start: the size limits of its topics are known only then. */
 export function createSources(context: SourceContext): readonly Source[] {
   return context.settings.sources.map((source) => {
-    let made: Source | undefined;
+    let start: Source['startTask'] | undefined;
     return {
       name: source.name,
       offsetKey: offsetKey(source.name, source.type),
       startTask(offset, topicIds) {
-        made ??= kindOf(source).create(source, context);
-        return made.startTask(offset, topicIds);
+        start ??= kindOf(source).create(source, context);
+        return start(offset, topicIds);
       },
     };
   });

@@ -1,6 +1,6 @@
 import type { Settings, SourceSettings } from '../../config/settings.ts';
 import type { LogReader } from '../../kafka/log-reader.ts';
-import { offsetKey, parseReset, type SourceOffset } from '../../kafka/offset-store.ts';
+import { parseReset, type SourceOffset } from '../../kafka/offset-store.ts';
 import { RECORD_ALLOWANCE_BYTES, type TopicSpecification } from '../../kafka/topic.ts';
 import type { TopicPlan } from '../../kafka/topic-plan.ts';
 import type { Events } from '../../observe/events.ts';
@@ -33,7 +33,7 @@ export interface SourceKind<Own extends SourceSettings = SourceSettings> {
   readOffset(source: Own, committed: SourceOffset): { readonly since: string | null };
   /** After an operator has moved the stream. `nowMs`: our own clock. */
   moved(source: Own, offset: SourceOffset, nowMs: number): SourceOffset;
-  create(source: Own, context: SourceContext): Source;
+  create(source: Own, context: SourceContext): Source['startTask'];
 }
 
 export interface SourceContext {
@@ -116,7 +116,7 @@ export function createCoreSource<Offset>(
       topicIds: ReadonlyMap<string, string>,
     ): SourceTask;
   },
-): Source {
+): Source['startTask'] {
   const options: CoreTaskOptions = {
     source: source.name,
     notifications: topics.shared.notifications,
@@ -125,14 +125,10 @@ export function createCoreSource<Offset>(
     clock,
     random,
   };
-  return {
-    name: source.name,
-    offsetKey: offsetKey(source.name, source.type),
-    startTask(committed, topicIds) {
-      const before = committed && parseReset(committed);
-      const offset = committed && !before ? parts.readOffset(committed) : null;
-      return parts.startTask(options, offset, before && readResetOffset(before), topicIds);
-    },
+  return (committed, topicIds) => {
+    const before = committed && parseReset(committed);
+    const offset = committed && !before ? parts.readOffset(committed) : null;
+    return parts.startTask(options, offset, before && readResetOffset(before), topicIds);
   };
 }
 
@@ -146,7 +142,7 @@ export function createFollowedSource<Row>(
     readonly stream: FollowedStream<Row>;
     readonly endpoint: string;
   },
-): Source {
+): Source['startTask'] {
   const { filter, begins, stream, endpoint } = parts;
   const expected = { source: source.name, filter, mayLackSince: begins === 'withoutOffset' };
   return createCoreSource(source, context, {

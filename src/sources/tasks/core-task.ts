@@ -1,3 +1,4 @@
+import { setImmediate as afterOtherWork } from 'node:timers/promises';
 import type { SourceOffset } from '../../kafka/offset-store.ts';
 import type { OutgoingRecord } from '../../kafka/record.ts';
 import { keyedRecord, type TargetTopic } from '../../kafka/record.ts';
@@ -5,7 +6,7 @@ import type { Events, Polled, SourceStarted, StreamPlace } from '../../observe/e
 import type { NotificationContent } from '../../records/avro/record-encoder.ts';
 import type { Random } from '../../support/back-off.ts';
 import type { Clock } from '../../support/clock.ts';
-import type { SourceTask, SourceTurn } from '../source-worker.ts';
+import { pollWaitMs, type SourceTask, type SourceTurn } from '../source-worker.ts';
 import { type FollowerOffset, writeFollowerOffset } from '../stream/committed-stream.ts';
 import type { FollowerCore } from '../stream/follower-core.ts';
 import type {
@@ -16,7 +17,6 @@ import type {
 } from '../stream/follower-messages.ts';
 import { isProviderBehind } from '../stream/retention-gap.ts';
 import type { FollowedResponse, FollowedStream } from './followed-stream.ts';
-import { ListRequests } from './list-requests.ts';
 
 export interface CoreTaskOptions {
   readonly source: string;
@@ -142,6 +142,94 @@ export function createCoreTask<Decision extends FollowerDecision<unknown, unknow
 
 function isWait(request: unknown): request is Wait {
   return (request as Wait).kind === 'wait';
+}
+
+type ListOptions = Pick<CoreTaskOptions, 'source' | 'clock' | 'random'> & {
+  readonly events: Pick<Events, 'attemptFailed'>;
+};
+
+/**
+ * Requests to the instrument list, one at a time. The stream is another endpoint and never waits for the list.
+ * Exported for tests.
+ */
+export class ListRequests<Answer> {
+  readonly #options: ListOptions;
+  #failures = 0;
+  #freeMs = 0;
+  /** Aborts at the end of the request under way; null for none. */
+  #ending: AbortController | null = null;
+  /** Gives the response, or throws. */
+  #outcome: (() => Answer) | null = null;
+
+  constructor(options: ListOptions) {
+    this.#options = options;
+  }
+
+  /** Monotonic; infinite while a request is under way. */
+  get freeMs(): number {
+    return this.#ending === null ? this.#freeMs : Number.POSITIVE_INFINITY;
+  }
+
+  /** Ends a wait for the stream; undefined where no request is under way. */
+  get ending(): AbortSignal | undefined {
+    return this.#ending?.signal;
+  }
+
+  /**
+   * Returns without waiting, unless `isAwaited`: there is no stream yet that could go on. A page that was fetched ahead
+   * is there when it returns.
+   */
+  async begin(request: () => Promise<Answer>, signal: AbortSignal, isAwaited = false): Promise<void> {
+    const ending = new AbortController();
+    this.#ending = ending;
+    const ended = this.#follow(request, signal).finally(() => {
+      this.#ending = null;
+      ending.abort(new Error('The list has answered.'));
+    });
+    await (isAwaited ? ended : afterOtherWork());
+  }
+
+  /**
+   * The response, once; null where none has come or it failed and will be repeated.
+   *
+   * @throws errors that no repetition mends, or the signal's reason.
+   */
+  take(): Answer | null {
+    const outcome = this.#outcome;
+    this.#outcome = null;
+    return outcome === null ? null : outcome();
+  }
+
+  async #follow(request: () => Promise<Answer>, signal: AbortSignal): Promise<void> {
+    try {
+      const answer = await request();
+      this.#outcome = () => answer;
+      this.#failures = 0;
+    } catch (error) {
+      if (signal.aborted) this.#outcome = throwing(signal.reason);
+      else this.#failed(error);
+    }
+  }
+
+  /** It is asked again, where that may help. */
+  #failed(cause: unknown): void {
+    const { source, events, clock, random } = this.#options;
+    try {
+      const failures = this.#failures + 1;
+      const waitMs = pollWaitMs(cause, failures, random);
+      this.#failures = failures;
+      this.#freeMs = clock.monotonicMs() + waitMs;
+      events.attemptFailed({ source, endpoint: 'instruments', failures, waitMs, err: cause as Error });
+    } catch (error) {
+      this.#outcome = throwing(error);
+    }
+  }
+}
+
+function throwing(error: unknown): () => never {
+  return () => {
+    throw error;
+  };
 }
 
 /** `decide` gives the meaning of the response. */
