@@ -38,7 +38,6 @@ export interface ConnectorOperations {
 
 export interface ConnectWorker {
   readonly version: string;
-  readonly logLevel: string;
   readonly connectors: readonly ConnectorDescription[];
   readonly status: () => Status;
   /** `host:port` of this server, as Connect's workers are named. */
@@ -58,7 +57,6 @@ export function addConnectRoutes(app: FastifyInstance, worker: ConnectWorker): v
 }
 
 function addWorker(app: FastifyInstance, worker: ConnectWorker): void {
-  const root = { level: worker.logLevel.toUpperCase(), last_modified: null };
   const classes = new Map(worker.connectors.map(({ type, config }) => [config['connector.class'] ?? '', type]));
 
   app.get('/connector-plugins', () =>
@@ -67,15 +65,6 @@ function addWorker(app: FastifyInstance, worker: ConnectWorker): void {
   app.get<Params<'plugin'>>('/connector-plugins/:plugin/config', ({ params: { plugin } }) => {
     if ([...classes.keys()].some((name) => name === plugin || name.endsWith(`.${plugin}`))) return [];
     throw new RestError(404, `Unknown plugin ${plugin}.`);
-  });
-  app.put<Params<'plugin'>>('/connector-plugins/:plugin/config/validate', ({ params }) => refusal(params.plugin));
-  app.get('/admin/loggers', () => ({ root }));
-  app.get<Params<'logger'>>('/admin/loggers/:logger', ({ params: { logger } }) => {
-    if (logger === 'root') return root;
-    throw new RestError(404, `Logger ${logger} not found.`);
-  });
-  app.put<Params<'logger'>>('/admin/loggers/:logger', () => {
-    throw new RestError(405, 'The level of the log is the setting log.level (LOG_LEVEL); a restart applies it.');
   });
 }
 
@@ -86,26 +75,6 @@ export function workerInfo({ version, kafkaClusterId }: Status) {
     commit: `structured-products-connect-${version}`,
     kafka_cluster_id: kafkaClusterId,
   };
-}
-
-/** A configuration is never accepted here; this is the form in which Kafka Connect says why. */
-function refusal(plugin: string) {
-  const definition = {
-    name: 'connector.class',
-    type: 'STRING',
-    required: true,
-    default_value: null,
-    importance: 'HIGH',
-    documentation: 'Connectors are configured in the settings file.',
-    group: 'Common',
-    order_in_group: 1,
-    width: 'LONG',
-    display_name: 'Connector class',
-    dependents: [],
-  };
-  const errors = ['Connectors are configured in the settings file of structured-products-connect, not from here.'];
-  const value = { name: 'connector.class', value: plugin, recommended_values: [], errors, visible: true };
-  return { name: plugin, error_count: 1, groups: ['Common'], configs: [{ definition, value }] };
 }
 
 function addReads(app: FastifyInstance, { connectors, status, workerId }: ConnectWorker): void {
@@ -204,6 +173,7 @@ function addChanges(app: FastifyInstance, { connectors, status, workerId, operat
   };
   // With the status of a configuration that is not right: tools show the text of such a response, but not that of a 405.
   app.post('/connectors', () => refuse(400));
+  app.put('/connector-plugins/:plugin/config/validate', () => refuse(400));
   app.put<Params<'name'>>('/connectors/:name/config', () => refuse(400));
   app.patch<Params<'name'>>('/connectors/:name/config', ({ params }) => find(params.name) && refuse(400));
   app.delete<Params<'name'>>('/connectors/:name', ({ params }) => find(params.name) && refuse(405));

@@ -10,20 +10,9 @@ export interface ConnectorDescription {
   readonly topics: readonly string[];
 }
 
-type ConnectState = 'RUNNING' | 'PAUSED' | 'STOPPED' | 'FAILED' | 'UNASSIGNED' | 'RESTARTING';
+type ConnectState = Uppercase<TargetState | TaskState> | 'RESTARTING';
 
-const CONNECTOR_STATES: Readonly<Record<TargetState, ConnectState>> = {
-  running: 'RUNNING',
-  paused: 'PAUSED',
-  stopped: 'STOPPED',
-};
-
-const TASK_STATES: Readonly<Record<TaskState, ConnectState>> = {
-  unassigned: 'UNASSIGNED',
-  running: 'RUNNING',
-  paused: 'PAUSED',
-  failed: 'FAILED',
-};
+const connectState = (state: TargetState | TaskState) => state.toUpperCase() as Uppercase<typeof state>;
 
 export interface TaskShape {
   readonly id: number;
@@ -48,7 +37,7 @@ export function infoShape({ name, type, config }: ConnectorDescription, tasks: r
 export function statusShape(connector: ConnectorDescription, status: Status, workerId: string): StatusShape {
   const { name, type } = connector;
   const { version } = status;
-  const state = CONNECTOR_STATES[known(status, name).wanted];
+  const state = connectState(known(status, name).wanted);
   const tasks = taskShapes(connector, status, workerId);
   return { name, connector: { state, worker_id: workerId, version }, tasks, type };
 }
@@ -64,7 +53,7 @@ export function taskShapes({ name }: ConnectorDescription, status: Status, worke
   const { wanted, task, trace } = known(status, name);
   if (wanted === 'stopped') return [];
   const { version } = status;
-  return [{ id: 0, state: TASK_STATES[task], worker_id: workerId, version, ...(trace !== null && { trace }) }];
+  return [{ id: 0, state: connectState(task), worker_id: workerId, version, ...(trace !== null && { trace }) }];
 }
 
 function known({ sources, processor }: Status, name: string): SourceStatus | ProcessorStatus {

@@ -35,7 +35,6 @@ export async function answerAdmin(server: Server, parts: AdminSide): Promise<Req
   return createAdminListener(server, {
     settings: settings.admin,
     version: projectVersion(),
-    logLevel: settings.log.level,
     connectors: [
       ...(roles.sources ? describeSources(settings) : []),
       ...(roles.prices ? [describeProcessor(settings, topics)] : []),

@@ -88,7 +88,6 @@ export async function startAdminScene(
       token: token === null ? null : Object.assign(async () => token, { readNow: async () => token, toJSON: () => '' }),
     },
     version: '1.2.3',
-    logLevel: 'info',
     status: board.status,
     whole: async () => scene.whole,
     refreshed: board.refreshed,

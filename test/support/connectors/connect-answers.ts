@@ -99,8 +99,6 @@ const RUNNING: readonly Omit<ConnectAnswer, 'while'>[] = [
     shape: [{ class: 'string', type: 'string', version: 'string' }],
   },
   { request: 'GET /connector-plugins/nobody/config', ...error(404, 'Unknown plugin nobody.') },
-  { request: 'GET /admin/loggers/root', status: 200, shape: { level: 'string', last_modified: 'null' } },
-  { request: 'GET /admin/loggers/nobody', ...error(404, 'Logger nobody not found.') },
   { request: 'GET /connectors/instruments/pause', ...notAllowed },
   { request: 'GET /connectors/instruments/restart', ...notAllowed },
   { request: 'POST /connectors/instruments', ...notAllowed },

@@ -45,6 +45,7 @@ test('configuration is a file: it is not changed from here', async (t) => {
   const scene = await startAdminScene(t);
   for (const [method, path, status] of [
     ['POST', '/connectors', 400],
+    ['PUT', '/connector-plugins/instruments/config/validate', 400],
     ['PUT', '/connectors/instruments/config', 400],
     ['PATCH', '/connectors/instruments/config', 400],
     ['DELETE', '/connectors/instruments', 405],
