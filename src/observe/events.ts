@@ -349,8 +349,6 @@ export interface BatchPriced extends InputPartition {
   readonly calls: number;
   readonly drift: number;
   readonly roundedNumbers: number;
-  /** Responses whose `errors` flag contradicts their items. */
-  readonly errorsFlagDiffers: number;
   /** From the first call to the last response, waiting for a free call included. */
   readonly askMs: number;
   readonly commitMs: number;

@@ -198,10 +198,10 @@ class KindCalls {
   #handOn(
     asked: readonly BatchQuestion[],
     outcomeAt: (at: number) => QuestionOutcome | undefined,
-    { drift, roundedNumbers, errorsFlagDiffers }: Omit<BulkResponse, 'answers'> = NO_COUNTS,
+    { drift, roundedNumbers }: Omit<BulkResponse, 'answers'> = NO_COUNTS,
   ): void {
     const nowMs = this.#options.clock.monotonicMs();
-    let counts = { drift, roundedNumbers, errorsFlagDiffers: errorsFlagDiffers ? 1 : 0 };
+    let counts = { drift, roundedNumbers };
     const parts = new Map<Run, { readonly positions: number[]; readonly outcomes: QuestionOutcome[] }>();
     for (const [at, { run, at: position }] of asked.entries()) {
       const outcome = outcomeAt(at);
@@ -215,7 +215,7 @@ class KindCalls {
       run.unanswered -= positions.length;
       run.answered(positions, { outcomes, calls: run.unreportedCalls, askMs: nowMs - run.startedMs, ...counts });
       run.unreportedCalls = 0;
-      counts = { drift: 0, roundedNumbers: 0, errorsFlagDiffers: 0 };
+      counts = { drift: 0, roundedNumbers: 0 };
       if (run.unanswered === 0) run.ended.resolve();
     }
   }
@@ -238,4 +238,4 @@ class KindCalls {
   }
 }
 
-const NO_COUNTS = { drift: 0, roundedNumbers: 0, errorsFlagDiffers: false };
+const NO_COUNTS = { drift: 0, roundedNumbers: 0 };

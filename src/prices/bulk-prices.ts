@@ -37,8 +37,6 @@ export type PriceResponse =
 
 export interface BulkResponse {
   readonly answers: readonly PriceResponse[];
-  /** The `errors` flag says otherwise than the items. Harmless, counted. */
-  readonly errorsFlagDiffers: boolean;
   /** Fields that the schema does not know, kept in extras, and keys that came twice, of which the last counts. */
   readonly drift: number;
   /** Decimals and instants that were rounded in their field and kept verbatim in extras. */
@@ -74,5 +72,4 @@ export interface BatchResponses {
   readonly askMs: number;
   readonly drift: number;
   readonly roundedNumbers: number;
-  readonly errorsFlagDiffers: number;
 }

@@ -56,15 +56,13 @@ export async function readBulkResponse(
   const unknown = [...envelope].filter(([name, value]) => value !== null && !ANSWER_MEMBERS.includes(name));
   let drift = unknown.length + duplicateKeys;
   let roundedNumbers = 0;
-  let hasProblem = false;
   const answers: PriceResponse[] = [];
   for (const [at, row] of rows.entries()) {
     answers.push(answerOf(row, range(at)));
     if (row.kind !== 'failure') drift += row.driftFields;
     if (row.kind === 'prices') roundedNumbers += row.roundedNumbers;
-    else if (row.kind === 'problem') hasProblem = true;
   }
-  return { answers, errorsFlagDiffers: envelope.get('errors') !== hasProblem, drift, roundedNumbers };
+  return { answers, drift, roundedNumbers };
 }
 
 function answerOf(row: PriceItem | DecodedFailure, range: AnsweredRange | null): PriceResponse {

@@ -182,7 +182,6 @@ function reportOf(
     calls: answers.calls,
     drift: answers.drift,
     roundedNumbers: answers.roundedNumbers,
-    errorsFlagDiffers: answers.errorsFlagDiffers,
     askMs: answers.askMs,
     unchanged: counts.unchanged,
     tombstones: counts.tombstones,

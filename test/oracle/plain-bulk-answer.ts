@@ -23,7 +23,6 @@ const LONGEST_ITEM_BYTES = 3 * 1024 * 1024;
 
 interface ReadItem {
   readonly answer: PriceResponse;
-  readonly failed: boolean;
   readonly drift: number;
   readonly roundedNumbers: number;
 }
@@ -59,7 +58,6 @@ export async function readBulkResponse(
   const unknown = [...envelope].filter(([name, value]) => value !== null && !ANSWER_MEMBERS.includes(name));
   return {
     answers: items.map(({ answer }) => answer),
-    errorsFlagDiffers: envelope.get('errors') !== items.some(({ failed }) => failed),
     drift: items.reduce((sum, { drift }) => sum + drift, unknown.length + duplicateKeys),
     roundedNumbers: items.reduce((sum, { roundedNumbers }) => sum + roundedNumbers, 0),
   };
@@ -82,7 +80,7 @@ function readItem(options: {
   const response = memberOf(item, 'response');
   const errorResponse = memberOf(item, 'errorResponse');
   const unknown = [...item].filter(([name, value]) => value !== null && !ITEM_MEMBERS.has(name)).length;
-  const without = { failed: true, drift: unknown, roundedNumbers: 0 };
+  const without = { drift: unknown, roundedNumbers: 0 };
   // An item with both response and errorResponse counts as failed.
   if (response === null || errorResponse !== null) {
     return { ...without, answer: { kind: 'problem', ...problemOf(errorResponse), item: Buffer.from(raw) } };
@@ -94,16 +92,16 @@ function readItem(options: {
   if (decoded.kind === 'failure') {
     const pointer = `/response${decoded.pointer}`;
     const answer: PriceResponse = { kind: 'unusable', reason: decoded.reason, pointer, item: Buffer.from(raw) };
-    return { ...without, failed: false, answer };
+    return { ...without, answer };
   }
   const { records, isQuotingPulled, driftFields, roundedNumbers } = decoded;
   const answer: PriceResponse = { kind: 'prices', records, isQuotingPulled, range: null };
-  return { answer, failed: false, drift: unknown + driftFields, roundedNumbers };
+  return { answer, drift: unknown + driftFields, roundedNumbers };
 }
 
 // Too long or too deep to be looked into, or with bytes that are no text: whose it is, only its position says.
 function unread({ reason, raw }: DecodedFailure): ReadItem {
-  return { answer: { kind: 'unusable', reason, pointer: '', item: raw }, failed: false, drift: 0, roundedNumbers: 0 };
+  return { answer: { kind: 'unusable', reason, pointer: '', item: raw }, drift: 0, roundedNumbers: 0 };
 }
 
 /**

@@ -42,7 +42,7 @@ export interface BatchPart {
   readonly answers: BatchResponses;
 }
 
-export const NOTHING_ASKED = { calls: 0, askMs: 0, drift: 0, roundedNumbers: 0, errorsFlagDiffers: 0 };
+export const NOTHING_ASKED = { calls: 0, askMs: 0, drift: 0, roundedNumbers: 0 };
 
 export function nothingAsked(kind: PriceKind, inputs: readonly BatchInput[] = []): BatchPart {
   return { kind, questions: [], inputs, answers: { ...NOTHING_ASKED, outcomes: [] } };

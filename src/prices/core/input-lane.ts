@@ -265,6 +265,5 @@ function sum(one: Tally, other: Tally): Tally {
     askMs: Math.max(one.askMs, other.askMs),
     drift: one.drift + other.drift,
     roundedNumbers: one.roundedNumbers + other.roundedNumbers,
-    errorsFlagDiffers: one.errorsFlagDiffers + other.errorsFlagDiffers,
   };
 }

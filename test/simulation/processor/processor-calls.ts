@@ -151,7 +151,7 @@ export class ProcessorCalls {
   }
 
   #handOn({ batch, at }: Question, outcome: QuestionOutcome): void {
-    const counts = { calls: 1, askMs: 0, drift: 0, roundedNumbers: 0, errorsFlagDiffers: 0 };
+    const counts = { calls: 1, askMs: 0, drift: 0, roundedNumbers: 0 };
     this.#options.answered(batch, [at], { outcomes: [outcome], ...counts });
   }
 

@@ -165,7 +165,6 @@ const EVENTS: { readonly [Name in keyof Events]: (emit: Events[Name]) => void } 
       calls: 2,
       drift: 1,
       roundedNumbers: 1,
-      errorsFlagDiffers: 1,
       askMs: 30,
       commitMs: 5,
       prices: [{ instrumentId: UNBOUNDED.id, isin: UNBOUNDED.isin, values: [] }],

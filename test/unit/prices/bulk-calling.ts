@@ -26,7 +26,7 @@ function priced(asked: readonly PriceQuestion[]): BulkResponse {
     const record = { key: Buffer.from(isin), value: Buffer.from(isin), digest: 0n };
     return { kind: 'prices' as const, records: [record], isQuotingPulled: null };
   });
-  return { answers, errorsFlagDiffers: false, drift: 0, roundedNumbers: 0 };
+  return { answers, drift: 0, roundedNumbers: 0 };
 }
 
 export function refusal(status: number): ConnectorError {

@@ -86,7 +86,7 @@ export function drivePartitions(options: {
           throw error;
         }
         const answers = asked.map(() => ({ kind: 'prices' as const, records: [], isQuotingPulled: null }));
-        return { answers, errorsFlagDiffers: false, drift: 0, roundedNumbers: 0 };
+        return { answers, drift: 0, roundedNumbers: 0 };
       },
     },
     maxItems,

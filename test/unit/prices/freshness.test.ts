@@ -8,7 +8,7 @@ import { NO_TERMS } from '../../../src/records/avro/instrument-terms.ts';
 
 const KINDS = [{ kind: 'overview', refreshIntervalMs: 60_000 }] as const;
 const BOTH_KINDS = [...KINDS, { kind: 'daily', refreshIntervalMs: 20_000 }] as const;
-const NO_COUNTS = { calls: 1, askMs: 0, drift: 0, roundedNumbers: 0, errorsFlagDiffers: 0 };
+const NO_COUNTS = { calls: 1, askMs: 0, drift: 0, roundedNumbers: 0 };
 
 type Given = Parameters<typeof createFreshnessView>;
 

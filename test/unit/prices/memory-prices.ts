@@ -57,7 +57,7 @@ export const ALL_PRICED: BulkPrices = {
       const record = { key: Buffer.from(instrumentId), value: Buffer.from(isin), digest: 0n };
       return { kind: 'prices' as const, records: [record], isQuotingPulled: null };
     });
-    return { answers, errorsFlagDiffers: false, drift: 0, roundedNumbers: 0 };
+    return { answers, drift: 0, roundedNumbers: 0 };
   },
 };
 

@@ -17,7 +17,7 @@ const KINDS = [
   { kind: 'overview', refreshIntervalMs: MINUTE_MS },
   { kind: 'daily', refreshIntervalMs: 60 * MINUTE_MS },
 ] as const;
-const NO_COUNTS = { calls: 1, askMs: 0, drift: 0, roundedNumbers: 0, errorsFlagDiffers: 0 };
+const NO_COUNTS = { calls: 1, askMs: 0, drift: 0, roundedNumbers: 0 };
 
 type Start = ConstructorParameters<typeof PartitionCore>[1]['instruments'];
 

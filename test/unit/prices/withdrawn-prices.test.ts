@@ -26,7 +26,7 @@ function providerOf(answers: ReadonlyMap<string, PriceResponse>) {
         const record = { key: Buffer.from(instrumentId), value: Buffer.from(isin), digest: 0n };
         return answers.get(isin) ?? { kind: 'prices', records: [record], isQuotingPulled: null };
       });
-      return { answers: given, errorsFlagDiffers: false, drift: 0, roundedNumbers: 0 };
+      return { answers: given, drift: 0, roundedNumbers: 0 };
     },
   };
   return { prices, down, asked: (isin: string) => asked.get(isin) ?? 0 };

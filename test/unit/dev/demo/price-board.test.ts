@@ -36,7 +36,6 @@ async function batchOf(
     calls: 2,
     drift: 0,
     roundedNumbers: 0,
-    errorsFlagDiffers: 0,
   };
   const times = { askMs: 1, commitMs: 1 };
   const where = { topic: 'instruments', partition: 0, kind: 'overview' } as const;

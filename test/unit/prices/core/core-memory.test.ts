@@ -49,7 +49,7 @@ function coreOf(table: Iterable<readonly [string, string]>): PartitionCore {
 test('an instrument takes at most 26 bytes beyond its keys, refreshed and priced as well', () => {
   const [before, heapBefore] = [used(), usedHeap()];
   const core = coreOf(instruments());
-  const none = { calls: 1, askMs: 0, drift: 0, roundedNumbers: 0, errorsFlagDiffers: 0 };
+  const none = { calls: 1, askMs: 0, drift: 0, roundedNumbers: 0 };
   let asked = 0;
   for (let nowMs = 0; nowMs < 61_000; nowMs += 50) {
     for (let step = core.next(nowMs); step.kind !== 'wait'; step = core.next(nowMs)) {
