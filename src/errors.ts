@@ -36,7 +36,8 @@ export const ERROR_CODES = {
   },
   PROVIDER_UNREACHABLE: {
     action: 'retry',
-    remedy: 'Check the url in referenceData or marketData, DNS, proxy and firewall.',
+    remedy:
+      'Check referenceData.url (REFERENCE_DATA_URL) or marketData.url (MARKET_DATA_URL), DNS, proxy and firewall.',
   },
   PROVIDER_TIMEOUT: {
     action: 'askForLess',
@@ -49,7 +50,8 @@ export const ERROR_CODES = {
   },
   PROVIDER_REFUSED: {
     action: 'retrySlowly',
-    remedy: 'Check the url in referenceData or marketData, and the filter of the source.',
+    remedy:
+      'Check referenceData.url (REFERENCE_DATA_URL) or marketData.url (MARKET_DATA_URL), and the filter of the source.',
   },
   PROVIDER_ASKS_FOR_LESS: { action: 'askForLess', remedy: 'None: the next request is smaller.' },
   PROVIDER_REDIRECT: {
@@ -70,7 +72,7 @@ export const ERROR_CODES = {
   TOKEN_FAILED: {
     action: 'retry',
     remedy:
-      'Check tokenUrl (AUTH_TOKEN_URL for the provider), clientId, clientSecret and scope of the login that the message names.',
+      'Check tokenUrl (AUTH_TOKEN_URL for the provider), clientId, clientSecret and scope of referenceData.auth, marketData.auth, schemaRegistry.auth or kafka.sasl.',
   },
   WALK_CURSOR_REPEATED: {
     action: 'stopSource',

@@ -77,7 +77,7 @@ export interface RetriedLetter {
   /** `toWrite` without --execute; `superseded`: the topic has a newer state, or the records of this letter. */
   readonly outcome: 'written' | 'toWrite' | 'superseded' | 'impossible';
   readonly topics: readonly string[];
-  /** The reason of what is not written; empty otherwise. */
+  /** The reason of what is not written, and the age of a record that is replaced; empty otherwise. */
   readonly says: string;
 }
 
@@ -117,11 +117,22 @@ export function planRetry(
       for (const record of records) decided.add(placeOf(record));
       written.unshift(...records);
       const topics = records.map(({ topic }) => topic);
-      const says = reasons.find((reason) => reason !== null) ?? '';
+      const says = reasons.find((reason) => reason !== null) ?? replacedBy(records, held, at.stateTopics);
       planned.set(id, { id, outcome: records.length === 0 ? 'superseded' : 'written', topics, says });
     }
   }
   return { outcomes: reread.flatMap(({ letter }) => planned.get(letter.id) ?? []), records: written };
+}
+
+/** A replaced record may be the provider's present state again, where the provider was wrong for a time. */
+function replacedBy(
+  records: readonly OutgoingRecord[],
+  { states }: Pick<HeldStates, 'states'>,
+  stateTopics: StateTopics,
+): string {
+  const ofStates = records.filter(({ topic }) => stateTopics.has(topic));
+  const replaced = ofStates.flatMap((record) => states.get(placeOf(record))?.at(-1) ?? []);
+  return replaced.map(({ timestampMs }) => `replaces the record of ${new Date(timestampMs).toISOString()}`).join('; ');
 }
 
 /** The reason not to write a state; null when it is written. `decided`: places that a newer letter has taken. */

@@ -43,12 +43,12 @@ interface ListOptions {
 export async function deadLettersList(context: CommandContext, options: ListOptions): Promise<void> {
   const { source, reason = '', since = 0, limit } = options;
   const letters: DeadLetter[] = [];
-  let count = 0;
+  const counts = new Map<string, number>();
   await atLetters(context, (at) =>
     eachDeadLetter(at, (letter) => {
       if ((source !== undefined && letter.source !== source) || letter.timestampMs < since) return;
       if (!letter.reason.includes(reason)) return;
-      count += 1;
+      counts.set(letter.source, (counts.get(letter.source) ?? 0) + 1);
       letters.push(letter);
       if (letters.length > limit) letters.shift();
     }),
@@ -63,9 +63,11 @@ export async function deadLettersList(context: CommandContext, options: ListOpti
   ]);
   const table = rows.length === 0 ? [] : [['id', 'written', 'source', 'key', 'place', 'reason'], ...rows];
   print(context, letters.map(withoutValue), textTable(table));
+  const count = [...counts.values()].reduce((sum, one) => sum + one, 0);
   if (count === 0) context.stderr.write('No dead letter matches.\n');
   else if (count > letters.length) {
-    context.stderr.write(`The newest ${letters.length} of ${count}; --limit shows more.\n`);
+    const each = [...counts].map(([name, ofSource]) => `${name} ${ofSource}`).join(', ');
+    context.stderr.write(`The newest ${letters.length} of ${count} (${each}); --source or --limit shows others.\n`);
   }
 }
 
@@ -132,6 +134,10 @@ async function eachDeadLetter(
   });
 }
 
+const UNMAPPED = 'cannot be mapped';
+const UNMAPPED_ADVICE =
+  'To write what cannot be mapped, with null for a wrong value: set mapping.onMismatch: keepInExtras, and retry.';
+
 /** `dead-letters retry`: decodes them again, and writes their records. */
 export async function deadLettersRetry(
   context: CommandContext,
@@ -148,7 +154,9 @@ export async function deadLettersRetry(
   print(context, retried, textTable(rows));
   const isWritable = retried.some(({ outcome }) => outcome === 'toWrite');
   if (!execute) context.stderr.write(`Nothing was written${isWritable ? '; --execute does it' : ''}.\n`);
-  else if (retried.some(({ outcome }) => outcome === 'impossible')) context.exitWith(EXIT_CODES.failed);
+  if (!retried.some(({ outcome }) => outcome === 'impossible')) return;
+  if (retried.some(({ says }) => says.includes(UNMAPPED))) context.stderr.write(`${UNMAPPED_ADVICE}\n`);
+  context.exitWith(EXIT_CODES.failed);
 }
 
 /**
@@ -339,7 +347,7 @@ function unmapped(
   rows: readonly { readonly kind: string; readonly pointer?: string; readonly reason?: string }[],
 ): RereadLetter | null {
   const failure = rows.find(({ kind }) => kind === 'failure');
-  return failure ? impossible(`it cannot be mapped at ${failure.pointer || '/'}: ${failure.reason}`) : null;
+  return failure ? impossible(`it ${UNMAPPED} at ${failure.pointer || '/'}: ${failure.reason}`) : null;
 }
 
 function impossible(why: string): RereadLetter {

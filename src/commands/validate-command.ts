@@ -72,14 +72,15 @@ interface CheckOptions {
 /** Only a provider that sells it would know it: its check digit is right. */
 const UNKNOWN_ISIN = 'XS0000000009';
 
-/** Tries every service of the settings, and changes nothing there. Exported for tests. */
+/** Tries every service of the settings, and changes nothing there; failures come first. Exported for tests. */
 export async function checkConnections(options: CheckOptions): Promise<readonly ConnectionCheck[]> {
-  return [
+  const checks = [
     ...(await checkProvider(options)),
     ...(await checkMarketData(options)),
     ...(await checkKafka(options)),
     ...(await checkRegistry(options)),
   ];
+  return (['failed', 'skipped', 'ok'] as const).flatMap((now) => checks.filter(({ state }) => state === now));
 }
 
 function checkProvider({ settings, signal }: CheckOptions): Promise<readonly ConnectionCheck[]> {

@@ -44,7 +44,10 @@ export function effectiveSettings({ schema, tree }: LoadedSettings, env: Environ
     settings.push({ path, origin: given === undefined ? 'default' : originOf(path) });
     // An empty variable leaves out what may be left out.
     const isNullable = layers.some((layer) => layer instanceof z.ZodNullable);
-    return asWritten(value === '' && isNullable ? null : value);
+    if (value === '' && isNullable) return null;
+    // A value of the environment is a text, also where the setting is a number.
+    const isConverted = inner instanceof z.ZodBoolean || inner instanceof z.ZodNumber;
+    return isConverted ? member.parse(value) : asWritten(value);
   }
 
   function printMember(key: string, member: z.ZodType, held: Group, path: SettingPath): [string, unknown] {

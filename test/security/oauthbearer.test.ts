@@ -186,7 +186,7 @@ test('Kafka with tokens', { timeout: 1_200_000 }, async (t) => {
       [`token: not-a-jwt`, /refuses the token of kafka\.sasl .*It is no JWT/],
       [
         client(simulator).replace(simulator.clientSecret, 'wrong'),
-        /There is no token for the brokers\. The token endpoint of kafka\.sasl \(tokenUrl http:.*\) answered 401 \(invalid_client/,
+        /There is no token for the brokers\. The token request of kafka\.sasl \(POST http:.*\) answered 401 \(invalid_client/,
       ],
     ] as const;
     for (const [sasl, expected] of cases) {

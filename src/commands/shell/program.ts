@@ -308,6 +308,8 @@ correct the instruments. Stop the source first (spconnect stop), and resume it a
       ),
       value('--limit <count>', 'the newest, at most this many', wholeNumberOption, 50),
     ],
+    help: `A repaid product gives one of the source prices, when the provider has no price of it any more. A retry without
+--execute says which were written already.`,
     examples: ['dead-letters list --source instruments --since 7d'],
     load: async () => (await import('../dead-letters-command.ts')).deadLettersList,
   },

@@ -166,9 +166,8 @@ function checkToken(value: Checked, report: Report): void {
   const { token, tokenUrl, clientId, allowWithoutTls } = value;
   if (token) {
     if (tokenUrl) report(['token'], 'is given beside tokenUrl; keep one of them');
-  } else if (!tokenUrl) {
-    report(['tokenUrl'], 'is missing; oauthbearer needs tokenUrl and a client, or tokenFile');
   } else {
+    if (!tokenUrl) report(['tokenUrl'], 'is missing; oauthbearer needs tokenUrl and a client, or tokenFile');
     if (!clientId) report(['clientId'], 'is missing; tokenUrl needs a client');
     checkClient(value, [], report);
     if (allowWithoutTls !== true) requireTls(tokenUrl, ['tokenUrl'], 'use https', report);

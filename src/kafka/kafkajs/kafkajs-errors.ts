@@ -1,3 +1,5 @@
+import { tlsAdvice } from '../../support/tls-advice.ts';
+
 /** kafkajs wraps at most three deep. */
 const MAX_CAUSES = 10;
 
@@ -51,8 +53,6 @@ export function refusedRecords(error: unknown): number | undefined {
 
 /** Of kafkajs, without a name: the connection was lost between two requests. */
 const NOT_CONNECTED = 'Broker not connected';
-/** Of Node.js and OpenSSL, where the other side speaks no TLS. */
-const NO_TLS = /before secure TLS connection|wrong version number|packet length too long/;
 
 export function isUnanswered(error: unknown): boolean {
   return causes(error).some(
@@ -76,9 +76,11 @@ export function kafkaReason(error: unknown): string {
   if (login !== undefined) return login.message;
   const named = namedBy(error);
   if (named) return `${named.type}: ${named.message}`;
-  const reason = causes(error).at(-1)?.message ?? String(error);
+  const innermost = causes(error).at(-1);
+  const reason = innermost?.message ?? String(error);
   if (reason === NOT_CONNECTED) return 'the connection to the broker was lost';
-  return NO_TLS.test(reason) ? `${reason}: is this port TLS?` : reason;
+  const advice = tlsAdvice(innermost, 'kafka.ssl.ca', 'kafka.brokers (KAFKA_BROKERS)');
+  return advice === null ? reason : `${reason}: ${advice}`;
 }
 
 function causes(error: unknown): Error[] {

@@ -73,6 +73,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
   const base = parseAddress(options.baseUrl, `${name}.url`, options.allowHttp);
   if (base.search !== '') throw new ConnectorError('SETTINGS_INVALID', `${name}.url holds a query (?…); remove it.`);
   const connections = openCurrentDispatcher(base, options, CONNECTIONS);
+  const address = base.href.replace(/\/$/, '');
 
   async function send<T>(
     method: 'GET' | 'POST',
@@ -85,7 +86,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     const common = {
       name,
       endpoint,
-      from: `${method} ${endpoint} of ${name}`,
+      from: `${method} ${address}${endpoint} of ${name}`,
       method,
       origin: base.origin,
       target: requestTarget(base, request.path, request.query),

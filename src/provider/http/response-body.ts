@@ -31,7 +31,7 @@ export interface ResponseBody {
 
 /**
  * @param options.encoding the content-encoding field; at most one encoding, chains are refused
- * @param options.from what answered, for messages, such as `GET /v1/instruments of referenceData`
+ * @param options.from what answered, for messages, such as `GET https://host/v1/instruments of referenceData`
  * @param options.capSetting the setting to raise when the body is too large
  * @param options.signal the request's deadline: a body cut by it rejects with its reason
  */

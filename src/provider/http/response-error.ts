@@ -1,5 +1,6 @@
 import { ConnectorError, type ErrorCode } from '../../errors.ts';
 import { isSecretKey, REDACTED } from '../../observe/redaction.ts';
+import { tlsAdvice } from '../../support/tls-advice.ts';
 import { collectBytes } from './body-chunks.ts';
 import { type HeaderFields, headerField, retryAfterMs, serverDate } from './http-response.ts';
 import { quotedText } from './quoted-text.ts';
@@ -10,7 +11,6 @@ const MOST_VALIDATION_ERRORS = 5;
 const MOST_MEMBERS = 10;
 const LONGEST_NAME = 50;
 const SECTION = /^#[\w.-]{1,60}$/;
-const CERTIFICATE_CODE = /^(ERR_TLS_|CERT_|UNABLE_TO_|DEPTH_ZERO_SELF_SIGNED|SELF_SIGNED|HOSTNAME_MISMATCH)/;
 const PROTOCOL_CODE = /^(HPE_|HTTPParserError|UND_ERR_HEADERS_OVERFLOW)/;
 
 /** The problem in an error's body (parts 2.1 and 7 of src/provider/README.md), made safe for a message. */
@@ -43,35 +43,38 @@ export function refusedResponse(
   const said = parts.length === 0 ? '' : ` (${parts.join('; ')})`;
   const validation = problem.validation.length === 0 ? {} : { validation: problem.validation };
   const details = members.length === 0 ? {} : { problem: problem.members };
-  return new ConnectorError(code, `${from} was answered with ${status}${said}${advice(code, headers, name)}.`, {
+  return new ConnectorError(code, `${from} was answered with ${status}${said}${advice(code, status, headers, name)}.`, {
     retryAfterMs: retryAfterMs(headers, wallMs),
     fields: { status, endpoint, dateMs: serverDate(headers), ...validation, ...details },
   });
 }
 
-function advice(code: ErrorCode, headers: HeaderFields, name: string): string {
+function advice(code: ErrorCode, status: number, headers: HeaderFields, name: string): string {
   if (code === 'PROVIDER_UNAUTHORIZED') return `; check ${name}.auth and the account's permissions`;
+  if (status === 404) return `; check ${urlSetting(name)}`;
   if (code !== 'PROVIDER_REDIRECT') return '';
   // Only the origin is shown: the path and query of a redirect may carry a session or a token.
   const location = URL.parse(headerField(headers, 'location') ?? '');
   const where = location === null ? '' : ` to ${quotedText(location.host, LONGEST_QUOTE)}`;
-  return `, a redirect${where}, which is never followed; set ${name}.url to the final address`;
+  return `, a redirect${where}, which is never followed; set ${urlSetting(name)} to the final address`;
+}
+
+/** `marketData.url (MARKET_DATA_URL)`: with the variable of the usual settings file. */
+function urlSetting(name: string): string {
+  return `${name}.url (${name.replace(/[A-Z]/g, '_$&').toUpperCase()}_URL)`;
 }
 
 export function unanswered(cause: unknown, from: string, name: string): ConnectorError {
   const code = PROTOCOL_CODE.test(codeOf(cause)) ? 'PROTOCOL_VIOLATION' : 'PROVIDER_UNREACHABLE';
-  return new ConnectorError(code, unansweredText(cause, from, name, `; check ${name}.url, DNS, proxy and firewall`), {
-    cause,
-  });
+  return new ConnectorError(code, unansweredText(cause, from, name), { cause });
 }
 
-export function unansweredText(cause: unknown, from: string, name: string, advice = ''): string {
+/** @param address the setting with the address of the request */
+export function unansweredText(cause: unknown, from: string, name: string, address = urlSetting(name)): string {
   const code = codeOf(cause);
-  if (CERTIFICATE_CODE.test(code)) {
-    return `${from}: the server's certificate is not accepted (${code}); set ${name}.ca to the file of your own authority, or replace the certificate.`;
-  }
   if (PROTOCOL_CODE.test(code)) return `${from} was answered with something that is not HTTP (${code}).`;
-  return `${from} got no response (${code})${advice}.`;
+  const advice = tlsAdvice(cause, `${name}.ca`, address) ?? `check ${address}, DNS, proxy and firewall`;
+  return `${from} got no response (${code}): ${advice}.`;
 }
 
 function codeOf(cause: unknown): string {

@@ -1,6 +1,7 @@
 import { ConnectorError } from '../../errors.ts';
 import type { Authorization, Credentials } from '../../provider/http/credentials.ts';
 import { type NetworkOptions, openAgent, openCurrentDispatcher } from '../../provider/http/dispatcher.ts';
+import { unansweredText } from '../../provider/http/response-error.ts';
 import type { Clock } from '../../support/clock.ts';
 import { openDeadline } from '../../support/deadline.ts';
 import { untilAborted } from '../../support/until-aborted.ts';
@@ -19,9 +20,13 @@ export interface RegistryHttpOptions extends Omit<NetworkOptions, 'name'> {
 }
 
 export interface RegistryResponse {
+  /** Method and URL of the request, for messages. */
+  readonly from: string;
   readonly status: number;
   readonly body: Readonly<Record<string, unknown>>;
 }
+
+type Answer = Omit<RegistryResponse, 'from'>;
 
 interface RegistryRequest {
   readonly method: 'GET' | 'POST' | 'PUT';
@@ -47,10 +52,7 @@ export function createRegistryHttp(options: RegistryHttpOptions): RegistryHttp {
   const connections = openCurrentDispatcher(base, network, CONNECTIONS);
 
   /** One request; after a 401 once more, with other credentials where there are any. */
-  async function authorized(
-    signal: AbortSignal,
-    send: (credentials: Credentials) => Promise<RegistryResponse>,
-  ): Promise<RegistryResponse> {
+  async function authorized(signal: AbortSignal, send: (credentials: Credentials) => Promise<Answer>): Promise<Answer> {
     const credentials = (await authorization?.headers(signal)) ?? {};
     const response = await send(credentials);
     if (response.status !== 401) return response;
@@ -58,15 +60,22 @@ export function createRegistryHttp(options: RegistryHttpOptions): RegistryHttp {
     return renewed ? send(renewed) : response;
   }
 
-  async function answered<T>(what: string, stop: AbortSignal, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    const late = () => unreachable(base.host, `did not answer ${what} within ${timeoutMs} ms`, undefined);
+  async function answered(
+    { method, path }: RegistryRequest,
+    stop: AbortSignal,
+    send: (credentials: Credentials, signal: AbortSignal) => Promise<Answer>,
+  ): Promise<RegistryResponse> {
+    const from = `${method} ${url}${path}`;
+    const unreachable = (text: string, cause?: unknown) => new ConnectorError('REGISTRY_UNREACHABLE', text, { cause });
+    const late = () => unreachable(`${from} of ${network.name} was not answered within ${timeoutMs} ms.`);
     const deadline = openDeadline(timeoutMs, clock, late, { outer: stop });
     try {
-      return await untilAborted(call(deadline.signal), deadline.signal);
+      const asked = authorized(deadline.signal, (credentials) => send(credentials, deadline.signal));
+      return { from, ...(await untilAborted(asked, deadline.signal)) };
     } catch (error) {
       stop.throwIfAborted();
       if (error instanceof ConnectorError) throw error;
-      throw unreachable(base.host, `did not answer ${what}${codeOf(error)}`, error);
+      throw unreachable(unansweredText(error, `${from} of ${network.name}`, network.name), error);
     } finally {
       deadline.end();
     }
@@ -76,7 +85,7 @@ export function createRegistryHttp(options: RegistryHttpOptions): RegistryHttp {
     { method, path, body }: RegistryRequest,
     credentials: Credentials,
     signal: AbortSignal,
-  ): Promise<RegistryResponse> {
+  ): Promise<Answer> {
     // Credentials go to this origin alone: no redirect is followed.
     const dispatcher = await connections.get();
     const response = await dispatcher.request({
@@ -92,13 +101,13 @@ export function createRegistryHttp(options: RegistryHttpOptions): RegistryHttp {
 
   return {
     request: (request, stop) =>
-      answered(`${request.method} ${request.path}`, stop, (signal) =>
-        authorized(signal, (credentials) => fetchJson(request, credentials, signal)),
-      ),
-    register: (subject, schema, stop) =>
-      answered(`the registration of ${subject}`, stop, (signal) =>
-        authorized(signal, (credentials) => registerByPackage(network, { subject, schema }, credentials, signal)),
-      ),
+      answered(request, stop, (credentials, signal) => fetchJson(request, credentials, signal)),
+    register(subject, schema, stop) {
+      const path = `/subjects/${encodeURIComponent(subject)}/versions`;
+      return answered({ method: 'POST', path }, stop, (credentials, signal) =>
+        registerByPackage(network, { subject, schema }, credentials, signal),
+      );
+    },
   };
 }
 
@@ -107,7 +116,7 @@ async function registerByPackage(
   { subject, schema }: { readonly subject: string; readonly schema: string },
   credentials: Credentials,
   signal: AbortSignal,
-): Promise<RegistryResponse> {
+): Promise<Answer> {
   // Loaded only now: it takes longer to load than Kafka's client, and a schema is registered once.
   const { COMPATIBILITY, SchemaRegistry, SchemaType } = await import('@kafkajs/confluent-schema-registry');
   const agent = await openAgent(new URL(network.url), network);
@@ -130,17 +139,6 @@ async function registerByPackage(
   } finally {
     agent.destroy();
   }
-}
-
-function unreachable(host: string, what: string, cause: unknown): ConnectorError {
-  return new ConnectorError('REGISTRY_UNREACHABLE', `The schema registry at ${host} ${what}.`, {
-    cause,
-  });
-}
-
-/** ` (ECONNREFUSED)`, where the error has a code: its text may quote anything. */
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? ` (${String(error.code)})` : '';
 }
 
 async function readText(body: AsyncIterable<Uint8Array>): Promise<string> {

@@ -145,12 +145,12 @@ function idOf(response: RegistryResponse, what: string): number {
 // A refusal that will pass (5xx, 408, 429, and 409 when two set the same at once) counts as unreachable; any other
 // needs an operator to check the settings.
 function refused(response: RegistryResponse, what: string): ConnectorError {
-  const { status, body } = response;
+  const { status, body, from } = response;
   const passes = status >= 500 || [408, 409, 429].includes(status);
   const code: ErrorCode = passes ? 'REGISTRY_UNREACHABLE' : 'REGISTRY_REFUSED';
   const fields = { status, errorCode: typeof body.error_code === 'number' ? body.error_code : null };
   const hint = code === 'REGISTRY_REFUSED' ? pathHint(response) : '';
-  return new ConnectorError(code, `The schema registry answered ${status} to ${what}.${hint}`, { fields });
+  return new ConnectorError(code, `The schema registry answered ${status} to ${what} (${from}).${hint}`, { fields });
 }
 
 export interface SubjectVersion {

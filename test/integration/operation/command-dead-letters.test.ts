@@ -52,7 +52,7 @@ test('dead letters are listed, shown and written once they map, each only once, 
     text.stdout,
     new RegExp(`^id +written +source +key +place +reason\n${ids[2]}  .* /instrument/issuePrice  [^\n]+\n$`),
   );
-  assert.match(text.stderr, /^The newest 1 of 3; --limit shows more\.\n$/);
+  assert.match(text.stderr, /^The newest 1 of 3 \(instruments 3\); --source or --limit shows others\.\n$/);
   const none = await scene.spconnect('dead-letters list --reason nonsense');
   assert.deepEqual([none.code, none.stdout, none.stderr], [0, '', 'No dead letter matches.\n']);
   assert.equal((await scene.spconnect('dead-letters list --source other')).stdout, '');
@@ -71,6 +71,9 @@ test('dead letters are listed, shown and written once they map, each only once, 
   assert.equal(stillBad.code, 1);
   const outcomes = (stdout: string) => JSON.parse(stdout).map(({ outcome }: { outcome: string }) => outcome);
   assert.deepEqual(outcomes(stillBad.stdout), ['impossible', 'impossible', 'impossible']);
+  assert.match(stillBad.stderr, /set mapping\.onMismatch: keepInExtras, and retry/);
+  const unwritten = await scene.spconnect(all);
+  assert.deepEqual([unwritten.code, unwritten.stderr], [1, `Nothing was written.\n${stillBad.stderr}`]);
   const before = (await instruments()).length;
   const dry = await scene.spconnect(`${all} --output json`, KEEP);
   assert.deepEqual(outcomes(dry.stdout), ['toWrite', 'superseded', 'superseded']);

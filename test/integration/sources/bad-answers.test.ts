@@ -143,7 +143,7 @@ scene('a byte, a depth and a length that cannot be read cost their row alone', 1
 });
 
 /** Whatever is wrong with an answer, the message says which request it answered. */
-const FROM_WHERE = /GET \/v1\/instruments of referenceData/;
+const FROM_WHERE = /GET http:[^ ]+\/v1\/instruments of referenceData/;
 
 const passing: Record<string, { fault: Fault; code: string; says: RegExp }> = {
   'malformed JSON': {

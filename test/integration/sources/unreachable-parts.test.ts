@@ -91,9 +91,9 @@ scene('Kafka that is down at the start is named with its setting, and used once 
 });
 
 const registryFaults: Record<string, { mode: PortMode; says: RegExp }> = {
-  'is down': { mode: 'cut', says: /schema registry at 127\.0\.0\.1:\d+ did not answer/ },
+  'is down': { mode: 'cut', says: /of schemaRegistry got no response .*check schemaRegistry\.url/ },
   'answers 500': { mode: 'fail', says: /schema registry answered 500/ },
-  'never answers': { mode: 'hang', says: /did not answer .+ within \d+ ms/ },
+  'never answers': { mode: 'hang', says: /^\w+ http:.+ of schemaRegistry was not answered within \d+ ms/ },
 };
 for (const [what, { mode, says }] of Object.entries(registryFaults)) {
   scene(
@@ -132,7 +132,7 @@ scene('a token endpoint that refuses is named with its settings, and asked again
   await connector.event('attemptFailed');
   const [failure] = failures(connector);
   assert.equal(failure?.code, 'TOKEN_FAILED');
-  assert.match(failure?.message ?? '', /of referenceData \(auth\.tokenUrl http:.*\) answered 401 \(invalid_client/);
+  assert.match(failure?.message ?? '', /of referenceData\.auth \(POST http:.*\) answered 401 \(invalid_client/);
   assert.deepEqual(await scene.written(), [0, 0]);
   scene.simulator.clearFaults();
   await scene.assertWalked(connector);

@@ -108,6 +108,18 @@ test('a letter that is retried together with a newer one says why its state is n
   }
 });
 
+test('a letter names the record that it replaces', () => {
+  const letter = letterAt(1, START_MS + DAY_MS, { 'spc-since': '2-0', 'spc-followed': '0' }, [EVENTS, INSTRUMENTS]);
+  const held = new HeldStates(letter.now.kind === 'records' ? letter.now.records : []);
+  const record = { partition: 0, key: Buffer.from('42'), value: null, headers: {}, offset: 5n, timestampMs: START_MS };
+  for (const topic of [EVENTS, INSTRUMENTS]) held.add({ ...record, topic });
+  const { outcomes } = planRetry([letter], held, { stateTopics, nowMs: START_MS + DAY_MS });
+  assert.deepEqual(
+    outcomes.map(({ outcome, says }) => [outcome, says]),
+    [['written', 'replaces the record of 2026-03-01T00:00:00.000Z']],
+  );
+});
+
 test('an instrument that may have been deleted since is not brought back by an old letter', () => {
   const plan = (ageMs: number) => {
     const letter = letterAt(1, START_MS, { 'spc-since': '1-0', 'spc-walk': '1' }, [INSTRUMENTS]);

@@ -227,7 +227,7 @@ async function sendForm(
   form: { readonly body: string; readonly headers: Readonly<Record<string, string>> },
   signal: AbortSignal,
 ): Promise<Dispatcher.ResponseData> {
-  const { address, turn, name } = endpoint;
+  const { address, turn, name, login } = endpoint;
   let response: Dispatcher.ResponseData;
   try {
     const path = `${address.pathname}${address.search}`;
@@ -235,7 +235,7 @@ async function sendForm(
     response = await untilAborted(sent, signal);
   } catch (cause) {
     if (signal.aborted) throw signal.reason;
-    throw new ConnectorError('TOKEN_FAILED', unansweredText(cause, turn.from, name), { cause });
+    throw new ConnectorError('TOKEN_FAILED', unansweredText(cause, turn.from, name, `${login}.tokenUrl`), { cause });
   }
   response.body.on('error', () => {});
   const { statusCode: status } = response;
@@ -278,19 +278,22 @@ async function readFields(
 interface TokenEndpoint {
   readonly address: URL;
   readonly name: string;
+  /** The group of settings with the login: `referenceData.auth`, `kafka.sasl`. */
+  readonly login: string;
   readonly turn: RequestEndpoint;
   failed(what: string, fields?: Readonly<Record<string, unknown>>, retryAfterMs?: number): ConnectorError;
 }
 
 function tokenEndpoint(address: URL, name: string, login: string): TokenEndpoint {
-  const setting = `${login}.tokenUrl`.slice(name.length + 1);
-  const from = `The token endpoint of ${name} (${setting} ${address.origin}${address.pathname})`;
+  const from = `The token request of ${login} (POST ${address.origin}${address.pathname})`;
+  const advice = `check tokenUrl, clientId, clientSecret and scope of ${login}`;
   return {
     address,
     name,
+    login,
     turn: { key: `${address.origin} ${address.pathname}`, path: address.pathname, from },
     failed: (what, fields = {}, retryAfterMs) =>
-      new ConnectorError('TOKEN_FAILED', `${from} ${what}.`, { fields, retryAfterMs }),
+      new ConnectorError('TOKEN_FAILED', `${from} ${what}; ${advice}.`, { fields, retryAfterMs }),
   };
 }
 

@@ -45,9 +45,16 @@ test('variables that the settings file does not refer to are a warning', async (
 test('each printed setting says where its value comes from', async (t) => {
   const file = await settingsFile(
     t,
-    settingsText({ log: `log: { level: "\${LEVEL:-warn}" }`, prefix: 'prefix: mine' }),
+    settingsText({
+      log: `log: { level: "\${LEVEL:-warn}" }`,
+      prefix: 'prefix: mine',
+      topics: `topics: { create: "\${CREATE:-true}", replicationFactor: "\${COPIES:-3}" }`,
+    }),
   );
-  const { stdout } = await runWith(['config', 'print', '--config', file], { env: { LEVEL: 'debug' } });
+  const env = { LEVEL: 'debug', CREATE: 'false' };
+  const { stdout } = await runWith(['config', 'print', '--config', file], { env });
+  assert.match(stdout, /^ {2}create: false # environment: CREATE$/m);
+  assert.match(stdout, /^ {2}replicationFactor: 3 # file; COPIES is not set$/m);
   assert.match(stdout, /^prefix: mine # file$/m);
   assert.match(stdout, /^ {2}level: debug # environment: LEVEL$/m);
   assert.match(stdout, /^ {2}maxItems: 500 # default$/m);

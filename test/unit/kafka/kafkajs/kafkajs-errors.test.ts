@@ -42,6 +42,9 @@ test('a TLS connection to a port without TLS says so; a connection that was lost
   t.after(() => server.close());
   const { port } = server.address() as AddressInfo;
   const [error] = await once(connect({ port, host: '127.0.0.1' }), 'error').catch((error: unknown) => [error]);
-  assert.match(kafkaReason(new Error('of the client', { cause: error })), /: is this port TLS\?$/);
+  assert.match(
+    kafkaReason(new Error('of the client', { cause: error })),
+    /: check that the port in kafka\.brokers \(KAFKA_BROKERS\) speaks TLS$/,
+  );
   assert.equal(kafkaReason(new Error('Broker not connected')), 'the connection to the broker was lost');
 });

@@ -270,7 +270,11 @@ test('a body that cannot be decompressed is malformed, not cut', async (t) => {
 
 test('HTML with 200, other types, other charsets, no type, and parts are refused by name', async (t) => {
   for (const [status, headers, says] of [
-    [200, { 'content-type': 'text/html; charset=utf-8' }, /GET \/v1\/instruments of referenceData .*"text\/html/],
+    [
+      200,
+      { 'content-type': 'text/html; charset=utf-8' },
+      /GET http:[^ ]+\/v1\/instruments of referenceData .*"text\/html/,
+    ],
     [200, { 'content-type': `text/plain;${'x'.repeat(500)}` }, /"text\/plain;x{69}…"/],
     [200, { 'content-type': 'application/json; charset=utf-16' }, /expected JSON in UTF-8/],
     [200, {}, /without a content type/],
@@ -289,6 +293,15 @@ test('what is not HTTP at all is a violation of the protocol', async (t) => {
     const url = await serveRaw(t, (socket) => void socket.write(answer));
     await assert.rejects(clientFor(t, url).get(page, text, never), { code: 'PROTOCOL_VIOLATION' });
   }
+});
+
+test('a port that speaks no TLS is named with the request and its setting', async (t) => {
+  const { url } = await serve(t, (_, response) => void response.end());
+  await assert.rejects(clientFor(t, url.replace('http:', 'https:')).get(page, text, never), {
+    code: 'PROVIDER_UNREACHABLE',
+    message:
+      /^GET https:[^ ]+\/v1\/instruments of referenceData .*: check that the port in referenceData\.url \(REFERENCE_DATA_URL\) speaks TLS\.$/,
+  });
 });
 
 test('a page is repeated once with new credentials after a 401, and no more', async (t) => {

@@ -97,7 +97,7 @@ test('what the reader of an answer finds wrong is reported with the request that
     client.get(page, () => Promise.reject(wrong), never),
     (error: ConnectorError) => {
       assert.deepEqual([error.code, error.cause, error.fields], [wrong.code, cause, { byte: 3, endpoint: page.path }]);
-      assert.equal(error.message, `GET ${page.path} of referenceData: The body has no list.`);
+      assert.equal(error.message, `GET ${url}${page.path} of referenceData: The body has no list.`);
       return true;
     },
   );

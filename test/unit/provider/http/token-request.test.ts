@@ -31,7 +31,7 @@ test('the OAuth error is reported without the secret that it echoes, and without
   const error = await value(createAuthorization(oauth2(url), options())).catch((caught) => caught);
   assert.match(
     error.message,
-    /The token endpoint of marketData \(auth\.tokenUrl http:[^ ]+\) answered 400 \(invalid_scope: no \[secret\]\\u\{a\}/,
+    /The token request of marketData\.auth \(POST http:[^ ]+\) answered 400 \(invalid_scope: no \[secret\]\\u\{a\}/,
   );
   assert.deepEqual(error.fields, { status: 400, oauthError: 'invalid_scope' });
 });

@@ -49,6 +49,6 @@ test('what a registry itself refuses is reported without a hint at the path', as
   const subjects = await subjectsAt(t, 403, JSON_TYPE, '{"message":"forbidden"}');
   await assert.rejects(subjects.versions('s', SCHEMA, NO_STOP), {
     code: 'REGISTRY_REFUSED',
-    message: 'The schema registry answered 403 to the versions of s.',
+    message: /^The schema registry answered 403 to the versions of s \(GET http:[^ ]+\/subjects\/s\/versions\)\.$/,
   });
 });

@@ -182,6 +182,14 @@ for (const { what, reply, code } of FAULTS) {
   });
 }
 
+test('a port that speaks no TLS is named with the request and its setting', async (t) => {
+  const { url } = await startFakeRegistry(t);
+  const says =
+    /^GET https:[^ ]+ of schemaRegistry .*: check that the port in schemaRegistry\.url \(SCHEMA_REGISTRY_URL\) speaks TLS\.$/;
+  const asked = registryAt(url.replace('http:', 'https:')).schemaId(SUBJECT, SCHEMA, NO_STOP);
+  await assert.rejects(asked, failsWith('REGISTRY_UNREACHABLE', says));
+});
+
 test('every request carries fresh credentials, and no error shows them', async (t) => {
   const { url, calls } = await startFakeRegistry(t);
   let asked = 0;

@@ -1,0 +1,16 @@
+const CERTIFICATE = /^(ERR_TLS_|CERT_|UNABLE_TO_|DEPTH_ZERO_SELF_SIGNED|SELF_SIGNED|HOSTNAME_MISMATCH)/;
+/** Of Node.js and OpenSSL, where the other side may speak no TLS. */
+const NO_TLS = /before secure TLS connection|wrong.version.number|packet.length.too.long/i;
+
+/**
+ * What to do about a failed TLS handshake; null for any other failure.
+ * @param ca the setting with the authorities to trust
+ * @param address the setting with the address
+ */
+export function tlsAdvice(cause: unknown, ca: string, address: string): string | null {
+  const { code, message } = (cause ?? {}) as { readonly code?: unknown; readonly message?: unknown };
+  if (CERTIFICATE.test(String(code))) {
+    return `the server's certificate is not accepted; set ${ca} to the file of your own authority, or replace the certificate`;
+  }
+  return NO_TLS.test(`${code} ${message}`) ? `check that the port in ${address} speaks TLS` : null;
+}
