@@ -1,7 +1,3 @@
-import { randomUUID } from 'node:crypto';
-import { readFile, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { countText } from '../admin/texts.ts';
 import { DEFAULT_SETTINGS_FILE } from '../config/load.ts';
 import { epochDays, parseInstant } from '../records/avro/instant.ts';
@@ -14,14 +10,13 @@ import { type CommandContext, EXIT_CODES } from './shell/terminal.ts';
 
 const DAY_MS = 86_400_000;
 const LINE_EVERY_MS = 5_000;
-/** More products without prices are in a file. */
+/** More products are not named in a message. */
 const MOST_ISINS = 100;
 
 interface BackfillOptions {
   readonly from: string;
   readonly to: string;
   readonly isin?: readonly string[];
-  readonly isinFile?: string;
   readonly rate?: number;
 }
 
@@ -39,7 +34,6 @@ export async function backfillCommand(
   const lastMs = msOf('--to', to);
   const fromMs = msOf('--from', from);
   const range = { fromMs, toMs: lastMs + (kind === 'daily' ? DAY_MS : 0) };
-  const isins = [...(options.isin ?? []), ...(options.isinFile ? await isinsOf(options.isinFile, refuse) : [])];
   const settings = await loadWholeSettings(context);
   const shown = commandProgress(stderr, LINE_EVERY_MS);
   const latest = new Map<string, Pick<SeriesReport, 'series' | 'failed'>>();
@@ -54,7 +48,7 @@ export async function backfillCommand(
       backfill(at, {
         kind,
         range,
-        isins: new Set(isins),
+        isins: new Set(options.isin),
         rate: rate ?? null,
         onProgress(series, progress) {
           latest.set(series, { series, failed: progress.failed });
@@ -65,13 +59,13 @@ export async function backfillCommand(
     );
     shown.end();
     print(context, { kind, from, to, ...report }, asText(report.series));
-    const problems = await problemsOf(report, again);
+    const problems = problemsOf(report, again);
     say(problems);
     if (problems.length > 0) exitWith(EXIT_CODES.failed);
   } catch (error) {
     shown.end();
     if (signal.aborted) {
-      const problems = await problemsOf({ absent: [], unreadable: [], series: [...latest.values()] }, again);
+      const problems = problemsOf({ absent: [], unreadable: [], series: [...latest.values()] }, again);
       say([...problems, 'Run the same command again: it goes on where it stopped.']);
     }
     throw error;
@@ -83,7 +77,7 @@ interface Problems extends Pick<BackfillReport, 'absent' | 'unreadable'> {
 }
 
 /** A line for each reason why there are no prices; at last the command that requests them alone. */
-async function problemsOf({ absent, unreadable, series }: Problems, command: string): Promise<string[]> {
+function problemsOf({ absent, unreadable, series }: Problems, command: string): string[] {
   const lines = unreadable.map(
     ({ topic, partition, reason, records, firstOffset }) =>
       `${records} records of ${topic}, partition ${partition}, cannot be read (${reason}; the first at offset ${firstOffset}): their instruments were left out.`,
@@ -99,11 +93,8 @@ async function problemsOf({ absent, unreadable, series }: Problems, command: str
   }
   const failed = [...new Set(series.flatMap((one) => one.failed.map(({ isin }) => isin)))];
   if (failed.length > 0) {
-    const option =
-      failed.length > MOST_ISINS
-        ? `--isin-file ${shellWord(await isinFile(failed))}`
-        : `--isin ${failed.map(printable).join(' ')}`;
-    lines.push('The same command does not ask for them again. Ask for them alone:', `  ${command} ${option}`);
+    const isins = failed.length > MOST_ISINS ? '<those that --output json names>' : failed.map(printable).join(' ');
+    lines.push('The same command does not ask for them again. Ask for them alone:', `  ${command} --isin ${isins}`);
   }
   return lines;
 }
@@ -117,23 +108,6 @@ function dayMs(text: string): number | null {
 function instantMs(text: string): number | null {
   const instant = parseInstant(text, null);
   return instant === null || instant === 'noZone' ? null : Number(instant.micros) / 1_000;
-}
-
-async function isinsOf(file: string, refuse: (text: string) => never): Promise<readonly string[]> {
-  const text = await readFile(file, 'utf8').catch((error: Error) => refuse(`--isin-file: ${error.message}`));
-  const isins = text.split('\n').map((line) => line.trim());
-  return isins.filter((isin) => isin !== '');
-}
-
-/** Writes it here; where that is not allowed, beside other temporary files. */
-async function isinFile(isins: readonly string[]): Promise<string> {
-  const name = `backfill-isins-${randomUUID().slice(0, 8)}.txt`;
-  const text = isins.map((isin) => `${isin}\n`).join('');
-  const temporary = join(tmpdir(), name);
-  return writeFile(name, text).then(
-    () => name,
-    () => writeFile(temporary, text).then(() => temporary),
-  );
 }
 
 function shellWord(text: string): string {

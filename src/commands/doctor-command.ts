@@ -137,7 +137,7 @@ async function probeList(referenceData: ReferenceData, limit: number, signal: Ab
   return { findings, streamStart: start.value, ids };
 }
 
-function transportFindings({ date, encoding }: Whole, wallMs: number): Finding[] {
+function transportFindings({ date }: Whole, wallMs: number): Finding[] {
   const skewMs = date === null ? null : date - wallMs;
   const seconds = Math.round((skewMs ?? 0) / 1_000);
   const apart = `the provider is ${Math.abs(seconds)} s ${seconds < 0 ? 'behind' : 'ahead of'} this machine`;
@@ -148,7 +148,6 @@ function transportFindings({ date, encoding }: Whole, wallMs: number): Finding[]
       'within a minute',
       skewMs === null ? ['unknown', null] : [apart, Math.abs(skewMs) < LARGEST_SKEW_MS],
     ),
-    finding('compression', 'gzip, br or none', [encoding ?? 'none', true]),
   ];
 }
 
@@ -286,10 +285,10 @@ async function sizeFinding(
 type Whole = Awaited<ReturnType<typeof wholeOf>>;
 
 /** A response whose body has been read. */
-async function wholeOf({ body: chunks, date, encoding }: HttpResponse) {
+async function wholeOf({ body: chunks, date }: HttpResponse) {
   const body = await readJson(chunks, Number.POSITIVE_INFINITY);
   if (!(body instanceof Map)) throw new ConnectorError('BODY_MALFORMED', 'The response is not a JSON object.');
-  return { body: body as JsonObject, date, encoding };
+  return { body: body as JsonObject, date };
 }
 
 /** For the status alone: the body is left unread, so that a large one costs little. */

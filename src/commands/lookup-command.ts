@@ -5,7 +5,6 @@ import { createMarketData, isResponseType, responseType } from '../provider/mark
 import { epochDays, parseInstant } from '../records/avro/instant.ts';
 import { readJson } from '../records/json/json-scanner.ts';
 import { isArray, type JsonObject, type JsonValue, toIndentedJson, toJsonText } from '../records/json/json-value.ts';
-import { isIsin } from '../support/isin.ts';
 import { loadWithoutKafka } from './command-settings.ts';
 import { atMarketData, atProvider, nullWhenUnknown, sessionReader } from './provider-session.ts';
 import { print, printable, textTable, writtenJson } from './shell/output.ts';
@@ -47,14 +46,11 @@ const REFUSED = { overview: SPAN, daily: { interval: true }, intraday: {} };
 
 /** `lookup price`: prices of one product from the provider, with its own digits. */
 export async function lookupPrice(context: CommandContext, options: PriceOptions, isin: string): Promise<void> {
-  const { env, stdout, stderr, signal, output } = context;
+  const { env, stdout, signal, output } = context;
   const query = queryOf(options, context.refuse);
   const usual = { ...env, REFERENCE_DATA_URL: env.REFERENCE_DATA_URL || 'https://localhost' };
   const settings = await loadWithoutKafka({ ...context, env: usual });
   const response = await atMarketData({ settings }, (http) => {
-    if (!isIsin(isin)) {
-      stderr.write('This is not a valid ISIN (form or check digit); it is requested all the same.\n');
-    }
     const consume = ({ body }: { readonly body: AsyncIterable<Uint8Array> }) =>
       readJson(body, Number.POSITIVE_INFINITY);
     return nullWhenUnknown(

@@ -130,7 +130,7 @@ function placingPart({ topics }: Installation, { name }: TopicSpecification, key
   return ofPrices ? (key.split('/')[0] ?? key) : key;
 }
 
-/** Dead letters stay text; offsets and states are JSON, unless parsing would change the text. */
+/** Dead letters stay text; offsets and states are JSON, unless another program wrote them. */
 function recordReader({ topics }: Installation, schemaText: (id: number) => Promise<string>) {
   const json = [topics.offsets.name, topics.states.name];
   const readers = new Map<number, RecordReader>();
@@ -158,11 +158,9 @@ function recordReader({ topics }: Installation, schemaText: (id: number) => Prom
   });
 }
 
-/** Another program may have written numbers that parsing would round. */
 function parsed(text: string): ReadableValue {
   try {
-    const value: ReadableValue = JSON.parse(text);
-    return JSON.stringify(value) === text ? value : text;
+    return JSON.parse(text);
   } catch {
     return text;
   }

@@ -268,7 +268,6 @@ async function read<T>(
   const body = openBody(request, response, request.maxBodyBytes, deadline);
   const successful: HttpResponse = {
     date: serverDate(headers),
-    encoding: headerField(headers, 'content-encoding'),
     body: body.chunks,
     arrived: body.arrived,
     bytes: body.bytes,

@@ -3,7 +3,6 @@ import type { BodyChunks, BodyEdges } from './body-chunks.ts';
 export interface HttpResponse {
   /** The server's clock in milliseconds since the epoch, from the Date header; null when there is no usable one. */
   readonly date: number | null;
-  readonly encoding: string | null;
   /**
    * The decoded body, to be read once. Throws BODY_INCOMPLETE when it was cut, BODY_TOO_LARGE, BODY_MALFORMED when it
    * cannot be decompressed, PROVIDER_TIMEOUT at the deadline, and the caller's reason when the caller aborts. When only

@@ -127,7 +127,7 @@ topics: { replicationFactor: "\${REPLICATION_FACTOR:-1}" }`;
   assert.equal(elsewhere.code, 1, elsewhere.stdout);
   assert.match(
     elsewhere.stdout,
-    /^failed +prices of marketData POST http[^ ]+\/wrong\/[^ ]+ .*404.*check marketData\.url \(MARKET_DATA_URL\)/m,
+    /^failed +prices of marketData +POST http[^ ]+\/wrong\/[^ ]+ .*404.*check marketData\.url \(MARKET_DATA_URL\)/m,
   );
   const foreign = createServer((_, response) =>
     response.setHeader('content-type', 'application/json').end('{"ok":true}'),

@@ -78,10 +78,6 @@ test('an answer without a time, and one from a cache, are found', async (t) => {
   const cached = await examined(t, { faults: strange({ age: '30' }) });
   assert.deepEqual([cached.findings, cached.code], [[], 1]);
   assert.match(cached.stderr, /^PROTOCOL_VIOLATION: .*from a cache/);
-  const packed = await examined(t, {
-    faults: [{ match: 'instruments', count: 0, fault: { kind: 'compress', codings: ['gzip'] } }],
-  });
-  assert.equal(packed.of('compression').found, 'gzip');
 });
 
 test('refused credentials are reported as what they are, and nothing of them', async (t) => {

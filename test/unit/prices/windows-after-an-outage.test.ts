@@ -57,7 +57,6 @@ async function scene(t: TestContext, { catchUpMs = 24 * HOUR_MS } = {}) {
         if (provider.isDown) throw new ConnectorError('PROVIDER_BUSY', 'status 500', { fields: { status: 500 } });
         const answer = {
           date: clock.wallMs(),
-          encoding: null,
         };
         const body = chunked(bulkBody(items.map(item)), 10_000);
         return consume({ ...answer, arrived: async () => null, bytes: () => 0, body });

@@ -23,7 +23,7 @@ function heldBack() {
     const answer = Promise.withResolvers<void>();
     asked.push({ items, answer });
     await answer.promise;
-    const reported = { date: null, encoding: null };
+    const reported = { date: null };
     return consume({ ...reported, body: chunked(text), arrived: () => body.arrived(), bytes: () => text.length });
   };
   const referenceData: ReferenceData = {

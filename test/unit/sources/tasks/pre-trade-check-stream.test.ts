@@ -14,7 +14,7 @@ const UNMAPPABLE = Array.from({ length: 30 }, () => '{"preTradeCheckId":7}');
 /** A stream whose every answer holds these checks. */
 function streamOf(checks: readonly string[], decoderFails: ConnectorError | null = null) {
   const body = `{"nextId":"9-0","preTradeChecks":[${checks}],"links":{"next":"/v1/pretradechecks?since=9-0"}}`;
-  const reported = { date: null, encoding: null };
+  const reported = { date: null };
   const preTradeChecks: PreTradeChecks = {
     baseUrl: 'http://127.0.0.1',
     endpoint: '/v1/pretradechecks',
