@@ -38,7 +38,7 @@ test('a certificate of our own authority is accepted when its file is set, and o
   requests.length = 0;
   await assert.rejects(clientFor(t, `https://localhost:${port}`).get(page, text, never), {
     code: 'PROVIDER_UNREACHABLE',
-    message: /certificate is not accepted \(\w+\); set referenceData\.ca/,
+    message: /\(\w+\): the server's certificate is not accepted; set referenceData\.ca/,
   });
   assert.deepEqual(requests, []);
 });

@@ -83,6 +83,9 @@ test('an answer without a time, and one from a cache, are found', async (t) => {
 test('refused credentials are reported as what they are, and nothing of them', async (t) => {
   const { stderr, findings, code } = await examined(t, {}, { CLIENT_SECRET: 'canary-9' });
   assert.deepEqual([findings, code], [[], 1]);
-  assert.match(stderr, /^TOKEN_FAILED: The token request of referenceData\.auth \(POST http:[^ ]+\) answered 401/);
+  assert.match(
+    stderr,
+    /^TOKEN_FAILED: The token request of referenceData\.auth \(POST http:[^ ]+\) answered 401 .*; check tokenUrl, clientId, clientSecret and scope of referenceData\.auth\.\n$/,
+  );
   assert.doesNotMatch(stderr, /differs|canary/);
 });
