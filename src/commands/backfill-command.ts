@@ -4,19 +4,19 @@ import { epochDays, parseInstant } from '../records/avro/instant.ts';
 import { atInstallation } from '../run/installation.ts';
 import { type BackfillReport, backfill, type SeriesReport } from './backfill/backfill-operation.ts';
 import type { BackfilledKind } from './backfill/backfill-plan.ts';
+import { isinsOf, MOST_ISINS, productsOption, shellWord } from './backfill/isin-file.ts';
 import { loadWholeSettings } from './command-settings.ts';
 import { commandProgress, print, printable, textTable } from './shell/output.ts';
 import { type CommandContext, EXIT_CODES } from './shell/terminal.ts';
 
 const DAY_MS = 86_400_000;
 const LINE_EVERY_MS = 5_000;
-/** More products are not named in a message. */
-const MOST_ISINS = 100;
 
 interface BackfillOptions {
   readonly from: string;
   readonly to: string;
   readonly isin?: readonly string[];
+  readonly isinFile?: string;
   readonly rate?: number;
 }
 
@@ -34,6 +34,12 @@ export async function backfillCommand(
   const lastMs = msOf('--to', to);
   const fromMs = msOf('--from', from);
   const range = { fromMs, toMs: lastMs + (kind === 'daily' ? DAY_MS : 0) };
+  const isins = [
+    ...(options.isin ?? []),
+    ...(options.isinFile
+      ? await isinsOf(options.isinFile).catch((error: Error) => refuse(`--isin-file: ${error.message}`))
+      : []),
+  ];
   const settings = await loadWholeSettings(context);
   const shown = commandProgress(stderr, LINE_EVERY_MS);
   const latest = new Map<string, Pick<SeriesReport, 'series' | 'failed'>>();
@@ -48,7 +54,7 @@ export async function backfillCommand(
       backfill(at, {
         kind,
         range,
-        isins: new Set(options.isin),
+        isins: new Set(isins),
         rate: rate ?? null,
         onProgress(series, progress) {
           latest.set(series, { series, failed: progress.failed });
@@ -59,13 +65,13 @@ export async function backfillCommand(
     );
     shown.end();
     print(context, { kind, from, to, ...report }, asText(report.series));
-    const problems = problemsOf(report, again);
+    const problems = await problemsOf(report, again);
     say(problems);
     if (problems.length > 0) exitWith(EXIT_CODES.failed);
   } catch (error) {
     shown.end();
     if (signal.aborted) {
-      const problems = problemsOf({ absent: [], unreadable: [], series: [...latest.values()] }, again);
+      const problems = await problemsOf({ absent: [], unreadable: [], series: [...latest.values()] }, again);
       say([...problems, 'Run the same command again: it goes on where it stopped.']);
     }
     throw error;
@@ -77,7 +83,7 @@ interface Problems extends Pick<BackfillReport, 'absent' | 'unreadable'> {
 }
 
 /** A line for each reason why there are no prices; at last the command that requests them alone. */
-function problemsOf({ absent, unreadable, series }: Problems, command: string): string[] {
+async function problemsOf({ absent, unreadable, series }: Problems, command: string): Promise<string[]> {
   const lines = unreadable.map(
     ({ topic, partition, reason, records, firstOffset }) =>
       `${records} records of ${topic}, partition ${partition}, cannot be read (${reason}; the first at offset ${firstOffset}): their instruments were left out.`,
@@ -93,8 +99,8 @@ function problemsOf({ absent, unreadable, series }: Problems, command: string): 
   }
   const failed = [...new Set(series.flatMap((one) => one.failed.map(({ isin }) => isin)))];
   if (failed.length > 0) {
-    const isins = failed.length > MOST_ISINS ? '<those that --output json names>' : failed.map(printable).join(' ');
-    lines.push('The same command does not ask for them again. Ask for them alone:', `  ${command} --isin ${isins}`);
+    const option = await productsOption(failed);
+    lines.push('The same command does not ask for them again. Ask for them alone:', `  ${command} ${option}`);
   }
   return lines;
 }
@@ -108,10 +114,6 @@ function dayMs(text: string): number | null {
 function instantMs(text: string): number | null {
   const instant = parseInstant(text, null);
   return instant === null || instant === 'noZone' ? null : Number(instant.micros) / 1_000;
-}
-
-function shellWord(text: string): string {
-  return /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
 function named(isins: readonly string[]): string {

@@ -233,6 +233,7 @@ next walk deletes them.`,
         'the last day; or the instant before which the last window opens',
       ).makeOptionMandatory(),
       value('--isin <isin...>', 'only these products; by default all whose prices are followed'),
+      value('--isin-file <file>', 'only the products of this file, an ISIN in each line'),
       value('--rate <requests>', 'requests a second; by default half of marketData.requestsPerSecond', Number),
     ],
     help: `The series are those of the settings (prices.kinds). After an interruption, run the same command again: it goes on
