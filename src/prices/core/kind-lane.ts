@@ -28,8 +28,7 @@ class AnsweredWindows {
 
   /** An instrument was answered; its plan is still as it was before. */
   answered(isin: string, plan: RefreshPlan, { fromMs, untilMs }: AnsweredRange): void {
-    const hadNone = plan.problem !== null && saysThatThereIsNone(plan.problem);
-    if (fromMs > plan.answeredMs && !hadNone)
+    if (fromMs > plan.answeredMs && mayHaveWindows(plan.problem))
       this.#miss(plan.answeredMs, fromMs, plan.problem === null ? null : [isin]);
     plan.answeredMs = untilMs;
   }
@@ -152,6 +151,10 @@ class RefreshSlots {
   }
 }
 
+function mayHaveWindows(problem: PriceProblem | null): boolean {
+  return problem === null || !saysThatThereIsNone(problem);
+}
+
 const FIRST_BACK_OFF_MS = 10_000;
 /** The price of an instrument repaid long ago hardly changes, and most have none. */
 const REPAID_INTERVAL_MS = 86_400_000;
@@ -207,15 +210,21 @@ export class KindLane {
     if (this.windows !== null) planOf(instrument, this.kind).answeredMs = this.windows.untilMs;
   }
 
-  /** Moves the low-water mark. What fails has its own moment, and what was repaid long ago hardly any windows. */
+  /**
+   * Moves the low-water mark. Where some products are answered, those that fail have their own moments. What was repaid long
+   * ago hardly has windows.
+   */
   moveMark(nowMs: number): void {
+    if (this.windows === null) return;
     const wallMs = nowMs + this.#settings.repayment.epochMs(nowMs);
-    const counts = (problem: PriceProblem | null, row: number) => problem === null && !this.#isRepaid(row, nowMs);
-    if (this.windows !== null) this.windows.untilMs = Math.min(wallMs, this.#earliestMs(counts));
+    const counts = (row: number) => !this.#isRepaid(row, nowMs);
+    const answeredMs = this.#earliestMs((problem, row) => problem === null && counts(row));
+    const failedMs = () => this.#earliestMs((problem, row) => mayHaveWindows(problem) && counts(row));
+    this.windows.untilMs = Math.min(wallMs, answeredMs === Number.POSITIVE_INFINITY ? failedMs() : answeredMs);
   }
 
   earliestAnsweredMs(): number {
-    return this.#earliestMs((problem) => problem === null || !saysThatThereIsNone(problem));
+    return this.#earliestMs(mayHaveWindows);
   }
 
   isInFlight(id: string): boolean {

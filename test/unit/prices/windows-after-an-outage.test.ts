@@ -223,3 +223,17 @@ test('a product that failed alone for longer is reported with its ISIN, and one 
   await at.minutes(10);
   assert.ok(at.provider.most <= 20, `${at.provider.most} windows: it holds up no other product`);
 });
+
+test('a provider that gives each product an error for hours loses no window, over a restart neither', async (t) => {
+  const at = await scene(t);
+  await at.minutes(61);
+  for (const id of IDS) at.provider.failing.add(isinOf(id));
+  await at.minutes(240);
+  await at.stop();
+  at.startAgain();
+  await at.minutes(60);
+  at.provider.failing.clear();
+  await at.minutes(90);
+  for (const id of IDS) assert.deepEqual(at.missing(id), []);
+  assert.deepEqual(at.notifications(), []);
+});
