@@ -192,6 +192,7 @@ export class CallQueue<One extends Asked> {
       // Nothing was sent.
       if (role === 'fresh') this.#fresh.unshift(group);
       if (role === 'suspected') this.#suspected.unshift(group);
+      if (role === 'probe' && from === undefined) this.#witnesses?.unshift(...asked);
       return;
     }
     if (role === 'probe') {

@@ -104,20 +104,25 @@ test('where few are answered, the one that was answered last shows that the requ
   assert.equal(outcomes.filter(({ kind }) => kind === 'prices').length, 1);
 });
 
-test('others that fail, and are not refused, end no batch: the refused items wait until it is known', async () => {
-  let outages = 0;
-  const { caller } = calling({
-    refuse: (asked) => {
-      if (!has(asked, 'other')) return refusal(400);
-      return ++outages <= 3 ? refusal(503) : null;
-    },
-    maxItems: 100,
-    others: [{ instrumentId: '7', isin: 'other' }],
+for (const failure of [
+  refusal(503),
+  new ConnectorError('PROVIDER_BUSY', 'not sent', { fields: { heldBackBy: 429 }, retryAfterMs: MINUTE_MS }),
+]) {
+  test(`others that fail, and are not refused, end no batch: the refused items wait until it is known, ${failure.message}`, async () => {
+    let outages = 0;
+    const { caller } = calling({
+      refuse(asked) {
+        if (!has(asked, 'other')) return refusal(400);
+        return ++outages <= 3 ? failure : null;
+      },
+      maxItems: 100,
+      others: [{ instrumentId: '7', isin: 'other' }],
+    });
+    const { outcomes } = await ask(caller, 'daily', questions(30), forever);
+    assert.ok(outcomes.every(({ kind }) => kind === 'refused'));
+    assert.ok(outages >= 4);
   });
-  const { outcomes } = await ask(caller, 'daily', questions(30), forever);
-  assert.ok(outcomes.every(({ kind }) => kind === 'refused'));
-  assert.ok(outages >= 4);
-});
+}
 
 test('no more calls are in flight than the settings say', async () => {
   const { caller, mostInFlight } = calling({ refuse: () => null, concurrency: 3 });
