@@ -104,12 +104,6 @@ const SOURCES: readonly Panel[] = [
     queries: [[rate('spconnect_records_written_total', 'source, record'), '{{source}} {{record}}']],
   },
   {
-    title: 'Poll duration, p95',
-    description: 'From the request to the last row being decoded.',
-    unit: 's',
-    queries: [[quantile(0.95, 'spconnect_poll_duration_seconds', 'source, endpoint'), '{{source}} {{endpoint}}']],
-  },
-  {
     title: 'Commit duration, p95',
     description: 'One transaction: records, dead letters, notifications and offset.',
     unit: 's',
@@ -166,12 +160,9 @@ const SOURCES: readonly Panel[] = [
 const WALKS: readonly Panel[] = [
   {
     title: 'Progress',
-    description: 'Pages of the walk under way, and of the last completed one.',
+    description: 'Pages of the walk under way, or of the last one.',
     unit: 'short',
-    queries: [
-      [`max by (source) (spconnect_walk_pages{${S}})`, '{{source}}'],
-      [`max by (source) (spconnect_walk_last_pages{${S}})`, '{{source}}, last walk'],
-    ],
+    queries: [[`max by (source) (spconnect_walk_pages{${S}})`, '{{source}}']],
   },
   {
     title: 'Under way',
@@ -202,12 +193,6 @@ const WALKS: readonly Panel[] = [
     description: 'Walks in a row that could not determine what is gone; 0 when all is well.',
     unit: 'short',
     queries: [[`max by (source) (spconnect_walks_without_deletion{${S}})`, '{{source}}']],
-  },
-  {
-    title: 'Since the last completed walk',
-    description: 'Up to walkInterval when all is well; empty until a walk has ended in this process.',
-    unit: 's',
-    queries: [[`time() - max by (source) (spconnect_walk_last_completed_timestamp_seconds{${S}})`, '{{source}}']],
   },
 ];
 
@@ -242,12 +227,9 @@ const PROVIDER: readonly Panel[] = [
   },
   {
     title: 'Tokens',
-    description: 'Renewed shortly before they expire.',
+    description: '1 when the last request for a token failed.',
     unit: 'short',
-    queries: [
-      [increase('spconnect_token_requests_total', 'client, outcome', J), '{{client}} {{outcome}}'],
-      [`max by (client) (spconnect_token_failing{${J}})`, '{{client}}: the last one failed'],
-    ],
+    queries: [[`max by (client) (spconnect_token_failing{${J}})`, '{{client}}']],
   },
 ];
 
@@ -261,12 +243,6 @@ const PRICES: readonly Panel[] = [
       [`max by (price) (spconnect_prices_age_p99_seconds{${J}})`, '{{price}} p99'],
       [`max by (price) (spconnect_prices_age_max_seconds{${J}})`, '{{price}} oldest'],
     ],
-  },
-  {
-    title: 'Instruments by age',
-    description: 'How many are at most this many seconds old.',
-    unit: 'short',
-    queries: [[`sum by (price, at_most_seconds) (spconnect_prices_by_age{${J}})`, '{{price}}: {{at_most_seconds}} s']],
   },
   {
     title: 'Without a fresh price',
@@ -294,7 +270,6 @@ const PRICES: readonly Panel[] = [
       [rate('spconnect_prices_bulk_calls_total', 'price', J), '{{price}} calls'],
       [rate('spconnect_prices_batches_total', 'price', J), '{{price}} batches'],
       [rate('spconnect_prices_bulk_failures_total', 'price, code', J), '{{price}} failed: {{code}}'],
-      [rate('spconnect_prices_bisected_total', 'price, code', J), '{{price}} halved: {{code}}'],
     ],
   },
   {
@@ -351,12 +326,9 @@ const PRICES: readonly Panel[] = [
   },
   {
     title: 'Instruments waiting',
-    description: 'Records of the instruments topics that are not read, or read and not answered.',
+    description: 'Records of the instruments topics that are not read yet.',
     unit: 'short',
-    queries: [
-      [`sum(spconnect_prices_input_lag{${J}})`, 'not read'],
-      [`sum(spconnect_prices_unanswered_inputs{${J}})`, 'not answered'],
-    ],
+    queries: [[`sum(spconnect_prices_input_lag{${J}})`, 'not read']],
   },
 ];
 
@@ -390,19 +362,9 @@ const PROCESS: readonly Panel[] = [
   },
   {
     title: 'Replicas',
-    description:
-      'Partitions of the offsets topic by replica (0: a standby), and among how many the rate limit is divided.',
+    description: 'Among how many the rate limit is divided: those that have work.',
     unit: 'short',
-    queries: [
-      [`spconnect_source_partitions{${J}}`, 'partitions of {{instance}}'],
-      [`max by (client) (spconnect_rate_limit_processes{${J}})`, 'sharing the limit of {{client}}'],
-    ],
-  },
-  {
-    title: 'Share of the rate limit',
-    description: 'Requests per second that each replica may send.',
-    unit: 'reqps',
-    queries: [[`spconnect_rate_limit_requests_per_second{${J}}`, '{{client}} of {{instance}}']],
+    queries: [[`max by (client) (spconnect_rate_limit_processes{${J}})`, '{{client}}']],
   },
   {
     title: 'Event loop delay',

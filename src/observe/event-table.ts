@@ -38,10 +38,7 @@ const EVENTS: { readonly [Of in Name]: Row<EventOf<Of>> } = {
   polled: {
     level: 'debug',
     text: 'poll answered',
-    count({ source, endpoint, rows, durationMs }, add, observe) {
-      add('spconnect_rows_received_total', { source, endpoint }, rows);
-      observe('spconnect_poll_duration_seconds', { source, endpoint }, durationMs / 1_000);
-    },
+    count: ({ source, endpoint, rows }, add) => add('spconnect_rows_received_total', { source, endpoint }, rows),
   },
   walkStarted: { level: 'info', text: 'walk started' },
   walkResumed: { level: 'info', text: 'walk resumed' },
@@ -143,7 +140,6 @@ const EVENTS: { readonly [Of in Name]: Row<EventOf<Of>> } = {
       const items = { priced, problem: problems, unusable, dropped };
       for (const [result, count] of Object.entries(items))
         add('spconnect_prices_items_total', { price, result }, count);
-      add('spconnect_prices_dead_letters_total', { price }, batch.deadLetters);
       for (const reason of TOMBSTONE_REASONS) {
         add('spconnect_prices_tombstones_total', { reason }, batch.tombstones[reason] ?? 0);
       }
@@ -153,11 +149,7 @@ const EVENTS: { readonly [Of in Name]: Row<EventOf<Of>> } = {
       observe('spconnect_prices_commit_duration_seconds', { price }, batch.commitMs / 1_000);
     },
   },
-  batchBisected: {
-    level: 'warn',
-    text: 'bulk request to be divided, asking for its parts',
-    count: ({ kind: price, code }, add) => add('spconnect_prices_bisected_total', { price, code }, 1),
-  },
+  batchBisected: { level: 'warn', text: 'bulk request to be divided, asking for its parts' },
   batchLimitLearnt: { level: 'info', text: 'largest bulk request learnt' },
   bulkAttemptFailed: {
     level: 'warn',

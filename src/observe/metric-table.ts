@@ -21,12 +21,10 @@ const METRIC_LABELS = {
   price: 'the kind of price: overview, daily or intraday; of several series also which one, such as daily/OHLC',
   problem:
     'why an instrument has no price: status and number, refused and number, mismatch, unanswered, unusable, none or other',
-  at_most_seconds: 'an upper bound; instruments below it count in each higher one too',
   code: 'an error code, or the status of an HTTP response',
   client: 'referenceData or marketData; of tokens also schemaRegistry and kafka.sasl',
   clock: 'referenceData, marketData or kafka',
   endpoint: 'a path of the provider without ids and query; of polls: instruments, events or pretradechecks',
-  outcome: 'renewed or failed',
 } as const;
 
 export type MetricLabel = keyof typeof METRIC_LABELS;
@@ -62,10 +60,6 @@ export const SOURCE_METRICS = {
     'Status of the source: 1 for the one that it has, 0 for the others.',
     { values: { status: STATUSES } },
   ),
-  spconnect_source_partitions: gauge(
-    [],
-    'Partitions of the offsets topic that this replica holds; 0: it is a standby.',
-  ),
   spconnect_source_caught_up: gauge(['source'], '1 when the stream was lately read to its end, else 0.'),
   spconnect_source_last_poll_timestamp_seconds: gauge(
     ['source'],
@@ -74,10 +68,6 @@ export const SOURCE_METRICS = {
   spconnect_seconds_to_retention_cliff: gauge(
     ['source'],
     'Seconds until the provider drops events that were not read yet, if it were never asked again; negative after.',
-  ),
-  spconnect_poll_duration_seconds: histogram(
-    ['source', 'endpoint'],
-    'Seconds of an answered poll, from the request to the last row being decoded.',
   ),
   spconnect_rows_received_total: counter(
     ['source', 'endpoint'],
@@ -128,11 +118,6 @@ export const SOURCE_METRICS = {
   ),
   spconnect_walk_running: gauge(['source'], '1 while a walk is under way, else 0.'),
   spconnect_walk_pages: gauge(['source'], 'Pages of the walk that is under way, or of the last one.'),
-  spconnect_walk_last_pages: gauge(['source'], 'Pages of the last completed walk.'),
-  spconnect_walk_last_completed_timestamp_seconds: gauge(
-    ['source'],
-    'When the last walk was completed, in seconds since 1970.',
-  ),
   spconnect_walks_without_deletion: gauge(
     ['source'],
     'Walks in a row that could not find out which instruments are gone.',
@@ -167,10 +152,6 @@ export const PRICE_METRICS = {
       values: { result: ['priced', 'problem', 'unusable', 'dropped'] },
     },
   ),
-  spconnect_prices_dead_letters_total: counter(
-    ['price'],
-    'Instruments without a price that went to the dead letters, repaid ones aside.',
-  ),
   spconnect_prices_unreadable_records_total: counter(
     ['reason'],
     'Records that cannot be read: of no known schema, of no instrument, or of no series of prices.',
@@ -188,10 +169,6 @@ export const PRICE_METRICS = {
   spconnect_prices_bulk_failures_total: counter(
     ['price', 'code'],
     'Bulk calls that failed as a whole and were tried again, by the code of the error.',
-  ),
-  spconnect_prices_bisected_total: counter(
-    ['price', 'code'],
-    'Bulk calls that failed twice while others were answered, and were requested in parts.',
   ),
   spconnect_prices_attempts_failed_total: counter(
     ['code'],
@@ -221,11 +198,6 @@ export const PRICE_METRICS = {
     'All but one in a hundred of the newest prices are at most this many seconds old.',
   ),
   spconnect_prices_age_max_seconds: gauge(['price'], 'Seconds since the oldest of the newest prices.'),
-  // Gauges: a histogram of Prometheus only adds up, and these are the ages of now.
-  spconnect_prices_by_age: gauge(
-    ['price', 'at_most_seconds'],
-    'Instruments whose newest price is at most this old now: the histogram of their ages.',
-  ),
   spconnect_prices_overdue: gauge(
     ['price'],
     'Instruments, failing and repaid ones aside, that were not priced for one and a half refresh intervals.',
@@ -235,7 +207,6 @@ export const PRICE_METRICS = {
     ['price', 'problem'],
     'Instruments, repaid ones aside, whose last request got no price, by problem.',
   ),
-  spconnect_prices_unanswered_inputs: gauge([], 'Records of instruments that were read and are not answered yet.'),
   spconnect_prices_input_lag: gauge([], 'Records of instruments that were not read yet.'),
 };
 
@@ -279,17 +250,10 @@ const CONNECTION_METRICS = {
     ['client'],
     'Processes among which requestsPerSecond is divided: members of the group that have work, or all while it rebalances.',
   ),
-  spconnect_rate_limit_requests_per_second: gauge(
-    ['client'],
-    'Requests per second that this process may send: its share of requestsPerSecond.',
-  ),
   spconnect_clock_ahead_seconds: gauge(
     ['clock'],
     'Seconds by which the clock of the provider (its Date, to a second) or of Kafka (when it appended our records) is ahead of that of this machine.',
   ),
-  spconnect_token_requests_total: counter(['client', 'outcome'], 'Requests for a token, by their outcome.', {
-    values: { outcome: ['renewed', 'failed'] },
-  }),
   spconnect_token_failing: gauge(['client'], '1 when the last request for a token failed, else 0.'),
 };
 

@@ -79,14 +79,8 @@ function createHttpMetrics(meters: Meters): HttpObserver {
     },
     heldBack: ({ client, waitMs }) =>
       meters.add('spconnect_http_rate_limit_wait_seconds_total', { client }, waitMs / 1_000),
-    limitShared({ client, processes, requestsPerSecond }) {
-      meters.set('spconnect_rate_limit_processes', { client }, processes);
-      meters.set('spconnect_rate_limit_requests_per_second', { client }, requestsPerSecond);
-    },
+    limitShared: ({ client, processes }) => meters.set('spconnect_rate_limit_processes', { client }, processes),
     clockSeen: ({ clock, aheadMs }) => meters.set('spconnect_clock_ahead_seconds', { clock }, aheadMs / 1_000),
-    tokenAsked({ client, outcome }) {
-      meters.add('spconnect_token_requests_total', { client, outcome }, 1);
-      meters.set('spconnect_token_failing', { client }, outcome === 'failed' ? 1 : 0);
-    },
+    tokenAsked: ({ client, failed }) => meters.set('spconnect_token_failing', { client }, Number(failed)),
   };
 }

@@ -17,9 +17,9 @@ export interface HttpObserver {
   requested(request: ObservedRequest): void;
   /** A request was held back, so that the rate stays within its limit. */
   heldBack(wait: { readonly client: string; readonly waitMs: number }): void;
-  /** Among so many processes the limit of an interface is divided; `requestsPerSecond`: the share of this one. */
-  limitShared(share: { readonly client: string; readonly processes: number; readonly requestsPerSecond: number }): void;
+  /** The limit of an interface is divided among this many processes. */
+  limitShared(share: { readonly client: string; readonly processes: number }): void;
   /** The reading of another clock: that of an interface, or `kafka`. `aheadMs`: how far it is ahead of that of this machine. */
   clockSeen(seen: { readonly clock: string; readonly aheadMs: number }): void;
-  tokenAsked(asked: { readonly client: string; readonly outcome: 'renewed' | 'failed' }): void;
+  tokenAsked(asked: { readonly client: string; readonly failed: boolean }): void;
 }

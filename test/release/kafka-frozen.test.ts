@@ -60,7 +60,7 @@ prices: { kinds: { overview: { refreshInterval: ${REFRESH_SECONDS}s } } }`,
   assert.ok(Number(value('prices_age_max_seconds{price="overview"}')) > 9);
   assert.equal(value('prices_overdue{price="overview"}'), INSTRUMENTS);
   assert.ok(Number(value('kafka_silent_seconds')) >= 10);
-  for (const name of ['source_caught_up{source="instruments"}', 'prices_input_lag', 'prices_unanswered_inputs']) {
+  for (const name of ['source_caught_up{source="instruments"}', 'prices_input_lag']) {
     assert.equal(value(name), undefined, name);
   }
   const isOlder = ({ processor: now }: WholeStatus) => (now?.freshness?.kinds[0]?.ageMaxMs ?? 0) > ageMaxMs + 1_000;

@@ -80,7 +80,6 @@ export function createStatusBoard(options: StatusBoardOptions): StatusBoard {
       const known = {
         kafkaSilentSeconds: silentSeconds,
         kafkaIsSilent: isSilent,
-        heldPartitions: sources.heldPartitions(),
         sources: sources.status(isSilent ? answeredAt : null),
         processor: options.processor === null ? null : processor.status(isSilent),
       };

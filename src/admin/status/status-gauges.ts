@@ -12,23 +12,20 @@ const KNOWN_PROBLEM = /^((status|refused) [1-5][0-9]{2}|mismatch|unanswered|unus
  */
 export function setStatusGauges(status: Status, { set }: Pick<Meters, 'set'>): void {
   set('spconnect_kafka_silent_seconds', {}, status.kafkaSilentSeconds);
-  set('spconnect_source_partitions', {}, status.heldPartitions);
   for (const source of status.sources) setSource(source, status.startedAt, set);
   if (status.processor !== null) setProcessor(status.processor, set);
 }
 
 function setSource(shown: SourceStatus, startedAt: string, set: Meters['set']): void {
-  const { name: source, task, walk, lastWalk, secondsToNextWalk, caughtUp } = shown;
+  const { name: source, task, walk, secondsToNextWalk, caughtUp } = shown;
   for (const status of STATUSES)
     set('spconnect_source_status', { source, status }, Number(status === shownState(shown)));
   set('spconnect_source_caught_up', { source }, caughtUp === null ? null : Number(caughtUp));
-  set('spconnect_source_last_poll_timestamp_seconds', { source }, secondsOf(shown.lastPollAt ?? startedAt));
+  set('spconnect_source_last_poll_timestamp_seconds', { source }, Date.parse(shown.lastPollAt ?? startedAt) / 1_000);
   set('spconnect_seconds_to_retention_cliff', { source }, shown.secondsToRetentionCliff);
   const mayWalk = ['running', 'paused'].includes(task) && (walk ?? secondsToNextWalk) !== null;
   set('spconnect_walk_running', { source }, mayWalk ? Number(walk?.running === true) : null);
   set('spconnect_walk_pages', { source }, walk?.pages ?? null);
-  set('spconnect_walk_last_pages', { source }, lastWalk?.pages ?? null);
-  set('spconnect_walk_last_completed_timestamp_seconds', { source }, secondsOf(lastWalk?.completedAt ?? null));
   set('spconnect_walks_without_deletion', { source }, shown.walksWithoutDeletion);
   set('spconnect_seconds_to_next_walk', { source }, secondsToNextWalk);
 }
@@ -39,7 +36,6 @@ function setProcessor(shown: ProcessorStatus, set: Meters['set']): void {
   set('spconnect_prices_partitions', {}, task === 'running' ? partitions.length : null);
   set('spconnect_prices_instruments', {}, freshness?.instruments ?? null);
   set('spconnect_prices_unreadable_instruments', {}, freshness?.unreadable ?? null);
-  set('spconnect_prices_unanswered_inputs', {}, freshness?.unansweredInputs ?? null);
   set('spconnect_prices_input_lag', {}, freshness?.lag ?? null);
   for (const kind of freshness?.kinds ?? []) setKind(kind, set);
 }
@@ -52,11 +48,6 @@ function setKind({ kind: price, ...fresh }: ShownKind, set: Meters['set']): void
   set('spconnect_prices_age_p50_seconds', { price }, fresh.ageP50Ms && fresh.ageP50Ms / 1_000);
   set('spconnect_prices_age_p99_seconds', { price }, fresh.ageP99Ms && fresh.ageP99Ms / 1_000);
   set('spconnect_prices_age_max_seconds', { price }, fresh.ageMaxMs && fresh.ageMaxMs / 1_000);
-  let upToHere = 0;
-  for (const { atMostSeconds, instruments } of fresh.ages) {
-    upToHere += instruments;
-    set('spconnect_prices_by_age', { price, at_most_seconds: String(atMostSeconds ?? 'any') }, upToHere);
-  }
   for (const [problem, instruments] of problemCounts(fresh.failing)) {
     set('spconnect_prices_failing', { price, problem }, instruments);
   }
@@ -69,8 +60,4 @@ function problemCounts(failing: ShownKind['failing']): ReadonlyMap<string, numbe
     counts.set(problem, (counts.get(problem) ?? 0) + instruments);
   }
   return counts;
-}
-
-function secondsOf(instant: string | null): number | null {
-  return instant === null ? null : Date.parse(instant) / 1_000;
 }

@@ -40,7 +40,6 @@ export function createStatusSources({
   const isoNow = (afterMs = 0) => new Date(clock.wallMs() + afterMs).toISOString();
   const all = sources.map((source) => nothingKnown(source, isoNow(), new MinuteCounts(clock)));
   const byName = new Map(all.map((known) => [known.name, known]));
-  let heldPartitions: number | null = null;
 
   function update(name: string, change: (known: Known) => void): void {
     const known = byName.get(name);
@@ -101,7 +100,6 @@ export function createStatusSources({
 
   const events = {
     replicaJoined({ partitions }) {
-      heldPartitions = partitions.length;
       for (const known of all) {
         known.owned = partitions.includes(known.partition);
         if (known.owned) continue;
@@ -129,7 +127,6 @@ export function createStatusSources({
     checksCommitted: ({ source, checks, deadLetters }) => addWritten(source, { checks, deadLetters }),
     attemptFailed({ source, endpoint = null, failures, waitMs, err }) {
       const isLeft = source === REPLICAS;
-      if (isLeft) heldPartitions = null;
       for (const known of all) {
         // Without its group, no source runs here.
         if (isLeft ? known.task === 'failed' || known.owned === false : known.name !== source) continue;
@@ -153,7 +150,6 @@ export function createStatusSources({
       update(source, (known) => {
         const completedAt = isoNow();
         known.rowsOfLastWalk = rows;
-        known.lastWalk = { pages, completedAt };
         const completed = { running: false, completedAt, pages, rows, expectedRows: rows, gone };
         if (known.walk !== null) Object.assign(known.walk, completed);
       });
@@ -199,7 +195,7 @@ export function createStatusSources({
     });
   }
 
-  return { events, status, heldPartitions: () => heldPartitions };
+  return { events, status };
 }
 
 function nothingKnown(
@@ -236,7 +232,6 @@ function nothingSeen() {
     walksWithoutDeletion: null,
     lastPollAt: null,
     walk: null,
-    lastWalk: null,
     rowsOfLastWalk: null,
   };
 }

@@ -19,8 +19,6 @@ export interface Status {
   readonly kafkaSilentSeconds: number;
   /** Silent for longer than any request of a healthy process waits. */
   readonly kafkaIsSilent: boolean;
-  /** Partitions of the offsets topic that this replica holds; null while it has not joined the others. */
-  readonly heldPartitions: number | null;
   readonly sources: readonly SourceStatus[];
   readonly processor: ProcessorStatus | null;
   /** The newest records that went to the notifications topic from here, the newest first. */
@@ -100,8 +98,6 @@ export interface SourceStatus {
   readonly trouble: Trouble | null;
   /** The newest walk, of this process or of the one before; null when there was none, or the source has none. */
   readonly walk: WalkStatus | null;
-  /** The last walk that this process has completed. */
-  readonly lastWalk: { readonly pages: number; readonly completedAt: string } | null;
   /** Counts since the start of this process. */
   readonly written: Written;
   readonly perMinute: PerMinute;

@@ -39,9 +39,8 @@ export function createRequestTurns(options: {
   const { name, gates, clock, log, observer } = options;
   const limiter = createRateLimiter(options.requestsPerSecond, clock);
   let sharing = 1;
-  const reportShare = (requestsPerSecond: number) =>
-    observer?.limitShared({ client: name, processes: sharing, requestsPerSecond });
-  reportShare(options.requestsPerSecond);
+  const reportShare = () => observer?.limitShared({ client: name, processes: sharing });
+  reportShare();
 
   function pass({ key, path, from }: RequestEndpoint): void {
     const held = gates.heldBack(key);
@@ -74,7 +73,7 @@ export function createRequestTurns(options: {
       sharing = processes;
       const requestsPerSecond = options.requestsPerSecond / processes;
       limiter.setLimit(requestsPerSecond);
-      reportShare(requestsPerSecond);
+      reportShare();
       log.info({ client: name, processes, requestsPerSecond }, 'the share of the request limit has changed');
     },
   };

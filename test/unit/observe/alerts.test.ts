@@ -30,7 +30,9 @@ test('a metric or a label that does not exist is noticed', async () => {
     'label isin',
   ]);
   assert.deepEqual(unknownNames('spconnect_poll_failures_total{partition="1"} > 0', scrape), ['label partition']);
-  assert.deepEqual(unknownNames('spconnect_poll_duration_seconds', scrape), ['metric spconnect_poll_duration_seconds']);
+  assert.deepEqual(unknownNames('spconnect_commit_duration_seconds', scrape), [
+    'metric spconnect_commit_duration_seconds',
+  ]);
   assert.deepEqual(unknownNames('time() > 5', scrape), ['no metric at all']);
 });
 

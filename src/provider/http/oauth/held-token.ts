@@ -50,7 +50,7 @@ export function createHeldToken(settings: OAuth2Settings, options: HeldTokenOpti
       throw error;
     }
     failure = undefined;
-    observer?.tokenAsked({ client: name, outcome: 'renewed' });
+    observer?.tokenAsked({ client: name, failed: false });
     log.debug({ client: name, lifetimeMs: Math.round(token.expiresAtMs - clock.monotonicMs()) }, 'token renewed');
     return token.value;
   });
@@ -59,7 +59,7 @@ export function createHeldToken(settings: OAuth2Settings, options: HeldTokenOpti
     const count = (failure?.count ?? 0) + 1;
     const pauseMs = Math.max(backOffMs(count, PAUSE, random), error.retryAfterMs ?? 0);
     failure = { error, count, untilMs: clock.monotonicMs() + pauseMs };
-    observer?.tokenAsked({ client: name, outcome: 'failed' });
+    observer?.tokenAsked({ client: name, failed: true });
     log.warn({ client: name, failures: count, pauseMs, ...error.fields }, 'the token request failed');
   }
 
