@@ -16,6 +16,8 @@ interface Kafka {
 export const KAFKA_IS_SILENT_SECONDS = 10;
 /** Less is no news. */
 const SHOWN_SILENCE_SECONDS = 2;
+/** While Kafka is silent, no other reason is shown: each would be Kafka. */
+const WAITS = 'waits for Kafka';
 
 interface Known {
   readonly kafka: Kafka;
@@ -34,8 +36,8 @@ export function readinessChecks({ kafka, topics, isStopping, sources, processor 
     check('process', !isStopping, isStopping ? 'stopping' : 'running'),
     kafkaCheck(kafka),
     topics,
-    ...sources.map(sourceCheck),
-    ...(processor === null ? [] : [processorCheck(processor)]),
+    ...sources.map((source) => sourceCheck(source, kafka)),
+    ...(processor === null ? [] : [processorCheck(processor, kafka)]),
   ];
 }
 
@@ -47,7 +49,7 @@ function kafkaCheck({ hasAnswered, isSilent, answeredAt, silentSeconds }: Kafka)
   return check('kafka', true, text);
 }
 
-/** Present problems with their age, the worst first: Kafka, then failed tasks, then retries. */
+/** Present problems with their age, the worst first: Kafka, then failed tasks, then retries, a line for each error. */
 export function alarmsOf({
   kafka,
   sources,
@@ -63,38 +65,33 @@ export function alarmsOf({
     add(true, `Kafka has not answered ${what}: nothing is written.`);
   }
   const all = [
-    ...sources.map((source) => ({ ...source, called: `Source ${source.name}` })),
-    ...(processor === null ? [] : [{ ...processor, called: 'The price processor' }]),
+    ...sources.map((source) => ({ ...source, called: `source ${source.name}` })),
+    ...(processor === null ? [] : [{ ...processor, called: 'the price processor' }]),
   ];
-  for (const { called, task, changedAt } of all) {
-    if (task === 'failed')
-      add(true, `${called} has failed ${durationText(secondsSince(changedAt))} ago and waits for an operator.`);
+  for (const { called, task, changedAt, trace } of all) {
+    const ago = durationText(secondsSince(changedAt));
+    if (task === 'failed') add(true, `Failed ${ago} ago (${codeOf(trace)}), waits for an operator: ${called}.`);
   }
   // The reason of each would be Kafka.
   if (kafka.isSilent) return alarms;
-  for (const { called, trouble } of all) {
-    const seconds = trouble === null ? 0 : secondsSince(trouble.since);
-    if (seconds >= PASSES_WITHIN_SECONDS) {
-      add(false, `${called} has been retrying for ${durationText(seconds)}: ${firstLine(trouble?.message ?? '')}`);
-    }
+  const retrying = all.flatMap(({ called, trouble }) =>
+    trouble === null ? [] : [{ called, code: codeOf(trouble.message), seconds: secondsSince(trouble.since) }],
+  );
+  const lasting = retrying.filter(({ seconds }) => seconds >= PASSES_WITHIN_SECONDS);
+  for (const [code, some] of Map.groupBy(lasting, (one) => one.code)) {
+    const length = durationText(Math.max(...some.map(({ seconds }) => seconds)));
+    add(false, `Retrying for ${length} (${code}): ${some.map(({ called }) => called).join(', ')}.`);
   }
   return alarms;
 }
 
-function sourceCheck({
-  name,
-  wanted,
-  task,
-  owned,
-  writerTrouble,
-  schemasRegistered,
-  trace,
-  trouble,
-}: SourceStatus): ReadinessCheck {
+function sourceCheck(source: SourceStatus, { isSilent }: Kafka): ReadinessCheck {
+  const { name, wanted, task, owned, writerTrouble, schemasRegistered, trace, trouble } = source;
   const isReady = (ok: boolean, why: string) => check(`source ${name}`, ok, why);
   if (task === 'failed') return isReady(false, `failed: ${firstLine(trace)}`);
   if (wanted === 'stopped') return isReady(true, 'stopped as requested');
   if (owned === false) return isReady(true, 'another replica runs it');
+  if (isSilent && (writerTrouble !== null || task === 'unassigned')) return isReady(false, WAITS);
   if (writerTrouble !== null) return isReady(false, `its writer is being opened again: ${firstLine(writerTrouble)}`);
   if (task === 'unassigned') {
     const why = trouble === null ? '' : `: ${firstLine(trouble.message)}`;
@@ -105,11 +102,12 @@ function sourceCheck({
   return isReady(true, 'fenced, offset read, schemas registered');
 }
 
-function processorCheck(processor: ProcessorStatus): ReadinessCheck {
+function processorCheck(processor: ProcessorStatus, { isSilent }: Kafka): ReadinessCheck {
   const { name, wanted, task, trace, trouble, partitions, assigned, writerTrouble } = processor;
   const isReady = (ok: boolean, why: string) => check(name, ok, why);
   if (task === 'failed') return isReady(false, `failed: ${firstLine(trace)}`);
   if (wanted !== 'running') return isReady(true, `${wanted} as requested`);
+  if (isSilent && (task !== 'running' || partitions.length < assigned)) return isReady(false, WAITS);
   if (task !== 'running') {
     const why = trouble === null ? ' yet' : `: ${firstLine(trouble.message)}`;
     return isReady(false, `not joined its group${why}`);
@@ -127,4 +125,9 @@ function check(name: string, ok: boolean, why: string): ReadinessCheck {
 
 function firstLine(text: string | null): string {
   return text?.split('\n')[0] ?? '';
+}
+
+/** `PROVIDER_BUSY`, or the type of an error without a code. */
+function codeOf(text: string | null): string {
+  return text?.split(':')[0] ?? '';
 }

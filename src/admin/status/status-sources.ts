@@ -12,7 +12,7 @@ const TRIED_WITHIN_MS = 5 * 60_000;
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
 
 /** Derived from the clock, or from elsewhere, at each question for the status. */
-type Derived = 'wanted' | 'secondsToRetentionCliff' | 'secondsToNextWalk' | 'walk' | 'written' | 'perMinute';
+type Derived = 'wanted' | 'isRead' | 'secondsToRetentionCliff' | 'secondsToNextWalk' | 'walk' | 'written' | 'perMinute';
 
 interface Known extends Mutable<Omit<SourceStatus, Derived>> {
   /** When the provider drops unread events, and when the next walk begins, by the monotonic clock. */
@@ -177,13 +177,13 @@ export function createStatusSources({
       // A source that has failed, or was stopped, resumes its walk when it starts.
       const mayWalk = ['running', 'paused'].includes(task);
       // The stream goes on where the list alone fails.
-      const isRead =
-        task === 'running' && writerTrouble === null && (trouble === null || heldEndpoint === 'instruments');
-      const isCurrent = isRead && kafkaAnsweredAt === null;
+      const isHeld = writerTrouble !== null || (trouble !== null && heldEndpoint !== 'instruments');
+      const isRead = task === 'running' && !isHeld && kafkaAnsweredAt === null;
       const seenAt = [caughtUpAt, kafkaAnsweredAt].filter((instant) => instant !== null).sort()[0] ?? null;
       return {
         ...known,
-        caughtUp: caughtUp === true && !isCurrent ? null : caughtUp,
+        isRead,
+        caughtUp: caughtUp === true && !isRead ? null : caughtUp,
         caughtUpAt: caughtUpAt && seenAt,
         walk: walk && { ...walk, running: walk.running && mayWalk },
         wanted: targets.of(known.name).state,

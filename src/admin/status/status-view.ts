@@ -80,7 +80,7 @@ export function viewOf(status: WholeStatus): StatusView {
     ready: { level: ready ? 'good' : 'bad', label: ready ? 'ready' : 'not ready', text: '' },
     about: `version ${version}, up ${durationText(secondsBetween(startedAt, at))}`,
     alarms: alarms.map(({ isGrave, text }) => ({ level: isGrave ? 'bad' : 'wait', label: '', text })),
-    summary: [summary(sources), ...(fleet?.lines ?? [])].join('; '),
+    summary: [summary(status), ...(fleet?.lines ?? [])].join('; '),
     cards: [
       ...urgent.map((source) => sourceCard(source, status, fleet)),
       ...(processor === null ? [] : [processorCard(processor, status, fleet)]),
@@ -112,14 +112,16 @@ const KINDS: Readonly<Record<Notified['kind'], readonly [text: string, level: Le
   sourceFailed: ['source failed', 'bad'],
 };
 
+const WAITING = 'waiting for Kafka';
 type ShownState = TaskState | 'stopped';
 
-const STATE_LEVELS: Readonly<Record<ShownState, Level>> = {
+const STATE_LEVELS: Readonly<Record<ShownState | typeof WAITING, Level>> = {
   running: 'good',
   paused: 'wait',
   stopped: 'wait',
   failed: 'bad',
   unassigned: 'plain',
+  [WAITING]: 'wait',
 };
 
 /** The state of a source or the processor for people: stopped on request is not a missing task. */
@@ -127,26 +129,33 @@ export function shownState({ wanted, task }: Pick<SourceStatus, 'wanted' | 'task
   return task !== 'failed' && wanted === 'stopped' ? 'stopped' : task;
 }
 
+/** Without Kafka it is unknown which replica has what none is known to have. */
+function stateIn(shown: SourceStatus | ProcessorStatus, { kafkaIsSilent }: Pick<Now, 'kafkaIsSilent'>) {
+  const state = shownState(shown);
+  const isOthers = 'owned' in shown && shown.owned === false;
+  return kafkaIsSilent && state === 'unassigned' && !isOthers ? WAITING : state;
+}
+
 function urgency({ task, trouble }: SourceStatus): number {
   if (task === 'failed') return 0;
   return trouble === null ? 2 : 1;
 }
 
-function summary(sources: readonly SourceStatus[]): string {
-  const states = [...Map.groupBy(sources, shownState)].map(([state, some]) => `${some.length} ${state}`).join(', ');
+function summary({ sources, ...now }: WholeStatus): string {
+  const states = [...Map.groupBy(sources, (source) => stateIn(source, now))]
+    .map(([state, some]) => `${some.length} ${state}`)
+    .join(', ');
   return `${counted(sources.length, 'source')}: ${states || 'none runs in this process'}`;
 }
 
-type Now = Pick<WholeStatus, 'at' | 'kafkaIsSilent'>;
+type Now = Pick<WholeStatus, 'at' | 'kafkaIsSilent' | 'kafkaSilentSeconds'>;
 
-function heading(shown: SourceStatus | ProcessorStatus, { at, kafkaIsSilent }: Now) {
+function heading(shown: SourceStatus | ProcessorStatus, { at, kafkaIsSilent, kafkaSilentSeconds }: Now) {
   const { name, changedAt, trace, trouble, writerTrouble } = shown;
-  const state = shownState(shown);
-  // Without Kafka it is unknown which replica has it.
-  const isLost = kafkaIsSilent && state === 'unassigned' && !('owned' in shown && shown.owned === false);
-  const waits = state === 'running' && (kafkaIsSilent ? 'waiting for Kafka' : trouble && 'retrying');
-  const words = isLost ? 'WAITING FOR KAFKA' : [state.toUpperCase(), waits || []].flat().join(', ');
-  const level: Level = waits || isLost ? 'wait' : STATE_LEVELS[state];
+  const state = stateIn(shown, { kafkaIsSilent });
+  const waits = state === 'running' && (kafkaIsSilent ? WAITING : trouble && 'retrying');
+  const words = [state.toUpperCase(), waits || []].flat().join(', ');
+  const level = waits ? 'wait' : STATE_LEVELS[state];
   const notes: Item[] = [];
   if (trace !== null) notes.push({ level: 'bad', label: 'Failed', text: trace });
   // While Kafka is silent, the reason of each would be Kafka.
@@ -158,7 +167,9 @@ function heading(shown: SourceStatus | ProcessorStatus, { at, kafkaIsSilent }: N
   if (writerTrouble !== null && !kafkaIsSilent) {
     notes.push({ level: 'wait', label: 'Writer', text: `The writer is being opened again: ${writerTrouble}` });
   }
-  const age = `for ${durationText(secondsBetween(changedAt, at))}`;
+  const retriedAt = waits ? trouble?.since : undefined;
+  const isWaiting = [state, waits].includes(WAITING);
+  const age = `for ${durationText(isWaiting ? kafkaSilentSeconds : secondsBetween(retriedAt ?? changedAt, at))}`;
   return { name, state: words, level, age, notes };
 }
 
@@ -221,12 +232,12 @@ function caughtUpText({ caughtUp: is, caughtUpAt: at, since, providerEndsAt }: S
   return at === null ? 'not known yet' : `caught up as of ${at.slice(11, 19)} UTC`;
 }
 
-function cliffFacts({ secondsToRetentionCliff: seconds, caughtUp }: SourceStatus): readonly Fact[] {
+function cliffFacts({ secondsToRetentionCliff: seconds, isRead }: SourceStatus): readonly Fact[] {
   if (seconds === null) return [];
   const value = seconds < 0 ? 'events may be lost' : `unread events are kept for ${durationText(seconds)}`;
   const isNear = seconds < CLIFF_IS_NEAR_SECONDS;
   const look = { title: 'Time to the retention cliff', text: `${value}, of 7 d`, share: seconds / RETENTION_SECONDS };
-  const level = isNear ? 'bad' : caughtUp === null ? 'plain' : 'good';
+  const level = isNear ? 'bad' : isRead ? 'good' : 'plain';
   return [{ ...fact('Retention', value, isNear ? 'bad' : 'plain'), share: { ...look, level } }];
 }
 

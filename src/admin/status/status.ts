@@ -81,6 +81,8 @@ export interface SourceStatus {
   /** Why the writer of the partition was lost and is not open again yet; null when it is. */
   readonly writerTrouble: string | null;
   readonly since: string | null;
+  /** Its stream is being read now: nothing fails, and Kafka answers. */
+  readonly isRead: boolean;
   /** The stream has no more for us; null where that is not known now. Behind stays behind while nothing is read. */
   readonly caughtUp: boolean | null;
   /** When the stream was last seen to have no more; null when it never was. */

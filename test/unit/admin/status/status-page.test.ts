@@ -349,7 +349,14 @@ test('with Kafka silent the page says so first and since when, and what it shows
   assert.doesNotMatch(silent, /class="note wait"/, 'no card blames anything else');
   assert.match(silent, /<\/header>\n<p class="note bad" role="alert">Kafka has not answered for 1 min 20 s: nothing/);
   assert.match(silent, /caught up as of 10:00:00 UTC/);
-  assert.match(silent, /RUNNING, waiting for Kafka/);
+  board.events.polled({ ...poll, endpoint: 'events', caughtUp: false });
+  assert.match(
+    await page(),
+    /behind<[\s\S]*<rect class="plain" width="99.21%"/,
+    'the bar of a source that is not read',
+  );
+  board.events.polled({ ...poll, endpoint: 'events', caughtUp: true });
+  assert.match(silent, /RUNNING, waiting for Kafka<\/span><span class="soft">for 1 min 20 s</);
   const [, cards = ''] = silent.split('class="cards"');
   assert.doesNotMatch(cards, /class="(?:badge )?good"/);
   const [source] = board.status().sources;
@@ -358,8 +365,17 @@ test('with Kafka silent the page says so first and since when, and what it shows
   board.events.attemptFailed({ source: 'replicas', failures: 1, waitMs: 1_000, err });
   board.events.processorAttemptFailed({ failures: 1, waitMs: 1_000, err, isMember: false });
   const left = await page();
-  assert.equal([...left.matchAll(/>WAITING FOR KAFKA</g)].length, 3);
-  assert.doesNotMatch(left, /UNASSIGNED/);
+  assert.equal([...left.matchAll(/>WAITING FOR KAFKA<\/span><span class="soft">for 1 min 20 s</g)].length, 3);
+  assert.doesNotMatch(left, /unassigned/i);
+  assert.match(left, /2 sources: 2 waiting for Kafka</);
+  const { checks } = board.status();
+  assert.deepEqual(
+    checks.filter(({ ok }) => !ok).map(({ name, why }) => [name, why]),
+    [
+      ['kafka', 'has not answered since 10:00:00 UTC'],
+      ...['source instruments', 'source checks', 'prices'].map((name) => [name, 'waits for Kafka']),
+    ],
+  );
 });
 
 test('behind stays behind, whatever fails; caught up is not known while the source does not read', async (t) => {
@@ -382,10 +398,7 @@ test('behind stays behind, whatever fails; caught up is not known while the sour
     assert.equal(caughtUp(), shown);
   }
   scene.now += 60_000;
-  assert.match(
-    board.status().alarms[0]?.text ?? '',
-    /^Source instruments has been retrying for 1 min: PROVIDER_BUSY: /,
-  );
+  assert.equal(board.status().alarms[0]?.text, 'Retrying for 1 min (PROVIDER_BUSY): source instruments.');
   board.events.polled({ ...poll, endpoint: 'events', caughtUp: true });
   assert.deepEqual(board.status().alarms, []);
   operator.wants(source, { state: 'paused' });
@@ -393,7 +406,36 @@ test('behind stays behind, whatever fails; caught up is not known while the sour
   assert.equal(caughtUp(), null);
   board.events.sourceFailed({ source, err });
   scene.now += 120_000;
-  assert.match(board.status().alarms[0]?.text ?? '', /^Source instruments has failed 2 min ago/);
+  const text = 'Failed 2 min ago (PROVIDER_BUSY), waits for an operator: source instruments.';
+  assert.equal(board.status().alarms[0]?.text, text);
+});
+
+test('what all retry for one reason is one line, with the age of the oldest trouble; each card has its own age', async (t) => {
+  const scene = await startAdminScene(t);
+  const { board } = scene;
+  makeReady(scene);
+  scene.now += 3_600_000;
+  const err = new ConnectorError('PROVIDER_BUSY', 'The provider answered with 500.');
+  board.events.attemptFailed({ source: 'instruments', failures: 1, waitMs: 1_000, err });
+  board.events.bulkAttemptFailed({ kind: 'overview', items: 5, failures: 1, waitMs: 1_000, err });
+  scene.now += 60_000;
+  const refused = new ConnectorError('PROVIDER_REFUSED', 'The provider answered with 403.');
+  board.events.attemptFailed({ source: 'checks', failures: 1, waitMs: 1_000, err: refused });
+  scene.now += 30_000;
+  assert.deepEqual(
+    board.status().alarms.map(({ text }) => text),
+    [
+      'Retrying for 1 min 30 s (PROVIDER_BUSY): source instruments, the price processor.',
+      'Retrying for 30 s (PROVIDER_REFUSED): source checks.',
+    ],
+  );
+  const ages = [
+    ...(await pageOf(await scene.ask('/', asPage))).matchAll(/retrying<\/span><span class="soft">([^<]*)/g),
+  ];
+  assert.deepEqual(
+    ages.map(([, age]) => age),
+    ['for 1 min 30 s', 'for 30 s', 'for 1 min 30 s'],
+  );
 });
 
 test('without its group a replica runs no source, and says why', async (t) => {
