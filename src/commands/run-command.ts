@@ -14,7 +14,7 @@ export async function runCommand(context: CommandContext, { roles }: { readonly 
   const { level, format } = settings.log;
   const isColoured = stdout.isTTY === true;
   const usual = isColoured ? 'text' : 'json';
-  const log = await createLog({ level, redaction, isColoured, format: format === 'auto' ? usual : format });
+  const log = createLog({ level, redaction, isColoured, format: format === 'auto' ? usual : format });
   log.info(
     {
       version: projectVersion(),

@@ -1,7 +1,7 @@
+import { styleText } from 'node:util';
 import { pino } from 'pino';
 import type { Log, LogFields } from '../support/log.ts';
 import { type LogDestination, openStandardOutput } from './log-output.ts';
-import { factsText } from './log-text.ts';
 import { createLogValues } from './log-values.ts';
 import { createRedaction, type Redaction } from './redaction.ts';
 
@@ -13,7 +13,7 @@ export interface UnwaitingLog extends Log {
 export interface CreateLogOptions {
   /** Lines below it are not written; at `debug`, errors show their stack. */
   readonly level: 'debug' | 'info' | 'warn' | 'error';
-  /** Lines for people, where pino-pretty is installed (it is not in production), or JSON. */
+  /** Lines for people, or JSON. */
   readonly format: 'text' | 'json';
   /** True colours the lines for people, as on a terminal; else they have no escape sequence. */
   readonly isColoured?: boolean;
@@ -26,12 +26,12 @@ export interface CreateLogOptions {
 /** Fields with the names of pino's own would appear twice in the line. */
 const OWN_NAMES: Readonly<Record<string, string>> = { level: 'level_', time: 'time_', msg: 'msg_' };
 
-const asItIs = (line: string) => line;
+const COLOURS = { debug: 'gray', info: 'green', warn: 'yellow', error: 'red' } as const;
 
 /** A log of one JSON object per line: `level`, `time` (ISO 8601), the fields, `msg`. */
-export async function createLog(options: CreateLogOptions): Promise<UnwaitingLog> {
-  const { level, redaction = createRedaction() } = options;
-  const format = options.format === 'text' ? await textFormat(options.isColoured === true) : asItIs;
+export function createLog(options: CreateLogOptions): UnwaitingLog {
+  const { level, isColoured = false, redaction = createRedaction() } = options;
+  const format = (line: string) => (options.format === 'text' ? textLine(line, isColoured) : line);
   const output = options.destination ? null : openStandardOutput((lines) => format(droppedLine(lines)));
   const destination = options.destination ?? output;
   const values = createLogValues({ redaction, stacks: level === 'debug' });
@@ -65,28 +65,43 @@ function droppedLine(lines: number): string {
   return `{"level":"warn"${pino.stdTimeFunctions.isoTime()},"lines":${lines},"msg":"${msg}"}\n`;
 }
 
-async function textFormat(colorize: boolean): Promise<(line: string) => string> {
-  try {
-    const { prettyFactory } = await import('pino-pretty');
-    const format = prettyFactory({
-      colorize,
-      singleLine: true,
-      translateTime: 'SYS:HH:MM:ss.l',
-      errorLikeObjectKeys: [],
-      hideObject: true,
-      messageFormat({ level: _, time: __, msg, ...fields }, ___, ____, { colors }) {
-        const facts = factsText(fields);
-        return facts === '' ? String(msg) : `${msg} ${colors.gray(facts)}`;
-      },
-    });
-    return (line) => `${format(line).trimEnd().replaceAll('\n', ' ')}\n`;
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND') return plainLine;
-    throw error;
-  }
+function textLine(line: string, isColoured: boolean): string {
+  const { level, time, msg, ...fields } = JSON.parse(line) as { level: keyof Log; time: string; msg: string };
+  const paint = (colour: (typeof COLOURS)[keyof Log], text: string) =>
+    isColoured ? styleText(colour, text, { validateStream: false }) : text;
+  const parts = [time.replace('T', ' '), paint(COLOURS[level], level), msg, paint('gray', factsText(fields))];
+  return `${parts.join(' ').trimEnd()}\n`;
 }
 
-function plainLine(line: string): string {
-  const { level, time, msg, ...fields } = JSON.parse(line);
-  return `${`${time.replace('T', ' ')} ${level} ${msg} ${factsText(fields)}`.trimEnd()}\n`;
+/** The fields of a line for people: `source=instruments rows=1000`, without those that have no value. */
+function factsText(fields: Readonly<Record<string, unknown>>): string {
+  return Object.entries(fields)
+    .filter(([, value]) => value !== null)
+    .map(([name, value]) => `${name}=${valueText(value)}`)
+    .join(' ');
+}
+
+function valueText(value: unknown): string {
+  if (isError(value)) return errorText(value);
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  return typeof value === 'string' && !/^[^\s"=]+$/.test(text) ? JSON.stringify(text) : text;
+}
+
+interface LoggedError {
+  readonly type: unknown;
+  readonly message: unknown;
+  readonly code?: unknown;
+  readonly cause?: unknown;
+  readonly action?: unknown;
+  readonly fields?: object;
+}
+
+function isError(value: unknown): value is LoggedError {
+  return typeof value === 'object' && value !== null && 'message' in value && 'type' in value;
+}
+
+function errorText(error: LoggedError): string {
+  const { type, code = type, message, cause, action: _, fields, ...others } = error;
+  const because = isError(cause) ? ` (because of ${errorText(cause)})` : '';
+  return `${code}: ${message} ${factsText({ ...fields, ...others })}`.trimEnd() + because;
 }

@@ -28,7 +28,7 @@ process.on('message', (message: ToReplica) => {
 });
 
 const settings = await loadSettings({ text: process.env.SETTINGS, env: process.env });
-const log = await createLog({ level: settings.log.level, format: 'json' });
+const log = createLog({ level: settings.log.level, format: 'json' });
 const reporting = new Proxy({} as Events, {
   get: (_, name) => (fields: { readonly err?: Error; readonly since?: string | null }) => {
     const event = REPORTED.find((reported) => reported === name);

@@ -29,7 +29,6 @@ const LIBRARY_HOMES: Readonly<Record<string, readonly string[]>> = {
   zod: ['config'],
   yaml: ['config'],
   pino: ['observe'],
-  'pino-pretty': ['observe'],
   'prom-client': ['observe'],
   commander: ['commands'],
   fastify: ['admin'],

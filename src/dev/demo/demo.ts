@@ -164,7 +164,7 @@ async function startParts(
   const adminToken = randomBytes(9).toString('base64url');
   const prefix = `demo-${clock.wallMs().toString(36)}`;
   const settings = await demoSettings({ env, stack, simulator, prefix, adminToken, onSecret: redaction.register });
-  const log = await createLog({
+  const log = createLog({
     level: 'warn',
     redaction,
     format: 'text',

@@ -17,7 +17,7 @@ const stop = new AbortController();
 process.on('SIGTERM', () => stop.abort(new Error('stopped by SIGTERM')));
 
 const settings = await loadSettings({ text: process.env.SETTINGS, env: process.env });
-const log = await createLog({ level: settings.log.level, format: 'json' });
+const log = createLog({ level: settings.log.level, format: 'json' });
 const events = logEvents(log);
 await runConnector({
   settings,

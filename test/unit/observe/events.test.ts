@@ -6,7 +6,7 @@ import { eventsReport } from '../../../src/sources/tasks/response-report.ts';
 import { keptLog } from './log-lines.ts';
 
 test('each event is one line with a fixed message, its fields and a fitting level', async () => {
-  const { log, parsed } = await keptLog({ level: 'debug' });
+  const { log, parsed } = keptLog({ level: 'debug' });
   const events = logEvents(log);
   const err = new ConnectorError('PROVIDER_BUSY', 'busy');
   const source = 'instruments';
@@ -101,7 +101,7 @@ test('polls are reported to each part that counts them, and logged at debug only
     ['info', []],
     ['debug', ['debug poll answered 1']],
   ] as const) {
-    const { log, parsed } = await keptLog({ level });
+    const { log, parsed } = keptLog({ level });
     logEvents(log).polled({ ...poll, endpoint: 'events' });
     assert.deepEqual(
       parsed().map((line) => `${line.level} ${line.msg} ${line.durationMs}`),
@@ -113,7 +113,7 @@ test('polls are reported to each part that counts them, and logged at debug only
 const DEAD = { key: '7', pointer: '/issuePrice', reason: 'is no number' };
 
 test('a dead letter is a warning of its own, with its key and the reason, up to twenty of a response', async () => {
-  const { log, parsed } = await keptLog();
+  const { log, parsed } = keptLog();
   const rows = Array.from({ length: 30 }, () => ({ ...DEAD, kind: 'failure' }));
   const answer = { decoded: { rows, duplicateKeys: 0 }, next: '5-1' } as never;
   logEvents(log, () => {}).eventsCommitted(eventsReport('a', answer, 3));
@@ -123,7 +123,7 @@ test('a dead letter is a warning of its own, with its key and the reason, up to 
 });
 
 test('a dead letter of prices is such a warning too, with the kind of price', async () => {
-  const { log, parsed } = await keptLog();
+  const { log, parsed } = keptLog();
   const priced = { source: 'prices', kind: 'overview', ...DEAD };
   logEvents(log, () => {}).batchPriced({ kind: 'overview', deadLetters: 2, dead: [priced] } as never);
   assert.deepEqual(
@@ -133,7 +133,7 @@ test('a dead letter of prices is such a warning too, with the kind of price', as
 });
 
 test('events that come often are one line a minute for each source, and none while none comes', async () => {
-  const { log, parsed } = await keptLog();
+  const { log, parsed } = keptLog();
   const timers: { readonly ms: number; readonly action: () => void }[] = [];
   const events = logEvents(log, (ms, action) => timers.push({ ms, action }));
   const dead = { deadLetters: 0, deadLettersTooLarge: 0, deadLettersWithoutKey: 0 };

@@ -1,9 +1,9 @@
 import { type CreateLogOptions, createLog } from '../../../src/observe/pino-log.ts';
 
 /** A log whose lines are kept. */
-export async function keptLog(options: Partial<CreateLogOptions> = {}) {
+export function keptLog(options: Partial<CreateLogOptions> = {}) {
   const lines: string[] = [];
-  const log = await createLog({
+  const log = createLog({
     level: 'info',
     format: 'json',
     destination: { write: (line) => void lines.push(line) },

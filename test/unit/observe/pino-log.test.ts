@@ -16,7 +16,7 @@ const MODULE = resolve(import.meta.dirname, '../../../src/observe/pino-log.ts');
 const HOSTILE = 'a\r\n\u001b[2J{"level":"error"}';
 
 test('a line is one JSON object with level, ISO time, fields and message', async () => {
-  const { log, lines, parsed } = await keptLog();
+  const { log, lines, parsed } = keptLog();
   log.info({ source: 'instruments', rows: 3 }, 'page committed');
   assert.match(lines[0] ?? '', /^\{.*\}\n$/);
   const [{ time, ...rest }] = parsed();
@@ -25,7 +25,7 @@ test('a line is one JSON object with level, ISO time, fields and message', async
 });
 
 test('lines below the level are not written', async () => {
-  const { log, parsed } = await keptLog({ level: 'warn' });
+  const { log, parsed } = keptLog({ level: 'warn' });
   log.debug({}, 'a');
   log.info({}, 'b');
   log.warn({}, 'c');
@@ -37,7 +37,7 @@ test('lines below the level are not written', async () => {
 });
 
 test('a field cannot pretend to be the level, the time or the message', async () => {
-  const { log, lines, parsed } = await keptLog();
+  const { log, lines, parsed } = keptLog();
   log.info({ level: 'fatal', time: 'never', msg: 'other' }, 'mine');
   assert.equal(lines[0]?.match(/"level":/g)?.length, 1);
   const [{ level, msg, level_ }] = parsed();
@@ -46,7 +46,7 @@ test('a field cannot pretend to be the level, the time or the message', async ()
 
 for (const format of ['json', 'text'] as const) {
   test(`hostile text gives one line and no terminal codes of its own, ${format === 'text' ? 'on a terminal' : 'as JSON'}`, async () => {
-    const { log, lines } = await keptLog({ format });
+    const { log, lines } = keptLog({ format });
     log.info({ value: HOSTILE, [HOSTILE]: 1, err: new Error(HOSTILE) }, HOSTILE);
     assert.equal(lines.length, 1);
     assert.match(lines[0] ?? '', /^[^\r\n]*\n$/);
@@ -56,7 +56,7 @@ for (const format of ['json', 'text'] as const) {
 
   test(`a secret appears nowhere in a line, ${format === 'text' ? 'on a terminal' : 'as JSON'}`, async () => {
     const redaction = createRedaction();
-    const { log, lines } = await keptLog({ format, redaction, level: 'debug' });
+    const { log, lines } = keptLog({ format, redaction, level: 'debug' });
     const secrets = createSecretReader({ readFile: async () => '', onSecret: redaction.register });
     const secret = secrets.fromText('canary-7f3a');
     const cause = new Error('inner canary-7f3a');
@@ -77,7 +77,7 @@ test('an error says what it is, what to do and why; its stack only at debug', as
     retryAfterMs: 5,
     fields: { status: 503 },
   });
-  const info = await keptLog();
+  const info = keptLog();
   info.log.warn({ err }, 'attempt failed');
   assert.deepEqual(info.parsed()[0].err, {
     type: 'ConnectorError',
@@ -88,7 +88,7 @@ test('an error says what it is, what to do and why; its stack only at debug', as
     fields: { status: 503 },
     cause: { type: 'Error', message: 'inner' },
   });
-  const debug = await keptLog({ level: 'debug' });
+  const debug = keptLog({ level: 'debug' });
   debug.log.warn({ err }, 'attempt failed');
   const { stack, cause } = debug.parsed()[0].err;
   assert.match(stack[1], /^at .*pino-log\.test\.ts/);
@@ -103,7 +103,7 @@ for (const [ending, count] of [
   test(`no line is lost when the process ends by ${ending}`, async () => {
     const script = `
       const { createLog } = await import(${JSON.stringify(MODULE)});
-      const log = await createLog({ level: 'info', format: 'json' });
+      const log = createLog({ level: 'info', format: 'json' });
       for (let n = 0; n < ${count}; n++) log.info({ n, text: 'x'.repeat(1000) }, 'line');
       ${ending};`;
     const run = promisify(execFile)(process.execPath, ['--input-type=module', '-e', script], { maxBuffer: 1e8 });
@@ -116,7 +116,7 @@ for (const [ending, count] of [
 test('lines for which a reader that has stopped leaves no room are counted, and reported when it goes on', async () => {
   const script = `
     import { createLog } from ${JSON.stringify(MODULE)};
-    const log = await createLog({ level: 'info', format: 'json' });
+    const log = createLog({ level: 'info', format: 'json' });
     for (let line = 0; line < 5_000; line++) log.info({ line }, 'x'.repeat(500));
     process.on('SIGUSR2', () => { log.info({}, 'goes on'); process.exit(); });
     process.stderr.write(String(log.droppedLines()));
@@ -140,7 +140,7 @@ test('lines for which a reader that has stopped leaves no room are counted, and 
 test('lines for which the disk has no room stop nobody, however many', { skip: !existsSync('/dev/full') }, async () => {
   const script = `
     import { createLog } from ${JSON.stringify(MODULE)};
-    const log = await createLog({ level: 'info', format: 'json' });
+    const log = createLog({ level: 'info', format: 'json' });
     for (let line = 0; line < 20_000; line++) log.info({ line }, 'x'.repeat(500));
     process.stderr.write(process.memoryUsage().rss < 200_000_000 ? 'alive' : 'too large');`;
   const full = openSync('/dev/full', 'w');
@@ -151,14 +151,14 @@ test('lines for which the disk has no room stop nobody, however many', { skip: !
 });
 
 test('text is one line too, with the message and its fields', async () => {
-  const { log, lines } = await keptLog({ format: 'text' });
+  const { log, lines } = keptLog({ format: 'text' });
   log.warn({ source: 'instruments', events: 3, err: new Error('no') }, 'writer lost');
   assert.equal(lines.length, 1);
   assert.match(lines[0] ?? '', /writer lost source=instruments events=3 err=Error: no\n$/);
 });
 
 test('text that goes to a file has no escape sequence, and text for a terminal is coloured', async () => {
-  const [plain, coloured] = [await keptLog({ format: 'text' }), await keptLog({ format: 'text', isColoured: true })];
+  const [plain, coloured] = [keptLog({ format: 'text' }), keptLog({ format: 'text', isColoured: true })];
   for (const { log } of [plain, coloured]) log.warn({ a: 1 }, 'b');
   assert.ok(!plain.lines[0]?.includes('\u001b'), plain.lines[0]);
   assert.ok(coloured.lines[0]?.includes('\u001b'));

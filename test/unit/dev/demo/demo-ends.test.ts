@@ -21,7 +21,7 @@ test('a demo that is interrupted says that it stops, and, once all is closed, th
 });
 
 test('the writers that a silent Kafka costs are no lines of the demo; another failure is one for people', async () => {
-  const { log, lines } = await keptLog({ format: 'text' });
+  const { log, lines } = keptLog({ format: 'text' });
   const events = demoLog(log);
   const err = new ConnectorError('TRANSACTION_FAILED', 'It failed.', { fields: { transactionalId: 'a-1' } });
   events.writerLost({ partition: 1, err });
