@@ -1,218 +1,179 @@
+// The plain way from JSON to Avro, by objects: the oracle of the tests of `src/records/decoding`.
+
 import { isUtf8 } from 'node:buffer';
 import { ConnectorError } from '../../src/errors.ts';
-import { BYTES, describeByte, firstInvalidUtf8 } from '../../src/records/json/json-bytes.ts';
-import { DEEPEST_NESTING } from '../../src/records/json/json-scanner.ts';
+import { collectBytes } from '../../src/provider/http/body-chunks.ts';
+import { type DecodedFailure, type DecodedList, failureOf } from '../../src/records/decoding/decoded-list.ts';
 import { JsonNumber, type JsonObject, type JsonValue } from '../../src/records/json/json-value.ts';
+import { type RowKey, skimKey, skipValue } from '../../src/records/json/row-key.ts';
 
-const { QUOTE, COMMA, MINUS, ZERO, NINE, COLON } = BYTES;
-const { OPEN_BRACKET, CLOSE_BRACKET, OPEN_BRACE, CLOSE_BRACE } = BYTES;
-
-// Without the closing quote: what follows instead of it is the flaw.
+// Without the closing quote: the flaw of a string is where this ends.
 const STRING = /"[ !#-[\]-\xff]*(?:\\(?:["\\/bfnrt]|u[\da-fA-F]{4})[ !#-[\]-\xff]*)*/y;
-const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
+const OTHER = /true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
+const SPACE = /[ \t\n\r]*/y;
+const DEEPEST = 64;
+const LONGEST_VALUE_BYTES = 512 * 1024;
 
-/** A value that was not read as a whole: it has too many bytes, or too many objects and arrays within each other. */
-export const TOO_LONG = Symbol('a value longer than it may be');
-export const NESTED_TOO_DEEP = Symbol('a value nested deeper than it may be');
-export type Unread = typeof TOO_LONG | typeof NESTED_TOO_DEEP;
-
-/**
- * A strict reader of JSON (RFC 8259) over bytes. It can be driven from outside, member by member and element by
- * element, so that a long array need never be in memory as a whole; `readValue` reads everything below at once.
- *
- * The last byte of the input must be a zero that is not part of the text: no look-ahead then needs a bounds check.
- * Of duplicate keys the last wins. Lone surrogates in escapes are kept; a caller that needs valid text must check.
- * Errors are ConnectorError BODY_MALFORMED and say what was found at which byte, but never quote the text.
- */
-export class JsonReader {
-  position = 0;
-  /** How many keys appeared again in their object. */
+/** JSON (RFC 8259) from bytes. Of equal keys the last one counts. */
+class JsonReader {
+  at = 0;
   duplicateKeys = 0;
   readonly #bytes: Buffer;
   /** A character for each byte. */
   readonly #text: string;
-  readonly #end: number;
-  // Where a value of limited length must have ended.
-  #limit = Number.POSITIVE_INFINITY;
 
-  constructor(bytesAndZero: Buffer) {
-    this.#bytes = bytesAndZero;
-    this.#text = bytesAndZero.toString('latin1');
-    this.#end = bytesAndZero.length - 1;
+  constructor(bytes: Buffer) {
+    this.#bytes = bytes;
+    this.#text = bytes.toString('latin1');
   }
 
-  /** Asserts that the text read since `start` is UTF-8. Strings are read byte by byte, without decoding. */
-  assertUtf8(start: number): void {
-    const read = this.#bytes.subarray(start, this.position);
-    if (!isUtf8(read)) throw this.#malformed(start + firstInvalidUtf8(read), 'a byte that is not UTF-8', 'text');
+  /** The character behind white space; empty at the end. */
+  next(): string {
+    this.#take(SPACE);
+    return this.#text.charAt(this.at);
   }
 
-  /** Skips white space; the byte that follows, or 0 at the end. */
-  peek(): number {
-    let byte = this.#byteAt(this.position);
-    while (byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09) {
-      this.position += 1;
-      byte = this.#byteAt(this.position);
+  expect(character: string): void {
+    if (this.next() !== character) this.fail();
+    this.at += 1;
+  }
+
+  /** Reads all that stands between two brackets, separated by commas. */
+  between([open = '', close = '']: string, readOne: () => void): void {
+    this.expect(open);
+    if (this.next() !== close) {
+      for (readOne(); this.next() === ','; readOne()) this.at += 1;
     }
-    return byte;
+    this.expect(close);
   }
 
-  /** Consumes `{`. */
-  openObject(): void {
-    this.#expect(OPEN_BRACE, 'an object');
-  }
-
-  /** The key of the next member, its colon consumed; null when the object ended, its brace consumed. */
-  nextKey(first: boolean): string | null {
-    if (this.#ended(first, CLOSE_BRACE, 'a comma or the end of the object')) return null;
-    if (this.peek() !== QUOTE) throw this.#unexpected('a key in quotes');
-    const key = this.#readString();
-    this.#expect(COLON, 'a colon');
+  key(): string {
+    if (this.next() !== '"') this.fail();
+    const key = this.#string();
+    this.expect(':');
     return key;
   }
 
-  /** Consumes `[`. */
-  openArray(): void {
-    this.#expect(OPEN_BRACKET, 'an array');
+  /** @param depth how many objects and arrays stand around the value */
+  value(depth: number): JsonValue {
+    const first = this.next();
+    if (first === '"') return this.#string();
+    if (first !== '{' && first !== '[') return this.#other();
+    if (depth === DEEPEST) this.fail(true);
+    return first === '{' ? this.#object(depth + 1) : this.#array(depth + 1);
   }
 
-  /** True when an element follows; false when the array ended, its bracket consumed. */
-  nextElement(first: boolean): boolean {
-    return !this.#ended(first, CLOSE_BRACKET, 'a comma or the end of the array');
+  fail(tooDeep = false): never {
+    throw new ConnectorError('BODY_MALFORMED', 'no JSON', { fields: { byte: this.at, tooDeep } });
   }
 
-  /** Asserts that nothing but white space follows. */
-  finish(): void {
-    if (this.peek() !== 0 || this.position < this.#end) throw this.#unexpected('the end of the text');
-  }
-
-  /** Reads one whole value. `depth` is the number of objects and arrays around it. */
-  readValue(depth: number): JsonValue {
-    const byte = this.peek();
-    if (byte === QUOTE) return this.#readString();
-    if (byte === MINUS || (byte >= ZERO && byte <= NINE)) return this.#readNumber();
-    if (byte === OPEN_BRACE) return this.#readObject(depth + 1);
-    if (byte === OPEN_BRACKET) return this.#readArray(depth + 1);
-    if (byte === 0x74) return this.#readWord('true', true);
-    if (byte === 0x66) return this.#readWord('false', false);
-    if (byte === 0x6e) return this.#readWord('null', null);
-    throw this.#unexpected('a value');
-  }
-
-  /**
-   * The same for a value of so many bytes at most. A longer one, or one that is nested too deep, is not read, and the
-   * position is back at its start: neither the time nor the memory that a value takes is decided by its sender.
-   */
-  readBounded(depth: number, maxBytes: number): JsonValue | Unread {
-    this.peek();
-    const { position: start, duplicateKeys } = this;
-    this.#limit = start + maxBytes;
-    try {
-      const value = this.readValue(depth);
-      if (this.position <= this.#limit) return value;
-      throw TOO_LONG;
-    } catch (error) {
-      // Bytes beyond the limit do not count, so an error there only says that the value is too long.
-      const unread = this.#isBeyondLimit(error) ? TOO_LONG : error;
-      if (unread !== TOO_LONG && unread !== NESTED_TOO_DEEP) throw error;
-      this.position = start;
-      this.duplicateKeys = duplicateKeys;
-      return unread;
-    } finally {
-      this.#limit = Number.POSITIVE_INFINITY;
-    }
-  }
-
-  #readObject(depth: number): JsonObject {
-    this.#assertDepth(depth);
-    this.position += 1;
+  #object(depth: number): JsonObject {
     const members = new Map<string, JsonValue>();
-    let count = 0;
-    for (let key = this.nextKey(true); key !== null; key = this.nextKey(false)) {
-      members.set(key, this.readValue(depth));
-      count += 1;
-    }
-    this.duplicateKeys += count - members.size;
+    this.between('{}', () => {
+      const key = this.key();
+      const value = this.value(depth);
+      if (members.has(key)) this.duplicateKeys += 1;
+      members.set(key, value);
+    });
     return members;
   }
 
-  #readArray(depth: number): readonly JsonValue[] {
-    this.#assertDepth(depth);
-    this.position += 1;
+  #array(depth: number): readonly JsonValue[] {
     const elements: JsonValue[] = [];
-    for (let first = true; this.nextElement(first); first = false) elements.push(this.readValue(depth));
+    this.between('[]', () => elements.push(this.value(depth)));
     return elements;
   }
 
-  #readString(): string {
-    const { position: start } = this;
-    const end = this.#match(STRING);
-    if (this.#byteAt(end) !== QUOTE) throw this.#unexpected('the end of the string', end);
-    this.position = end + 1;
-    return JSON.parse(this.#bytes.toString('utf8', start, end + 1));
+  #string(): string {
+    const { at: start } = this;
+    this.#take(STRING);
+    if (this.#text.charAt(this.at) !== '"') this.fail();
+    this.at += 1;
+    return JSON.parse(this.#bytes.toString('utf8', start, this.at));
   }
 
-  #readNumber(): JsonNumber {
-    const { position: start } = this;
-    this.position = this.#match(NUMBER);
-    if (this.position === start) throw this.#unexpected('a digit', start + 1);
-    return new JsonNumber(this.#bytes.toString('latin1', start, this.position));
+  #other(): JsonValue {
+    const text = this.#take(OTHER);
+    if (text === '') this.fail();
+    return /^[tfn]/.test(text) ? JSON.parse(text) : new JsonNumber(text);
   }
 
-  #readWord<T>(word: string, value: T): T {
-    if (!this.#text.startsWith(word, this.position)) throw this.#unexpected('a value');
-    this.position += word.length;
-    return value;
+  #take(expression: RegExp): string {
+    expression.lastIndex = this.at;
+    const [text] = expression.exec(this.#text) ?? [''];
+    this.at += text.length;
+    return text;
+  }
+}
+
+export interface ListOptions<Row> {
+  readonly listKey: string;
+  readonly key: RowKey | null;
+  readonly longestRowBytes?: number;
+  readonly decodeRow: (element: JsonValue, raw: Buffer, position: number) => Row;
+}
+
+/** @throws ConnectorError BODY_MALFORMED */
+export async function readList<Row>(
+  body: AsyncIterable<Uint8Array>,
+  { listKey, key: rowKey, longestRowBytes = LONGEST_VALUE_BYTES, decodeRow }: ListOptions<Row>,
+): Promise<DecodedList<Row | DecodedFailure>> {
+  const bytes = await collectBytes(body);
+  const json = new JsonReader(bytes);
+  const envelope = new Map<string, JsonValue>();
+  const lists: (Row | DecodedFailure)[][] = [];
+
+  /** A row that is not read as a whole: why, and whether its length is the reason. */
+  function unreadRow(start: number, reason: string, tooLarge = false): DecodedFailure {
+    if (tooLarge || reason.startsWith('nesting')) json.at = resultOf(skipValue(bytes, start, bytes.length));
+    const key = rowKey === null ? null : resultOf(skimKey(bytes, [start, json.at], rowKey));
+    const long = `a row of ${json.at - start} bytes; at most ${longestRowBytes} are read`;
+    const flaw = { pointer: '', reason: tooLarge ? long : reason, tooLarge };
+    return failureOf(key, flaw, Buffer.from(bytes.subarray(start, json.at)));
   }
 
-  /** Where the text that an expression describes ends; the position itself where it finds none. */
-  #match(expression: RegExp): number {
-    expression.lastIndex = this.position;
-    return this.position + (expression.exec(this.#text)?.[0].length ?? 0);
-  }
-
-  #ended(first: boolean, close: number, expected: string): boolean {
-    const byte = this.peek();
-    if (this.position > this.#limit) throw TOO_LONG;
-    if (byte === close) {
-      this.position += 1;
-      return true;
+  function readRow(position: number): Row | DecodedFailure {
+    json.next();
+    const { at: start, duplicateKeys } = json;
+    const unread = (reason: string, tooLarge?: boolean) => {
+      json.duplicateKeys = duplicateKeys;
+      return unreadRow(start, reason, tooLarge);
+    };
+    let element: JsonValue;
+    try {
+      element = json.value(2);
+    } catch (error) {
+      if (!(error instanceof ConnectorError)) throw error;
+      if (Number(error.fields.byte) - start > longestRowBytes) return unread('', true);
+      if (error.fields.tooDeep) return unread(`nesting deeper than ${DEEPEST}`);
+      throw error;
     }
-    if (first) return false;
-    if (byte !== COMMA) throw this.#unexpected(expected);
-    this.position += 1;
-    return false;
+    const raw = bytes.subarray(start, json.at);
+    if (raw.length > longestRowBytes) return unread('', true);
+    return isUtf8(raw) ? decodeRow(element, raw, position) : unread('a byte that is not UTF-8');
   }
 
-  #expect(byte: number, expected: string): void {
-    if (this.peek() !== byte) throw this.#unexpected(expected);
-    this.position += 1;
-  }
+  json.between('{}', () => {
+    json.next();
+    const { at: start } = json;
+    const key = json.key();
+    if (key === listKey ? lists.length > 0 : envelope.has(key)) json.duplicateKeys += 1;
+    json.next();
+    const { at: valueStart } = json;
+    if (key === listKey) {
+      const read: (Row | DecodedFailure)[] = [];
+      json.between('[]', () => read.push(readRow(read.length)));
+      lists.push(read);
+      return;
+    }
+    envelope.set(key, json.value(1));
+    if (json.at - valueStart > LONGEST_VALUE_BYTES || !isUtf8(bytes.subarray(start, json.at))) json.fail();
+  });
+  const rows = lists.at(-1);
+  if (json.next() !== '' || rows === undefined) return json.fail();
+  return { rows, envelope, bytes: bytes.length, duplicateKeys: json.duplicateKeys };
+}
 
-  #assertDepth(depth: number): void {
-    if (depth <= DEEPEST_NESTING) return;
-    if (this.#limit < Number.POSITIVE_INFINITY) throw this.position > this.#limit ? TOO_LONG : NESTED_TOO_DEEP;
-    throw this.#malformed(this.position, `nesting deeper than ${DEEPEST_NESTING}`, 'a value');
-  }
-
-  #isBeyondLimit(error: unknown): boolean {
-    return error instanceof ConnectorError && Number(error.fields.byte) > this.#limit;
-  }
-
-  // 0 beyond the input, as behind an escape that the end cuts.
-  #byteAt(at: number): number {
-    return this.#bytes[at] ?? 0;
-  }
-
-  #unexpected(expected: string, at = this.position): ConnectorError {
-    return this.#malformed(at, at >= this.#end ? 'the end' : describeByte(this.#byteAt(at)), expected);
-  }
-
-  #malformed(at: number, found: string, expected: string): ConnectorError {
-    return new ConnectorError(
-      'BODY_MALFORMED',
-      `Malformed JSON at byte ${at} of ${this.#end}: found ${found}, expected ${expected}.`,
-      { fields: { byte: at, bytes: this.#end } },
-    );
-  }
+function resultOf<T>(steps: Generator<void, T>): T {
+  for (let step = steps.next(); ; step = steps.next()) if (step.done) return step.value;
 }

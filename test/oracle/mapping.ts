@@ -1,202 +1,222 @@
-// The plain way from JSON to Avro, by objects. At run time `src/records/decoding` does it; this is the oracle of its tests.
+// The plain way from JSON to Avro, by objects: the oracle of the tests of `src/records/decoding`.
 
-import type { AssumedZone } from '../../src/records/avro/instant.ts';
-import type { AvroRecord, AvroValue } from '../../src/records/avro/record-encoder.ts';
-import type { RecordNode } from '../../src/records/avro/schema.ts';
+import { encodeDecimal } from '../../src/records/avro/decimal.ts';
+import { type AssumedZone, epochDays, localEpochMs, parseInstant } from '../../src/records/avro/instant.ts';
+import type { AvroRecord, AvroValue, ScalarValue } from '../../src/records/avro/record-encoder.ts';
+import type { FieldNode, RecordNode, ScalarNode, SchemaNode } from '../../src/records/avro/schema.ts';
 import type { OnMismatch } from '../../src/records/decoding/decoded-list.ts';
 import type { JsonObject, JsonValue } from '../../src/records/json/json-value.ts';
-import { describeJson, isArray, pointerStep, toJsonText } from '../../src/records/json/json-value.ts';
-import {
-  compileMapping,
-  type MappingNode,
-  type MemberMapping,
-  type RecordMapping,
-  type WholeMapping,
-} from './mapping-nodes.ts';
-import type { ScalarMapper } from './scalar-mapping.ts';
+import { describeJson, isArray, JsonNumber, pointerStep, toJsonText } from '../../src/records/json/json-value.ts';
 
-export type MappedValue =
-  | {
-      readonly kind: 'record';
-      readonly record: AvroRecord;
-      /** Fields that were sent and that the schema does not know, or not with this type, but kept in extras. */
-      readonly driftFields: number;
-      /** Decimals and instants with more fraction digits than the field holds: rounded there, verbatim in extras. */
-      readonly roundedNumbers: number;
-    }
-  | {
-      readonly kind: 'failure';
-      /** A JSON pointer in the schema's spelling. */
-      readonly pointer: string;
-      /** Never quotes a value. */
-      readonly reason: string;
-    };
+/** A value of another type than its field. */
+export class Mismatch extends Error {
+  readonly pointer: string;
+  readonly reason: string;
 
-const MISMATCH = Symbol('mismatch');
-type Mapped = AvroValue | typeof MISMATCH;
-
-/**
- * From JSON to records, by the schema alone. A member is looked for under the schema's name, then with a capital first
- * letter. Absent and null are the same, for unknown members too. Unknown members at any depth go to the field for them
- * of the nearest record that has one: an instrument within an event is the record that it is by itself. A value of the wrong type makes the nearest field that may be null give way, or the whole record.
- *
- * One instance serves one record at a time; it holds where it is and what it found on the way.
- */
-export class Mapping {
-  readonly #root: WholeMapping;
-  readonly #keepMismatches: boolean;
-  readonly #path: (string | number)[] = [];
-  // How many steps of the path lead to the record whose field for unknown members takes what is found.
-  #wholeDepth = 0;
-  #extras: [pointer: string, text: string][] = [];
-  #driftFields = 0;
-  #roundedNumbers = 0;
-  #pointer = '';
-  #reason = '';
-
-  /** @param assumedZone the zone of instants that are sent without one; without it they are of the wrong type */
-  constructor(schema: RecordNode, onMismatch: OnMismatch, assumedZone: AssumedZone | null = null) {
-    this.#root = compileMapping(schema, assumedZone);
-    this.#keepMismatches = onMismatch === 'keepInExtras';
-  }
-
-  map(value: JsonValue): MappedValue {
-    this.#path.length = 0;
-    this.#driftFields = 0;
-    this.#roundedNumbers = 0;
-    const record = this.#mapWhole(this.#root, value);
-    if (record === MISMATCH) return { kind: 'failure', pointer: this.#pointer, reason: this.#reason };
-    return { kind: 'record', record, driftFields: this.#driftFields, roundedNumbers: this.#roundedNumbers };
-  }
-
-  /** The value of one member by itself, for what does not map as a whole; null where it cannot be read. */
-  readMember(value: JsonValue, ...names: readonly string[]): AvroValue {
-    let node: MappingNode = this.#root;
-    let at: JsonValue = value;
-    for (const name of names) {
-      const record: MappingNode = node.kind === 'whole' ? node.record : node;
-      const members: readonly MemberMapping[] = record.kind === 'record' ? record.members : [];
-      const member: MemberMapping | undefined = members.find((known) => known.name === name);
-      if (!(at instanceof Map) || member === undefined) return null;
-      at = at.get(member.name) ?? at.get(member.capitalised) ?? null;
-      node = member.node.kind === 'nullable' ? member.node.inner : member.node;
-    }
-    const mapped = this.#mapValue(node, at);
-    // What reading it has found belongs to no record, and would pile up here.
-    this.#extras = [];
-    return mapped === MISMATCH ? null : mapped;
-  }
-
-  #mapValue(node: MappingNode, value: JsonValue): Mapped {
-    switch (node.kind) {
-      case 'nullable':
-        return value === null ? null : this.#mapNullable(node.inner, value);
-      case 'scalar':
-        return this.#mapScalar(node.map, value);
-      case 'array':
-        return this.#mapArray(node.items, value);
-      case 'record':
-        return this.#mapRecord(node, value);
-      case 'whole':
-        return this.#mapWhole(node, value);
-    }
-  }
-
-  #mapWhole(node: WholeMapping, value: JsonValue): Record<string, AvroValue> | typeof MISMATCH {
-    const [outerExtras, outerDepth] = [this.#extras, this.#wholeDepth];
-    this.#extras = [];
-    this.#wholeDepth = this.#path.length;
-    const record = this.#mapRecord(node.record, value);
-    if (record !== MISMATCH) record[node.unknownFields] = this.#sortedExtras();
-    this.#extras = outerExtras;
-    this.#wholeDepth = outerDepth;
-    return record;
-  }
-
-  #mapNullable(inner: MappingNode, value: JsonValue): Mapped {
-    if (!this.#keepMismatches) return this.#mapValue(inner, value);
-    const found = this.#extras.length;
-    const { driftFields, roundedNumbers } = { driftFields: this.#driftFields, roundedNumbers: this.#roundedNumbers };
-    const depth = this.#path.length;
-    const mapped = this.#mapValue(inner, value);
-    if (mapped !== MISMATCH) return mapped;
-    // The text that is kept holds everything below, so what was found there is forgotten.
-    this.#path.length = depth;
-    this.#extras.length = found;
-    this.#driftFields = driftFields + 1;
-    this.#roundedNumbers = roundedNumbers;
-    this.#keep(value);
-    return null;
-  }
-
-  #mapScalar(map: ScalarMapper, value: JsonValue): Mapped {
-    const outcome = map(value);
-    if (outcome.kind === 'mismatch') return this.#mismatch(outcome.reason);
-    if (outcome.exact !== 'exact') {
-      this.#keep(value);
-      if (outcome.exact === 'rounded') this.#roundedNumbers += 1;
-      else this.#driftFields += 1;
-    }
-    return outcome.value;
-  }
-
-  #mapArray(items: MappingNode, value: JsonValue): Mapped {
-    if (!isArray(value)) return this.#mismatch(`found ${describeJson(value)}, expected an array`);
-    const mapped: AvroValue[] = [];
-    for (const [index, element] of value.entries()) {
-      this.#path.push(index);
-      const item = this.#mapValue(items, element);
-      if (item === MISMATCH) return MISMATCH;
-      this.#path.pop();
-      mapped.push(item);
-    }
-    return mapped;
-  }
-
-  #mapRecord(node: RecordMapping, value: JsonValue): Record<string, AvroValue> | typeof MISMATCH {
-    if (!(value instanceof Map)) return this.#mismatch(`found ${describeJson(value)}, expected an object`);
-    const record = node.blank();
-    let known = node.discriminator !== null && value.has(node.discriminator) ? 1 : 0;
-    for (const { name, capitalised, node: fieldNode } of node.members) {
-      let member = value.get(name);
-      if (member !== undefined) known += 1;
-      if (member === undefined || member === null) member = value.get(capitalised) ?? null;
-      if (member === null && fieldNode.kind === 'nullable') continue;
-      this.#path.push(name);
-      const mapped = this.#mapValue(fieldNode, member);
-      if (mapped === MISMATCH) return MISMATCH;
-      this.#path.pop();
-      record[name] = mapped;
-    }
-    if (known !== value.size) this.#keepUnknown(node, value);
-    for (const derived of node.derived) record[derived.name] = derived.value(record);
-    return record;
-  }
-
-  #keepUnknown(node: RecordMapping, value: JsonObject): void {
-    for (const [key, member] of value) {
-      if (member === null || node.memberNames.has(key)) continue;
-      const name = node.byCapitalised.get(key);
-      if (name !== undefined && (value.get(name) ?? null) === null) continue;
-      this.#path.push(key);
-      this.#keep(member);
-      this.#path.pop();
-      this.#driftFields += 1;
-    }
-  }
-
-  #keep(value: JsonValue): void {
-    this.#extras.push([this.#path.slice(this.#wholeDepth).map(pointerStep).join(''), toJsonText(value)]);
-  }
-
-  #mismatch(reason: string): typeof MISMATCH {
-    this.#pointer = this.#path.map(pointerStep).join('');
-    this.#reason = reason;
-    return MISMATCH;
-  }
-
-  #sortedExtras(): AvroRecord | null {
-    if (this.#extras.length === 0) return null;
-    return Object.fromEntries(this.#extras.sort(([a], [b]) => (a < b ? -1 : 1)));
+  constructor(pointer: string, found: string, expected: string) {
+    super(pointer);
+    this.pointer = pointer;
+    this.reason = `found ${found}, expected ${expected}`;
   }
 }
+
+export interface MappedRecord {
+  readonly record: Record<string, AvroValue>;
+  readonly driftFields: number;
+  readonly roundedNumbers: number;
+}
+
+/** A value that no field holds as it was sent. */
+interface Extra {
+  readonly pointer: string;
+  readonly text: string;
+  readonly isRounded: boolean;
+  /** A record has it among its extras. */
+  isKept: boolean;
+}
+
+type Member = Pick<FieldNode, 'name' | 'node'>;
+
+export class Mapping {
+  readonly #schema: RecordNode;
+  readonly #keepMismatches: boolean;
+  readonly #zone: AssumedZone | null;
+  readonly #members = new Map<RecordNode, readonly Member[]>();
+  #extras: Extra[] = [];
+
+  constructor(schema: RecordNode, onMismatch: OnMismatch, zone: AssumedZone | null = null) {
+    this.#schema = schema;
+    this.#keepMismatches = onMismatch === 'keepInExtras';
+    this.#zone = zone;
+  }
+
+  /** @throws Mismatch */
+  map(value: JsonValue): MappedRecord {
+    this.#extras = [];
+    const record = this.#record(this.#schema, value, '');
+    const roundedNumbers = this.#extras.filter(({ isRounded }) => isRounded).length;
+    return { record, driftFields: this.#extras.length - roundedNumbers, roundedNumbers };
+  }
+
+  #value(node: SchemaNode, value: JsonValue, at: string): AvroValue {
+    switch (node.kind) {
+      case 'nullable':
+        return value === null ? null : this.#nullable(node.inner, value, at);
+      case 'array':
+        if (!isArray(value)) throw new Mismatch(at, describeJson(value), 'an array');
+        return value.map((element, index) => this.#value(node.items, element, `${at}/${index}`));
+      case 'record':
+        return this.#record(node, value, at);
+      case 'scalar':
+        return this.#scalar(node, value, at);
+      case 'map':
+        return toJsonText(value);
+    }
+  }
+
+  #nullable(inner: SchemaNode, value: JsonValue, at: string): AvroValue {
+    const found = this.#extras.length;
+    try {
+      return this.#value(inner, value, at);
+    } catch (error) {
+      if (!(error instanceof Mismatch) || !this.#keepMismatches) throw error;
+      // The text holds all that was found within it.
+      this.#extras.length = found;
+      this.#keep(at, value);
+      return null;
+    }
+  }
+
+  #scalar(node: ScalarNode, value: JsonValue, at: string): ScalarValue {
+    const mapped = mapScalar(node, value, this.#zone);
+    if ('found' in mapped) throw new Mismatch(at, mapped.found, mapped.expected);
+    if (mapped.inexact !== undefined) this.#keep(at, value, mapped.inexact === 'rounded');
+    return mapped.value;
+  }
+
+  #record(node: RecordNode, value: JsonValue, at: string): Record<string, AvroValue> {
+    if (!(value instanceof Map)) throw new Mismatch(at, describeJson(value), 'an object');
+    const from = this.#extras.length;
+    const members = this.#members.get(node) ?? membersOf(node);
+    this.#members.set(node, members);
+    const record: Record<string, AvroValue> = Object.fromEntries(node.fields.map(({ name }) => [name, null]));
+    for (const member of members)
+      record[member.name] = this.#value(member.node, memberOf(value, member.name), at + pointerStep(member.name));
+    this.#keepUnknown(node, members, value, at);
+    for (const { name, role } of node.fields) {
+      if (role.kind === 'firstOf') record[name] = firstOf(record[role.list], role.type);
+      if (role.kind === 'takenFrom') record[name] = (record[role.within] as AvroRecord | null)?.[role.member] ?? null;
+    }
+    const unknownFields = node.fields.find(({ role }) => role.kind === 'unknownFields');
+    if (unknownFields !== undefined) record[unknownFields.name] = this.#takeExtras(from, at);
+    return record;
+  }
+
+  #keepUnknown({ discriminator }: RecordNode, members: readonly Member[], value: JsonObject, at: string): void {
+    const isKnown = (key: string) =>
+      key === discriminator ||
+      members.some(({ name }) => key === name || (key === capitalised(name) && (value.get(name) ?? null) === null));
+    for (const [key, member] of value) if (member !== null && !isKnown(key)) this.#keep(at + pointerStep(key), member);
+  }
+
+  #keep(pointer: string, value: JsonValue, isRounded = false): void {
+    this.#extras.push({ pointer, text: toJsonText(value), isRounded, isKept: false });
+  }
+
+  /** Those of a record, by pointers that begin at it; of two with one pointer the last one counts. */
+  #takeExtras(from: number, at: string): AvroRecord | null {
+    const own = this.#extras.slice(from).filter(({ isKept }) => !isKept);
+    for (const extra of own) extra.isKept = true;
+    return own.length === 0 ? null : sortedExtras(own.map(({ pointer, text }) => [pointer.slice(at.length), text]));
+  }
+}
+
+export function sortedExtras(extras: readonly (readonly [pointer: string, text: string])[]): AvroRecord {
+  return Object.fromEntries(extras.toSorted(([a], [b]) => (a < b ? -1 : Number(a > b))));
+}
+
+/** The member of an object; null where it is missing. */
+export function memberOf(value: JsonValue, name: string): JsonValue {
+  return value instanceof Map ? (value.get(name) ?? value.get(capitalised(name)) ?? null) : null;
+}
+
+/** The members that are sent: the fields, and the objects around those that are taken out of one. */
+export function membersOf({ fields }: RecordNode): readonly Member[] {
+  const members: Member[] = [];
+  const around = new Map<string, FieldNode[]>();
+  for (const field of fields) {
+    const { name, node, role } = field;
+    if (role.kind === 'takenFrom' && !fields.some((other) => other.name === role.within)) {
+      const inner: SchemaNode = role.jsonText ? { kind: 'nullable', inner: ANY } : node;
+      const taken: FieldNode = { ...field, name: role.member, node: inner, role: { kind: 'member' } };
+      around.set(role.within, [...(around.get(role.within) ?? []), taken]);
+    }
+    if (role.kind !== 'member') continue;
+    // A member that a field without null is taken out of must be there.
+    const isMust = fields.some(
+      (other) => other.role.kind === 'takenFrom' && other.role.within === name && other.node.kind !== 'nullable',
+    );
+    members.push({ name, node: isMust && node.kind === 'nullable' ? node.inner : node });
+  }
+  for (const [name, inner] of around) {
+    const record: RecordNode = { kind: 'record', fullName: name, doc: '', fields: inner, discriminator: null };
+    members.push({ name, node: { kind: 'nullable', inner: record } });
+  }
+  return members;
+}
+
+/** Stands for a member of any type, which is kept as its text. */
+const ANY: SchemaNode = { kind: 'map', values: { kind: 'scalar', avro: 'string', logical: null } };
+
+function firstOf(list: AvroValue | undefined, type: string): AvroValue {
+  const elements = (list ?? []) as readonly AvroRecord[];
+  return elements.find((one) => one.value && String(one.type).toLowerCase() === type)?.value ?? null;
+}
+
+function capitalised(name: string): string {
+  return name.charAt(0).toUpperCase() + name.slice(1);
+}
+
+type Scalar =
+  | { readonly value: ScalarValue; readonly inexact?: 'rounded' | 'mended' | undefined }
+  | { readonly found: string; readonly expected: string };
+
+function mapScalar({ avro, logical }: ScalarNode, value: JsonValue, zone: AssumedZone | null): Scalar {
+  const kind = logical?.name ?? avro;
+  const [type, expected] = FORMS[kind] ?? [];
+  if (type === undefined || expected === undefined) throw new Error(`Nothing is sent as ${kind}.`);
+  const mismatch = (found: string) => ({ found, expected });
+  if (describeJson(value) !== type) return mismatch(describeJson(value));
+  if (typeof value === 'boolean') return { value };
+  if (value instanceof JsonNumber) {
+    if (logical?.name === 'decimal') {
+      const encoded = encodeDecimal(value.text, logical);
+      if (encoded === null) return mismatch('a number with more than 20 integer digits');
+      return { value: encoded.bytes, inexact: encoded.rounded ? 'rounded' : undefined };
+    }
+    if (!/^-?\d{1,19}$/.test(value.text)) return mismatch('a number that is not a plain integer');
+    const integer = BigInt(value.text);
+    return BigInt.asIntN(64, integer) === integer ? { value: integer } : mismatch('an integer out of range');
+  }
+  const text = String(value);
+  if (kind === 'string') return { value: text.toWellFormed(), inexact: text.isWellFormed() ? undefined : 'mended' };
+  if (kind === 'timestamp-micros') {
+    const instant = parseInstant(text, zone);
+    if (instant === 'noZone') return mismatch('a date-time without a zone (marketData.assumedZone is not set)');
+    if (instant === null) return mismatch('a string of another form');
+    return { value: instant.micros, inexact: instant.rounded ? 'rounded' : undefined };
+  }
+  const moment = kind === 'date' ? epochDays(text) : localEpochMs(text);
+  return moment === null ? mismatch('a string of another form') : { value: moment };
+}
+
+/** The JSON type of each leaf, and what a mismatch says of it. */
+const FORMS: Readonly<Record<string, readonly [type: string, expected: string]>> = {
+  boolean: ['a boolean', 'a boolean'],
+  long: ['a number', 'a 64-bit integer'],
+  decimal: ['a number', 'a decimal of 38 digits, 18 of them fraction digits'],
+  string: ['a string', 'a string'],
+  date: ['a string', 'a date YYYY-MM-DD'],
+  'local-timestamp-millis': ['a string', 'a date-time YYYY-MM-DD HH:MM:SS'],
+  'timestamp-micros': ['a string', 'a date-time of ISO 8601 with its zone'],
+};

@@ -1,4 +1,6 @@
+import { PRICE_KINDS } from '../../../src/config/price-kinds/all.ts';
 import type { FieldNode, RecordNode, ScalarNode, SchemaNode } from '../../../src/records/avro/schema.ts';
+import { membersOf } from '../../oracle/mapping.ts';
 
 /** A number from 0 to 1. */
 export type Random = () => number;
@@ -18,14 +20,32 @@ export class OddJson {
 
   record(node: RecordNode): string {
     if (this.#odd(0.1)) return this.any(2);
-    const members = [...node.fields.filter(({ role }) => role.kind === 'member'), ...envelopesOf(node)].flatMap(
-      (field) => this.#member(field),
-    );
+    const members = membersOf(node).flatMap((member) => this.#member(member));
     if (node.discriminator !== null && this.#random() < 0.5) members.push(`"${node.discriminator}":${this.any(1)}`);
     while (this.#odd()) members.push(`${this.#key(this.pick(UNKNOWN_KEYS))}:${this.any(3)}`);
     if (this.#odd()) members.push(...members.slice(0, 2));
     if (this.#random() < 0.1) members.reverse();
     return this.#around('{', members, '}');
+  }
+
+  /** An item of a bulk response about this isin. */
+  bulkItem(row: RecordNode, isin: string, kind: keyof typeof PRICE_KINDS): string {
+    const unusual = (usual: string, others: readonly string[]) => (this.below(25) === 0 ? this.pick(others) : usual);
+    const name = `"${PRICE_KINDS[kind].types.response}"`;
+    const type = unusual(name, [name.toLowerCase(), '"Other"', 'null', '5']);
+    const windows = `[${Array.from({ length: this.below(4) }, () => this.record(row)).join()}]`;
+    const record = this.record(row);
+    const key = unusual('prices', ['Prices', 'price']);
+    const series = `{"${key}":${unusual(windows, ['null', '{}', '5'])}${unusual('', [',"more":1', ',"Prices":[]'])}}`;
+    const content = kind === 'overview' ? record : series;
+    const response = content.startsWith('{')
+      ? `{"$type":${type}${content.length > 2 && content.trim() !== '{}' ? ',' : ''}${content.slice(1)}`
+      : content;
+    const identifier = unusual(`{"isin":${this.text(isin)}}`, ['{"isin":"X"}', 'null', '{"isin":5}', '{"Isin":"A"}']);
+    const error = unusual('null', ['{"status":404,"title":"gone \\ud800"}', '"text"', '[]']);
+    const more = unusual('', [',"unknown":{"a":1,"a":2}', ',"Response":null', ',"response":null']);
+    const members = `"responseIdentifier":${identifier},"response":${unusual(response, ['null'])},"errorResponse":${error}`;
+    return unusual(`{${members}${more}}`, ['null', '5', '{}']);
   }
 
   any(depth: number): string {
@@ -150,28 +170,6 @@ export class OddJson {
   below(limit: number): number {
     return Math.floor(this.#random() * limit);
   }
-}
-
-function envelopesOf({ fields }: RecordNode): Pick<FieldNode, 'name' | 'node'>[] {
-  const envelopes = new Map<string, FieldNode[]>();
-  for (const field of fields) {
-    const { role } = field;
-    if (role.kind !== 'takenFrom' || fields.some(({ name }) => name === role.within)) continue;
-    const inner: SchemaNode = role.jsonText
-      ? { kind: 'map', values: { kind: 'scalar', avro: 'string', logical: null } }
-      : field.node;
-    envelopes.set(role.within, [
-      ...(envelopes.get(role.within) ?? []),
-      { ...field, name: role.member, node: inner, role: { kind: 'member' } },
-    ]);
-  }
-  return [...envelopes].map(([name, members]) => ({
-    name,
-    node: {
-      kind: 'nullable',
-      inner: { kind: 'record', fullName: name, doc: '', fields: members, discriminator: null },
-    },
-  }));
 }
 
 const UNKNOWN_KEYS = [

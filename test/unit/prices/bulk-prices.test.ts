@@ -142,10 +142,9 @@ test('a schema id that could not be had is asked for again, one that was is not'
 test('an item that is too long to be looked into is no price', async () => {
   const long = pricedItem('A', `"note":"${'n'.repeat(4_000_000)}"`);
   const { answers } = await answersOf(bulkBody([long, B]), ['A', 'B'], { chunkBytes: 100_000 });
-  assert.deepEqual(
-    answers.map(({ kind }) => kind),
-    ['unusable', 'prices'],
-  );
+  const [unread, read] = answers;
+  assert.ok(unread?.kind === 'unusable' && read?.kind === 'prices');
+  assert.equal(unread.pointer, '');
 });
 
 for (const body of ['', '{}', '[]', '{"items":{}}', '{"errors":false,"items":[', bulkBody([A]).slice(0, -1)]) {
@@ -153,3 +152,12 @@ for (const body of ['', '{}', '[]', '{"items":{}}', '{"errors":false,"items":[',
     await assert.rejects(answersOf(body, ['A']), { code: 'BODY_MALFORMED' });
   });
 }
+
+test('drift and rounded numbers of a response are counted, and of a problem status and title are shown', async () => {
+  const priced = pricedItem('A', '"new":1,"lastOpen":0.1234567890123456789');
+  const failed = failedItem('B', '{"status":1.5,"title":"gone\\n"}').replace('{', '{"later":1,');
+  const body = `{"errors":false,"errors":true,"more":1,"none":null,"items":[${priced},${failed}]}`;
+  const { answers, drift, roundedNumbers } = await answersOf(body, ['A', 'B']);
+  assert.deepEqual([drift, roundedNumbers], [4, 1]);
+  assert.deepEqual(answers[1], { kind: 'problem', status: null, title: 'gone\\u{a}', item: Buffer.from(failed) });
+});

@@ -1,33 +1,20 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPriceDigest } from '../../../../src/records/decoding/priced.ts';
-import { parseJson } from '../../../../src/records/json/json-value.ts';
-import { createPriceDecoders } from '../../../oracle/plain-price-decoder.ts';
+import { answersOf, bulkBody, pricedItem, schemaIdOf } from '../../../support/decoding/bulk-answers.ts';
+import { skippingClock } from '../../../support/runner/manual-clock.ts';
 
-const json = () => parseJson(sent);
-const of = { instrumentId: '7', isin: 'CH0000000001' };
-const sent =
-  '{"$type":"ProductDailyPriceResponse","prices":[{"date":"2026-01-02","close":12.5},{"date":"2026-01-03","close":1e-20}]}';
+const WINDOWS = '"prices":[{"date":"2026-01-02","close":12.5},{"date":"2026-01-03","close":1e-20}]';
 
-test('the digest of a written price is that of the answer that it came from, whenever that was', () => {
-  const decoders = createPriceDecoders({
-    asked: { kind: 'daily', fields: 'Close' },
-    schemaId: 5,
-    onMismatch: 'deadLetter',
-    assumedZone: null,
-  });
-  const digestOf = createPriceDigest('daily', 5);
-  for (const [requestedAtMs, receivedAtMs] of [
-    [0, 1],
-    [1_800_000_000_000, 1_800_000_000_001],
-    [8_640_000_000_000_000, 8_640_000_000_000_000],
-  ] as const) {
-    const decoded = decoders.at(requestedAtMs, receivedAtMs).decode(json(), of);
-    assert.ok(decoded.kind === 'prices');
-    assert.deepEqual(
-      decoded.records.map(({ value }) => digestOf(value)),
-      decoded.records.map(({ digest }) => digest),
-    );
+test('the digest of a written price is that of the answer that it came from, whenever that was', async () => {
+  const body = bulkBody([pricedItem('A', WINDOWS, 'ProductDailyPriceResponse')]);
+  const digestOf = createPriceDigest('daily', schemaIdOf('daily'));
+  for (const nowMs of [1, 1_800_000_000_000, 8_640_000_000_000_000]) {
+    const clock = { ...skippingClock(), wallMs: () => nowMs };
+    const [answer] = (await answersOf(body, ['A'], { kind: 'daily', clock })).answers;
+    assert.ok(answer?.kind === 'prices');
+    assert.equal(answer.records.length, 2);
+    for (const { value, digest } of answer.records) assert.equal(digestOf(value), digest);
   }
 });
 
