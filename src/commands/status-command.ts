@@ -1,7 +1,6 @@
 import type { WholeStatus } from '../admin/status/status.ts';
 import { viewOf } from '../admin/status/status-view.ts';
 import type { AdminSettings } from '../config/settings.ts';
-import { createLiveBlock } from '../dev/demo/live-block.ts';
 import { ConnectorError } from '../errors.ts';
 import { type Clock, systemClock } from '../support/clock.ts';
 import { loadWithoutProvider } from './command-settings.ts';
@@ -10,6 +9,8 @@ import { type CommandContext, EXIT_CODES } from './shell/terminal.ts';
 
 const EVERY_MS = 2_000;
 const TIMEOUT_MS = 10_000;
+/** To the first column of the first row, and nothing below it. */
+const CLEAR = '\u001b[H\u001b[J';
 
 /** `status`: a running connector, from its admin server. The exit code says whether it is ready. */
 export async function statusCommand(
@@ -25,28 +26,31 @@ export async function statusCommand(
 }
 
 /**
- * Shows the status again and again until the command is stopped: on a terminal in place, elsewhere one below the other.
- * Exported for tests.
+ * Shows the status again and again until the command is stopped: on a terminal in place, as much as fits; elsewhere one
+ * below the other. Exported for tests.
  *
  * @throws ConnectorError ADMIN_UNREACHABLE when the first request is not answered; later ones are repeated.
  */
 export async function watchStatus(
-  terminal: Pick<CommandContext, 'stdout' | 'stderr' | 'signal' | 'output'>,
+  { stdout, stderr, signal, output }: Pick<CommandContext, 'stdout' | 'stderr' | 'signal' | 'output'>,
   base: string,
   clock: Pick<Clock, 'sleep'>,
 ): Promise<void> {
-  const { signal } = terminal;
-  const show = showFor(terminal);
   let newest: WholeStatus | null = null;
   try {
     for (;;) {
+      let problem: string[] = [];
       try {
         newest = await requestStatus(base, signal);
-        show(newest);
       } catch (error) {
         if (newest === null || !(error instanceof ConnectorError)) throw error;
-        show(newest, printable(`${error.message} Trying again; this was at ${newest.at}:`));
+        problem = [printable(`${error.message} Trying again; this was at ${newest.at}:`)];
       }
+      const lines = [...problem, ...headLines(newest), ...cardLines(newest)];
+      if (output === 'json' && problem.length > 0) stderr.write(linesText(problem));
+      else if (output === 'json') stdout.write(jsonLine(newest));
+      else if (stdout.isTTY) stdout.write(`${CLEAR}${linesText(fitting(lines, stdout))}`);
+      else stdout.write(`${linesText(lines)}\n`);
       await clock.sleep(EVERY_MS, signal);
     }
   } catch (error) {
@@ -54,36 +58,14 @@ export async function watchStatus(
   }
 }
 
-/** `message`: why there is no newer status. */
-type Show = (status: WholeStatus, message?: string) => void;
-
-function showFor({ stdout, stderr, output }: Pick<CommandContext, 'stdout' | 'stderr' | 'output'>): Show {
-  if (output === 'json') {
-    return (status, message) => {
-      if (message === undefined) stdout.write(jsonLine(status));
-      else stderr.write(`${message}\n`);
-    };
-  }
-  if (stdout.isTTY !== true) {
-    return (status, message) => {
-      const lines = message === undefined ? [...headLines(status), ...cardLines(status)] : [message];
-      stdout.write(`${linesText(lines)}\n`);
-    };
-  }
-  const block = createLiveBlock(stdout);
-  return (status, message) => {
-    const above = message === undefined ? [] : [message];
-    const lines = [...above, ...headLines(status), ...cardLines(status)];
-    const { columns = 80, rows = 24 } = stdout;
-    // The last rows are for the count of the lines that do not fit, for Ctrl-C, and for the cursor.
-    let left = rows - 3;
-    const end = lines.findIndex((line) => {
-      left -= Math.max(1, Math.ceil(line.length / columns));
-      return left < 0;
-    });
-    const shown = end < 0 ? lines : [...lines.slice(0, end), `… ${lines.length - end} more lines`];
-    block.show([...shown, 'Ctrl-C ends.']);
-  };
+/** The first lines; the last row is for the cursor. */
+function fitting(lines: readonly string[], { columns = 80, rows = 24 }: CommandContext['stdout']): readonly string[] {
+  let left = rows - 1;
+  const end = lines.findIndex((line) => {
+    left -= Math.max(1, Math.ceil(line.length / columns));
+    return left < 0;
+  });
+  return end < 0 ? lines : lines.slice(0, end);
 }
 
 /** `structured-products: ready; version 1.2.3, up 5 h`, what is wrong, and which sources and replicas there are. */
