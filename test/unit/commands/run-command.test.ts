@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { connectorEnvironment, settingsText } from '../../support/connectors/connector-process.ts';
 import { settingsFile } from '../../support/connectors/settings-file.ts';
-import { NO_PROVIDER, NOWHERE } from './shell/nowhere.ts';
-import { runWith } from './shell/terminal.ts';
+import { NO_PROVIDER, NOWHERE, runWith } from './shell/terminal.ts';
 
 test('a processor that has nothing to price is refused before Kafka is asked for anything', {
   timeout: 1_200_000,

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { connectorEnvironment, settingsText, startProcess } from '../../../support/connectors/connector-process.ts';
 import { MAIN, settingsFile } from '../../../support/connectors/settings-file.ts';
 import { switchablePort } from '../../../support/network/switchable-port.ts';
-import { NO_PROVIDER, NOWHERE } from './nowhere.ts';
+import { NO_PROVIDER, NOWHERE } from './terminal.ts';
 
 const INTERRUPTED = 'SIGINT ended the command before it was done: its result is not known.';
 

@@ -11,7 +11,7 @@ import { connectorEnvironment, settingsText } from '../../../support/connectors/
 import { MAIN, settingsFile } from '../../../support/connectors/settings-file.ts';
 import { listeningAddresses } from '../../../support/network/listening-ports.ts';
 import { eventually } from '../../../support/runner/eventually.ts';
-import { NO_PROVIDER, NOWHERE } from './nowhere.ts';
+import { NO_PROVIDER, NOWHERE } from './terminal.ts';
 
 const END_LIMIT_MS = 600_000;
 
