@@ -74,19 +74,13 @@ function isList(value: object): value is readonly ReadableValue[] {
 
 /** The check without its URL, wherever in it the URL stands. */
 export function withoutUrl(check: ReadableRecord): ReadableRecord {
-  const url = typeof check.simulationUrl === 'string' && check.simulationUrl !== '' ? check.simulationUrl : null;
-  const hide = (value: ReadableValue): ReadableValue => {
-    if (typeof value === 'string') return url !== null && value.includes(url) ? HIDDEN_URL : value;
-    if (value === null || typeof value !== 'object') return value;
-    if (isList(value)) return value.map(hide);
-    return Object.fromEntries(
-      Object.entries(value).map(([name, member]) => [
-        name,
-        member !== null && URL_FIELD.test(name) ? HIDDEN_URL : hide(member),
-      ]),
-    );
+  const { simulationUrl: url } = check;
+  const hasUrl = (member: unknown) => typeof url === 'string' && url !== '' && String(member).includes(url);
+  const hidden = (name: string, member: unknown) => {
+    const isUrl = URL_FIELD.test(name) || (typeof member === 'string' && hasUrl(member));
+    return isUrl && member !== null ? HIDDEN_URL : member;
   };
-  return hide(check) as ReadableRecord;
+  return JSON.parse(JSON.stringify(check, hidden));
 }
 
 /** The same for a holder with a check in its value; any other value is unchanged. */
