@@ -33,7 +33,6 @@ import { type CommandContext, EXIT_CODES } from './shell/terminal.ts';
 
 interface ListOptions {
   readonly source?: string;
-  readonly reason?: string;
   /** Milliseconds since the epoch. */
   readonly since?: number;
   readonly limit: number;
@@ -41,13 +40,12 @@ interface ListOptions {
 
 /** `dead-letters list`: the newest that fit, oldest first. */
 export async function deadLettersList(context: CommandContext, options: ListOptions): Promise<void> {
-  const { source, reason = '', since = 0, limit } = options;
+  const { source, since = 0, limit } = options;
   const letters: DeadLetter[] = [];
   const counts = new Map<string, number>();
   await atLetters(context, (at) =>
     eachDeadLetter(at, (letter) => {
       if ((source !== undefined && letter.source !== source) || letter.timestampMs < since) return;
-      if (!letter.reason.includes(reason)) return;
       counts.set(letter.source, (counts.get(letter.source) ?? 0) + 1);
       letters.push(letter);
       if (letters.length > limit) letters.shift();

@@ -300,7 +300,6 @@ correct the instruments. Stop the source first (spconnect stop), and resume it a
     description: 'List the dead letters: id, time, source, key, place of the problem, reason.',
     options: [
       value('--source <source>', 'only those of this source'),
-      value('--reason <text>', 'only those with this text in their reason'),
       value(
         '--since <time>',
         'only those since a time, like 2026-03-31T12:00:00Z, or of the last duration, like 6h',
@@ -453,29 +452,12 @@ function examplesText(examples: readonly string[]): string {
 }
 
 function hintAtUsage(command: Command): void {
-  const names = command.commands.map((inner) => inner.name());
-  const usage = names.length > 0 ? `${pathOf(command)} <command>\nCommands: ${names.join(', ')}` : usageLine(command);
-  command.showHelpAfterError(`Usage: ${usage}\nMore: ${pathOf(command)} --help, or src/commands/README.md`);
+  const usage = command.createHelp().commandUsage(command);
+  const names = command.commands.map((inner) => inner.name()).join(', ');
+  const path = usage.replace(/ [[<].*/, '');
+  const commands = names === '' ? '' : `\nCommands: ${names}`;
+  command.showHelpAfterError(`Usage: ${usage}${commands}\nMore: ${path} --help, or src/commands/README.md`);
   for (const inner of command.commands) hintAtUsage(inner);
-}
-
-const EVERYWHERE = /^--(config|output|help|version)\b/;
-
-/** A command with its arguments and its own options, as one line. Exported for tests. */
-export function usageLine(command: Command): string {
-  const given = command.registeredArguments.map((argument) => {
-    const name = argument.argChoices?.join('|') ?? `${argument.name()}${argument.variadic ? '...' : ''}`;
-    return argument.required ? `<${name}>` : `[${name}]`;
-  });
-  const options = command.options.filter(({ flags }) => !EVERYWHERE.test(flags));
-  const shown = options.map(
-    ({ flags, argChoices }) => `[${argChoices ? flags.replace(/<.*>/, argChoices.join('|')) : flags}]`,
-  );
-  return [pathOf(command), ...given, ...shown].join(' ');
-}
-
-function pathOf(command: Command): string {
-  return command.parent === null ? command.name() : `${pathOf(command.parent)} ${command.name()}`;
 }
 
 /** Commands that run until they are stopped: a stop is their success. */

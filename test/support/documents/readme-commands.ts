@@ -1,13 +1,13 @@
 import { Writable } from 'node:stream';
 import type { Command } from 'commander';
-import { createProgram, usageLine } from '../../../src/commands/shell/program.ts';
+import { createProgram } from '../../../src/commands/shell/program.ts';
 import { createRedaction } from '../../../src/observe/redaction.ts';
 
 /** A command as its definition has it. */
 export interface DocumentedCommand {
   /** With the commands that it stands under: `offsets reset`. */
   readonly path: string;
-  /** With its arguments and options; those that all commands have are left out. */
+  /** With its arguments. */
   readonly usage: string;
   readonly description: string;
   /** Whether it has `--output text|json`. */
@@ -42,7 +42,7 @@ export async function documentedCommands(): Promise<DocumentedCommand[]> {
     return [
       {
         path,
-        usage: usageLine(command),
+        usage: command.createHelp().commandUsage(command).replace(' [options]', ''),
         description: command.description(),
         hasOutput: command.options.some(
           ({ flags, argChoices }) => /^--output\b/.test(flags) && argChoices?.join() === 'text,json',

@@ -138,7 +138,7 @@ function topicRoles(): TopicRole[] {
 }
 
 function commandsTable(): string {
-  const rows = commands.map(({ usage, description }) => [code(usage.replace(/ \[--[^\]]*\]/g, '')), description]);
+  const rows = commands.map(({ usage, description }) => [code(usage), description]);
   return table(['command', 'what it does'], rows);
 }
 

@@ -42,7 +42,7 @@ const wrong: Record<string, { args: string[]; says: RegExp }> = {
   'no command': { args: [], says: /^Usage: spconnect/ },
   'an unknown command': {
     args: ['rn'],
-    says: /unknown command 'rn'\n\(Did you mean run\?\)\nUsage: spconnect <command>\nCommands: run, .*simulate\nMore: spconnect --help/,
+    says: /unknown command 'rn'\n\(Did you mean run\?\)\nUsage: spconnect \[options\] \[command\]\nCommands: run, .*simulate\nMore: spconnect --help/,
   },
   'an unknown option': { args: ['run', '--confg', 'x'], says: /unknown option '--confg'\n\(Did you mean --config\?\)/ },
   'an option without its value': { args: ['run', '--config'], says: /'--config <file>' argument missing/ },
