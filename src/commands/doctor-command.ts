@@ -101,15 +101,33 @@ async function probeList(referenceData: ReferenceData, limit: number, signal: Ab
   const page = (minId: string | null, rows: number) =>
     referenceData.instruments({ minId, limit: rows }, wholeOf, signal);
   const wallMs = systemClock.wallMs();
-  const first = await page(null, FIRST_ROWS);
-  const rows = rowsOf(first.body, 'instruments');
+  const { body, date } = await page(null, FIRST_ROWS);
+  const rows = rowsOf(body, 'instruments');
   const ids = rows.flatMap((row) => digitsOf(row, 'id') ?? []);
-  const start = read(first.body, (links) => eventStreamStart(links, baseUrl));
+  const start = read(body, (links) => eventStreamStart(links, baseUrl));
   const [row] = rows;
   const spelling = row?.has('id') ? 'lower case first' : row?.has('Id') ? 'capitalised' : 'neither id nor Id';
   const isRising = ids.every((id, at) => at === 0 || BigInt(id) > BigInt(ids[at - 1] ?? 0));
-  const findings: Finding[] = [
-    ...transportFindings(first, wallMs),
+  const seconds = Math.round(((date ?? wallMs) - wallMs) / 1_000);
+  const apart = `the provider is ${Math.abs(seconds)} s ${seconds < 0 ? 'behind' : 'ahead of'} this machine`;
+  const [, second, third] = ids;
+  const cursor = ({ body: next }: Whole): Verdict => {
+    const came = digitsOf(rowsOf(next, 'instruments')[0], 'id');
+    if (came === second) return ['inclusive', true];
+    return [came === third ? 'exclusive' : `row ${came}`, came === third];
+  };
+  const end = ({ body: last }: Whole): Verdict => {
+    const count = rowsOf(last, 'instruments').length;
+    const next = read(last, (links) => nextInstrumentCursor(links, baseUrl) ?? 'null');
+    return [`${count} rows, links.next ${next.found}`, next.value === 'null' && count === 0];
+  };
+  const findings = [
+    finding('Date', 'each response has it', date === null ? ['missing', false] : [new Date(date).toISOString(), true]),
+    finding(
+      'clocks',
+      'within a minute',
+      date === null ? ['unknown', null] : [apart, Math.abs(date - wallMs) < LARGEST_SKEW_MS],
+    ),
     finding(
       'keys of instruments',
       'one spelling of all keys, capitalised or not',
@@ -120,15 +138,17 @@ async function probeList(referenceData: ReferenceData, limit: number, signal: Ab
       ids.length < 2 ? null : isRising,
     ]),
     finding('links.events', 'it holds an offset <digits>-<digits>', [start.found, start.value !== null]),
-    finding('minId', 'either: a row that comes on two pages is harmless', await cursorVerdict(ids, page)),
+    finding(
+      'minId',
+      'either: a row that comes on two pages is harmless',
+      second === undefined || third === undefined
+        ? ['too few instruments', null]
+        : await probe(page(second, 1), cursor, () => null),
+    ),
     finding(
       'end of the list',
       'after the last row: no rows, and links.next null or empty',
-      await probe(page(HIGHEST_ID, 1), ({ body }) => {
-        const count = rowsOf(body, 'instruments').length;
-        const next = read(body, (links) => nextInstrumentCursor(links, baseUrl) ?? 'null');
-        return [`${count} rows, links.next ${next.found}`, next.value === 'null' && count === 0];
-      }),
+      await probe(page(HIGHEST_ID, 1), end),
     ),
     await sizeFinding('limit', limit, LARGER_LIMITS, (size) =>
       referenceData.instruments({ minId: null, limit: size }, unread, signal),
@@ -137,71 +157,43 @@ async function probeList(referenceData: ReferenceData, limit: number, signal: Ab
   return { findings, streamStart: start.value, ids };
 }
 
-function transportFindings({ date }: Whole, wallMs: number): Finding[] {
-  const skewMs = date === null ? null : date - wallMs;
-  const seconds = Math.round((skewMs ?? 0) / 1_000);
-  const apart = `the provider is ${Math.abs(seconds)} s ${seconds < 0 ? 'behind' : 'ahead of'} this machine`;
-  return [
-    finding('Date', 'each response has it', date === null ? ['missing', false] : [new Date(date).toISOString(), true]),
-    finding(
-      'clocks',
-      'within a minute',
-      skewMs === null ? ['unknown', null] : [apart, Math.abs(skewMs) < LARGEST_SKEW_MS],
-    ),
-  ];
-}
-
-async function cursorVerdict(
-  ids: readonly string[],
-  page: (minId: string, rows: number) => Promise<Whole>,
-): Promise<Verdict> {
-  const [, second, third] = ids;
-  if (second === undefined || third === undefined) return ['too few instruments', null];
-  const judge = ({ body }: Whole): Verdict => {
-    const came = digitsOf(rowsOf(body, 'instruments')[0], 'id');
-    if (came === second) return ['inclusive', true];
-    return [came === third ? 'exclusive' : `row ${came}`, came === third];
-  };
-  return probe(page(second, 1), judge, () => null);
-}
-
 /** The event stream from its newest offset: at most 6 requests. */
 async function probeStream(
-  referenceData: ReferenceData,
+  { baseUrl, events }: ReferenceData,
   maxEvents: number,
   start: string,
   signal: AbortSignal,
 ): Promise<readonly Finding[]> {
-  const events = (since: string, count: number) => referenceData.events({ since, maxEvents: count }, wholeOf, signal);
-  const expired = 'nothing, the oldest events, or a status from 400 on';
+  const after = (since: string, count: number) => events({ since, maxEvents: count }, wholeOf, signal);
+  const end = ({ body }: Whole): Verdict => {
+    const next = read(body, (links) => nextEventOffset(links, baseUrl));
+    if (next.value === null) return [next.found, false];
+    const nextId = newestEventOffset(body);
+    const count = rowsOf(body, 'events').length;
+    return [`${count} events, links.next ${next.value}, nextId ${nextId ?? 'of another form'}`, nextId !== null];
+  };
+  const expired = ({ body }: Whole): Verdict => [
+    rowsOf(body, 'events').length === 0 ? 'no events' : 'the oldest events',
+    true,
+  ];
   return [
     await sizeFinding('maxEvents', maxEvents, LARGER_ANSWERS, (size) =>
-      referenceData.events({ since: start, maxEvents: size }, unread, signal),
+      events({ since: start, maxEvents: size }, unread, signal),
     ),
     finding(
       'end of the stream',
       'nextId is the newest offset of the log, or of the response; with the latter, one more request shows the end',
-      await probe(events(start, maxEvents), ({ body }) => {
-        const next = read(body, (links) => nextEventOffset(links, referenceData.baseUrl));
-        if (next.value === null) return [next.found, false];
-        const nextId = newestEventOffset(body);
-        const count = rowsOf(body, 'events').length;
-        return [`${count} events, links.next ${next.value}, nextId ${nextId ?? 'of another form'}`, nextId !== null];
-      }),
+      await probe(after(start, maxEvents), end),
     ),
     finding(
       'an expired offset gets',
-      expired,
-      await probe(
-        events(OLDEST_OFFSET, 1),
-        ({ body }) => [rowsOf(body, 'events').length === 0 ? 'no events' : 'the oldest events', true],
-        refuses,
-      ),
+      'nothing, the oldest events, or a status from 400 on',
+      await probe(after(OLDEST_OFFSET, 1), expired, refuses),
     ),
     finding(
       'a malformed offset gets',
       'a status from 400 on',
-      await probe(events(NO_OFFSET, 1), () => ['a normal response', false], refuses),
+      await probe(after(NO_OFFSET, 1), () => ['a normal response', false], refuses),
     ),
   ];
 }
@@ -234,23 +226,15 @@ async function probePrices(
     Array.from({ length: size }, (_, at) => ({ isin: isins[at % isins.length] ?? isin, query: OVERVIEW }));
   const two = items(Math.min(2, isins.length));
   const asked = two.map((item) => item.isin).join(', ');
+  const type = ({ body }: Whole): Verdict => [String(body.get('$type')), body.get('$type') === expected];
+  const order = ({ body }: Whole): Verdict => {
+    const answered = rowsOf(body, 'items').map(isinOf).join(', ');
+    return [answered || 'no items', answered === asked];
+  };
+  const single = marketData.single({ isin, query: OVERVIEW }, wholeOf, signal);
   return [
-    finding(
-      '$type of an overview',
-      expected,
-      await probe(marketData.single({ isin, query: OVERVIEW }, wholeOf, signal), ({ body }) => {
-        const type = String(body.get('$type'));
-        return [type, type === expected];
-      }),
-    ),
-    finding(
-      'order of a bulk response',
-      asked,
-      await probe(marketData.bulk(two, wholeOf, signal), ({ body }) => {
-        const answered = rowsOf(body, 'items').map(isinOf).join(', ');
-        return [answered || 'no items', answered === asked];
-      }),
-    ),
+    finding('$type of an overview', expected, await probe(single, type)),
+    finding('order of a bulk response', asked, await probe(marketData.bulk(two, wholeOf, signal), order)),
     await sizeFinding('bulk request', maxItems, [2 * maxItems], (size) => marketData.bulk(items(size), unread, signal)),
   ];
 }

@@ -159,7 +159,7 @@ test('those of pre-trade checks have no input, and are retried by asking the pro
   const written = await scene.spconnect(`dead-letters retry ${id} --execute`, KEEP);
   assert.deepEqual([written.code, written.stdout], [0, `${id}  written  ${prefix}.pre-trade-checks\n`]);
   const again = await scene.spconnect(`dead-letters retry ${id} --execute`, KEEP);
-  assert.match(again.stdout, new RegExp(`^${id}  superseded  its topic has the record`));
+  assert.match(again.stdout, new RegExp(`^${id}  superseded  it has been written already`));
   const [check, ...more] = await checks();
   assert.deepEqual([String(check?.key), more.length], [checkId, 0]);
   assert.equal(check?.headers['spc-dead-letter'], id);
