@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FaultRule } from '../../src/dev/simulator/faults/fault.ts';
-import { leaderOf } from '../support/kafka/kafka-wire-leader.ts';
+import { leaderOf } from '../support/kafka/kafka-wire-log.ts';
 import type { KillMoment } from '../support/kafka/killing-kafka.ts';
 import { createSeededRandom } from '../support/network/tcp-proxy-random.ts';
 import type { Ground } from './ground.ts';

@@ -5,7 +5,6 @@ import { readValues, textRecord } from '../network/tcp-proxy-cluster.ts';
 import type { RuleHandle } from '../network/tcp-proxy-faults.ts';
 import { eventually, outcomeOf } from '../runner/eventually.ts';
 import type { PartitionView } from './kafka-wire-log.ts';
-import { findSequenceFaults } from './kafka-wire-sequence.ts';
 
 /** `HAZARD_PAGES=150 HAZARD_SEED=7` runs longer, and other faults. */
 export const SEED = Number(process.env.HAZARD_SEED ?? 20_260);
@@ -78,4 +77,24 @@ export async function writePagesThroughFaults(
   for (const partition of partitions) await check(topic, partition, pages * recordsPerPage);
   await check(offsets, 0, pages);
   assert.ok(recoveriesMs.length >= pages / 10, `only ${recoveriesMs.length} recoveries: this showed nothing`);
+}
+
+/** What is wrong with a partition in which every number from 1 to `expected` must stand once, and in order. */
+export interface SequenceFaults {
+  readonly missing: number;
+  readonly twice: number;
+  readonly outOfOrder: number;
+  /** Numbers that nobody should have written. */
+  readonly unexpected: number;
+}
+
+export function findSequenceFaults(found: readonly number[], expected: number): SequenceFaults {
+  const seen = new Set(found);
+  const wanted = Array.from({ length: expected }, (_, index) => index + 1);
+  return {
+    missing: wanted.filter((number) => !seen.has(number)).length,
+    twice: found.length - seen.size,
+    outOfOrder: found.filter((number, index) => number < (found[index - 1] ?? 0)).length,
+    unexpected: [...seen].filter((number) => number < 1 || number > expected).length,
+  };
 }

@@ -1,12 +1,13 @@
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gunzipSync, zstdDecompressSync } from 'node:zlib';
-import { API_KEYS, createFrameSplitter } from './kafka-wire.ts';
-import { createWireReader, createWireWriter, type WireReader } from './kafka-wire-primitives.ts';
+import { type Decoder, inKafkajs } from '../../../src/kafka/kafkajs/kafkajs-internals.ts';
+import { eventually } from '../runner/eventually.ts';
+import { createFrameSplitter } from './kafka-wire.ts';
 
 /**
- * The tests' own look at a partition, with no Kafka client in between: what the broker stores, batch by batch, and what
- * of it a read_committed reader must see. It is the oracle for clients that get this wrong.
+ * The tests' own look at a partition: what the broker stores, batch by batch, and what of it a read_committed reader must
+ * see. It is the oracle for clients that get this wrong. Of kafkajs it uses only the primitive types and the requests.
  */
 export interface StoredRecord {
   readonly offset: number;
@@ -41,7 +42,6 @@ interface FetchedPart extends Omit<PartitionView, 'committed'> {
   readonly aborted: { readonly producerId: bigint; readonly firstOffset: number }[];
 }
 
-const FETCH_VERSION = 5;
 const FETCH_BYTES = 8_388_608;
 const MAXIMUM_FETCHES = 1_000;
 const DEADLINE_MS = 10_000;
@@ -109,59 +109,89 @@ async function fetchPart(address: PartitionAddress, offset: number): Promise<Fet
 
 /** The answer, or the number of the error in it. */
 async function fetchOnce(address: PartitionAddress, offset: number): Promise<FetchedPart | number> {
-  const request = createWireWriter()
-    .int16(API_KEYS.Fetch)
-    .int16(FETCH_VERSION)
-    .int32(1)
-    .string('oracle')
-    .int32(-1) // replica
-    .int32(100) // the longest wait, in milliseconds
-    .int32(0)
-    .int32(FETCH_BYTES)
-    .int8(1) // read_committed
-    .int32(1)
-    .string(address.topic)
-    .int32(1)
-    .int32(address.partition)
-    .int64(BigInt(offset))
-    .int64(-1n) // log start offset, of followers only
-    .int32(FETCH_BYTES)
-    .frame();
-  const answer = createWireReader(await exchange(address.broker, request));
-  answer.skip(4 + 4 + 4); // correlation id, throttle time, count of topics
-  answer.string();
-  answer.skip(4 + 4); // count of partitions, partition
-  const error = answer.int16();
+  const { topic, partition } = address;
+  const request = inKafkajs('protocol/requests/fetch/v5/request.js')({
+    replicaId: -1,
+    maxWaitTime: 100,
+    minBytes: 0,
+    maxBytes: FETCH_BYTES,
+    topics: [{ topic, partitions: [{ partition, fetchOffset: offset, maxBytes: FETCH_BYTES }] }],
+  });
+  const answer = decoderOf(await exchange(address.broker, request));
+  answer.forward(4 + 4); // throttle time, count of topics
+  answer.readString();
+  answer.forward(4 + 4); // count of partitions, partition
+  const error = answer.readInt16();
   if (error !== 0) return error;
-  const highWatermark = Number(answer.int64());
-  const lastStableOffset = Number(answer.int64());
-  const logStartOffset = Number(answer.int64());
-  const aborted = Array.from({ length: Math.max(0, answer.int32()) }, () => ({
-    producerId: answer.int64(),
-    firstOffset: Number(answer.int64()),
+  const int64 = () => Number(answer.readInt64());
+  const [highWatermark, lastStableOffset, logStartOffset] = [int64(), int64(), int64()] as const;
+  const aborted = Array.from({ length: Math.max(0, answer.readInt32()) }, () => ({
+    producerId: BigInt(String(answer.readInt64())),
+    firstOffset: int64(),
   }));
-  return {
-    highWatermark,
-    lastStableOffset,
-    logStartOffset,
-    aborted,
-    batches: readBatches(answer.bytes(answer.int32())),
-  };
+  const batches = readBatches(answer.readBytes(answer.readInt32()));
+  return { highWatermark, lastStableOffset, logStartOffset, aborted, batches };
 }
 
-/** One request on a connection of its own. */
-export function exchange(broker: string, request: Buffer): Promise<Buffer> {
+/**
+ * The leader of the partition, `host:port`, as `broker` reports it; asks again until that broker knows one.
+ */
+export async function leaderOf(broker: string, topic: string, partition: number): Promise<string> {
+  const leader = await eventually(
+    `${broker} knows who leads ${topic}/${partition}`,
+    () => askForLeader(broker, topic, partition),
+    (found) => found !== undefined,
+  );
+  return leader ?? '';
+}
+
+async function askForLeader(broker: string, topic: string, partition: number): Promise<string | undefined> {
+  const metadata = 'protocol/requests/metadata/v4';
+  const request = inKafkajs(`${metadata}/request.js`)({ topics: [topic], allowAutoTopicCreation: false });
+  const answer: Metadata = await inKafkajs(`${metadata}/response.js`).decode(await exchange(broker, request));
+  const found = answer.topicMetadata[0]?.partitionMetadata.find(({ partitionId }) => partitionId === partition);
+  const leader = answer.brokers.find(({ nodeId }) => found?.partitionErrorCode === 0 && nodeId === found.leader);
+  return leader && `${leader.host}:${leader.port}`;
+}
+
+interface Metadata {
+  readonly brokers: readonly { readonly nodeId: number; readonly host: string; readonly port: number }[];
+  readonly topicMetadata: readonly {
+    readonly partitionMetadata: readonly {
+      readonly partitionErrorCode: number;
+      readonly partitionId: number;
+      readonly leader: number;
+    }[];
+  }[];
+}
+
+interface PlainDecoder extends Decoder {
+  readString(): string | null;
+  readVarInt(): number;
+  readVarIntBytes(): Buffer;
+  readVarIntString(): string | null;
+  readVarLong(): unknown;
+  forward(bytes: number): void;
+}
+
+function decoderOf(bytes: Buffer): PlainDecoder {
+  return new (inKafkajs('protocol/decoder.js'))(bytes);
+}
+
+/** One request on a connection of its own; gives the answer behind its correlation id. */
+async function exchange(broker: string, request: object): Promise<Buffer> {
   const [host = '', port = ''] = broker.split(':');
+  const { buffer } = await inKafkajs('protocol/request.js')({ correlationId: 1, clientId: 'oracle', request });
   return new Promise((resolve, reject) => {
     const split = createFrameSplitter();
-    const socket = connect({ host, port: Number(port) }, () => socket.write(request));
+    const socket = connect({ host, port: Number(port) }, () => socket.write(buffer));
     socket.setTimeout(DEADLINE_MS, () => socket.destroy(new Error(`No answer within ${DEADLINE_MS} ms.`)));
     socket.on('error', reject);
     socket.on('close', () => reject(new Error('The broker hung up.')));
     socket.on('data', (chunk) => {
       const [frame] = split(chunk);
       if (frame === undefined) return;
-      resolve(frame.subarray(4));
+      resolve(frame.subarray(4 + 4));
       socket.destroy();
     });
   });
@@ -210,13 +240,12 @@ function decompress(codec: number, bytes: Buffer): Buffer {
 }
 
 function readRecords(bytes: Buffer, count: number, baseOffset: number): StoredRecord[] {
-  const reader = createWireReader(bytes);
-  return Array.from({ length: count }, () => readRecord(createWireReader(reader.bytes(reader.varint())), baseOffset));
-}
-
-function readRecord(reader: WireReader, baseOffset: number): StoredRecord {
-  reader.skip(1); // attributes
-  reader.varint(); // timestamp delta
-  const offset = baseOffset + reader.varint();
-  return { offset, key: reader.varintText(), value: reader.varintText() };
+  const records = decoderOf(bytes);
+  return Array.from({ length: count }, () => {
+    const record = decoderOf(records.readVarIntBytes());
+    record.forward(1); // attributes
+    record.readVarLong(); // timestamp delta
+    const offset = baseOffset + record.readVarInt();
+    return { offset, key: record.readVarIntString(), value: record.readVarIntString() };
+  });
 }

@@ -3,8 +3,7 @@ import { type TestContext, test } from 'node:test';
 import type { Admin, ISocketFactory, Kafka, KafkaConfig, Producer, ProducerConfig } from 'kafkajs';
 import { startTcpProxies, type TcpProxies } from '../network/tcp-proxy.ts';
 import { eventually } from '../runner/eventually.ts';
-import { leaderOf } from './kafka-wire-leader.ts';
-import { type PartitionView, viewPartition } from './kafka-wire-log.ts';
+import { leaderOf, type PartitionView, viewPartition } from './kafka-wire-log.ts';
 import { loadRawKafkajs } from './raw-kafkajs.ts';
 import { stackOrSkip } from './stack.ts';
 
