@@ -1,9 +1,10 @@
-import type { Admin, Kafka } from 'kafkajs';
+import type { Admin, ITopicMetadata, Kafka } from 'kafkajs';
 import { ConnectorError } from '../../errors.ts';
 import type { Clock } from '../../support/clock.ts';
 import type { DescribedMember } from '../cluster.ts';
 import type { EnsureOptions, TopicReport, TopicSpecification } from '../topic.ts';
 import { compareTopic, type FoundTopic } from '../topic-comparison.ts';
+import { heldBy } from './group/kafkajs-member-count.ts';
 import { isLoginFailure, isUnanswered, kafkaReason, topicRefusalOf } from './kafkajs-errors.ts';
 import { type KafkaTuning, kafkajsRetry } from './tuning.ts';
 
@@ -24,44 +25,45 @@ const REFUSABLE_LEADER_WAIT_MS = 5_000;
 export async function ensureTopics(
   options: TopicAdminOptions,
   topics: readonly TopicSpecification[],
-  { create, tryCreation = false, mayBeRefused = new Set() }: EnsureOptions,
+  { create, tryCreation = create, mayBeRefused = new Set() }: EnsureOptions,
 ): Promise<TopicReport> {
-  const admin = options.kafka.admin({ retry: kafkajsRetry(options.tuning) });
   const refused = new Map<string, ConnectorError>();
-  const refusals: TopicRefusals = {
-    mayBe: ({ name }) => mayBeRefused.has(name),
-    add({ name }, error) {
-      if (!mayBeRefused.has(name)) throw error;
-      refused.set(name, error);
-    },
+  const each = async (some: readonly TopicSpecification[], verify: (topic: TopicSpecification) => Promise<void>) => {
+    for (const topic of some) {
+      if (refused.has(topic.name)) continue;
+      await verify(topic).catch((error: unknown) => {
+        if (!(error instanceof ConnectorError) || !mayBeRefused.has(topic.name)) throw error;
+        refused.set(topic.name, error);
+      });
+    }
   };
-  const remaining = () => topics.filter(({ name }) => !refused.has(name));
-  try {
-    await admin.connect();
+  const [created, warnings, maxMessageBytes]: [string[], string[], Map<string, number>] = [[], [], new Map()];
+  const verify = async (admin: Admin) => {
     const present = new Set(await admin.listTopics());
     const missing = topics.filter(({ name }) => !present.has(name));
-    const created: string[] = [];
-    const creation = { admin, timeout: options.tuning.topicsTimeoutMs, validateOnly: !create };
-    if (create) created.push(...(await createMissing(missing, creation, refusals)));
-    else {
-      if (tryCreation) await createMissing(missing, creation, refusals);
-      refuseMissing(
-        remaining().filter((topic) => missing.includes(topic)),
-        refusals,
-      );
-    }
-    const found = await describe(options, admin, remaining(), refusals);
-    const warnings = remaining().flatMap((topic) => {
-      try {
-        return compareTopic(topic, foundOf(found, topic.name));
-      } catch (error) {
-        if (!(error instanceof ConnectorError)) throw error;
-        refusals.add(topic, error);
-        return [];
-      }
+    const how = { timeout: options.tuning.topicsTimeoutMs, validateOnly: !create };
+    await each(tryCreation ? missing : [], async (topic) => {
+      if (await createTopic(admin, topic, how)) created.push(topic.name);
     });
-    const maxMessageBytes = new Map(remaining().map(({ name }) => [name, limitOf(foundOf(found, name).settings)]));
-    return { created, warnings, refused, maxMessageBytes };
+    const notThere = create ? [] : missing.filter(({ name }) => !refused.has(name));
+    await each(notThere, async (topic) => {
+      throw topicsMissing(mayBeRefused.has(topic.name) ? [topic] : notThere);
+    });
+    const left = topics.filter(({ name }) => !refused.has(name));
+    const led = await untilLed(options, admin, left, mayBeRefused);
+    await each(left, async (topic) => {
+      const { name } = topic;
+      const partitions = led.get(name);
+      if (partitions === undefined) throw withoutLeader(topic);
+      const settings = await describedSettings(options, admin, name);
+      const replicas = partitions[0]?.replicas.length ?? 0;
+      warnings.push(...compareTopic(topic, { partitions: partitions.length, replicas, settings }));
+      maxMessageBytes.set(name, limitOf(settings));
+    });
+    return { created: create ? created : [], warnings, refused, maxMessageBytes };
+  };
+  try {
+    return await askAdmin(options, verify);
   } catch (cause) {
     if (cause instanceof ConnectorError) throw cause;
     const brokers = options.brokers.join(', ');
@@ -74,8 +76,6 @@ export async function ensureTopics(
       : `The topics could not be created or verified at ${brokers}`;
     const text = `${what} (${kafkaReason(cause)}). The address is set by kafka.brokers (KAFKA_BROKERS).`;
     throw new ConnectorError('KAFKA_UNREACHABLE', text, { cause });
-  } finally {
-    admin.disconnect().catch(() => {});
   }
 }
 
@@ -92,7 +92,6 @@ async function settingsOf(
   admin: Admin,
   topics: readonly string[],
 ): Promise<[string, FoundTopic['settings']][]> {
-  if (topics.length === 0) return [];
   const resources = topics.map((name) => ({ type: kafkajs.ConfigResourceTypes.TOPIC, name }));
   const configs = await admin.describeConfigs({ resources, includeSynonyms: false });
   return configs.resources.map(({ resourceName, configEntries }) => {
@@ -106,135 +105,72 @@ function limitOf(settings: FoundTopic['settings']): number {
   return Math.min(batch ?? Number.NaN, segment || Number.POSITIVE_INFINITY);
 }
 
-/** Once each partition has a leader. */
-async function describe(
-  options: TopicAdminOptions,
+/** The partitions of each topic that has a leader for all of them; waits for those that have not. */
+async function untilLed(
+  { clock, tuning }: TopicAdminOptions,
   admin: Admin,
   topics: readonly TopicSpecification[],
-  refusals: TopicRefusals,
-): Promise<ReadonlyMap<string, FoundTopic>> {
-  const { clock, tuning } = options;
+  mayBeRefused: ReadonlySet<string>,
+): Promise<ReadonlyMap<string, ITopicMetadata['partitions']>> {
   const startedMs = clock.monotonicMs();
   for (;;) {
     // All topics are asked for, because asking for one that this broker does not know yet costs seconds of retries.
     const { topics: metadata } = await admin.fetchTopicMetadata();
-    const led = new Map(
-      metadata.flatMap(({ name, partitions }) =>
-        partitions.length > 0 && partitions.every(({ leader }) => leader >= 0) ? [[name, partitions]] : [],
-      ),
-    );
+    const isLed = ({ partitions }: ITopicMetadata) =>
+      partitions.length > 0 && partitions.every(({ leader }) => leader >= 0);
+    const led = new Map(metadata.filter(isLed).map(({ name, partitions }) => [name, partitions]));
     const waiting = topics.filter(({ name }) => !led.has(name));
-    const waitedMs = clock.monotonicMs() - startedMs;
-    const mustWait = waiting.some((topic) => !refusals.mayBe(topic));
+    const mustWait = waiting.some(({ name }) => !mayBeRefused.has(name));
     const limitMs = mustWait ? tuning.topicsTimeoutMs : Math.min(tuning.topicsTimeoutMs, REFUSABLE_LEADER_WAIT_MS);
-    if (waiting.length === 0 || waitedMs >= limitMs) {
-      for (const topic of waiting) refusals.add(topic, withoutLeader(topic, limitMs));
-      const settings = await fetchSettings(
-        options,
-        admin,
-        topics.filter(({ name }) => led.has(name)),
-        refusals,
-      );
-      return new Map(
-        [...settings].map(([name, found]) => {
-          const partitions = led.get(name) ?? [];
-          return [
-            name,
-            { partitions: partitions.length, replicas: partitions[0]?.replicas.length ?? 0, settings: found },
-          ];
-        }),
-      );
-    }
+    if (waiting.length === 0 || clock.monotonicMs() - startedMs >= limitMs) return led;
     await clock.sleep(LEADER_POLL_MS);
   }
 }
 
-/** Of all topics at once; where that is refused, one by one, to find the refused topic. */
-async function fetchSettings(
-  options: TopicAdminOptions,
-  admin: Admin,
-  topics: readonly TopicSpecification[],
-  refusals: TopicRefusals,
-): Promise<ReadonlyMap<string, FoundTopic['settings']>> {
-  const ask = (some: readonly TopicSpecification[]) =>
-    settingsOf(
-      options,
-      admin,
-      some.map(({ name }) => name),
-    );
-  try {
-    return new Map(await ask(topics));
-  } catch (error) {
-    if (topicRefusalOf(error) !== 'forbidden') throw error;
-  }
-  const found = new Map<string, FoundTopic['settings']>();
-  for (const topic of topics) {
-    try {
-      for (const [name, settings] of await ask([topic])) found.set(name, settings);
-    } catch (error) {
-      if (topicRefusalOf(error) !== 'forbidden') throw error;
-      refusals.add(topic, notDescribed(topic, error));
-    }
-  }
-  return found;
-}
-
-function foundOf(found: ReadonlyMap<string, FoundTopic>, name: string): FoundTopic {
-  const topic = found.get(name);
-  if (topic === undefined) throw new Error(`topic ${name} vanished while it was verified`);
-  return topic;
-}
-
-function withoutLeader({ name }: TopicSpecification, waitedMs: number): ConnectorError {
+function withoutLeader({ name }: TopicSpecification): ConnectorError {
   const text =
-    `Topic ${name} had no leader for every partition within ${waitedMs} ms, or is not shown to this account. ` +
+    `Topic ${name} has no leader for every partition, or is not shown to this account. ` +
     'Check the brokers that hold it, and the right Describe.';
   return new ConnectorError('KAFKA_UNREACHABLE', text, { fields: { topics: [name] } });
 }
 
-function notDescribed({ name }: TopicSpecification, cause: unknown): ConnectorError {
-  const text =
-    `The settings of topic ${name} could not be read (${kafkaReason(cause)}). ` +
-    'Give the connector its rights on the topic (Create, DescribeConfigs, Read, Write), then start it again.';
-  return new ConnectorError('TOPIC_REFUSED', text, { cause, fields: { topics: [name] } });
-}
-
-interface TopicRefusals {
-  mayBe(topic: TopicSpecification): boolean;
-  /** Throws it unless the topic may be refused. */
-  add(topic: TopicSpecification, error: ConnectorError): void;
-}
-
-/** One by one: for several at once kafkajs does not report which of them existed. Returns those that it created. */
-async function createMissing(
-  missing: readonly TopicSpecification[],
-  { admin, ...how }: { readonly admin: Admin; readonly timeout: number; readonly validateOnly: boolean },
-  refusals: TopicRefusals,
-): Promise<string[]> {
-  const created: string[] = [];
-  for (const wanted of missing) {
-    const { name, partitions, replicationFactor, settings } = wanted;
-    const configEntries = Object.entries(settings).map(([setting, value]) => ({ name: setting, value }));
-    const topic = { topic: name, numPartitions: partitions, replicationFactor, configEntries };
-    try {
-      // False: another process created it a moment ago; it is verified like any other.
-      if (await admin.createTopics({ topics: [topic], ...how, waitForLeaders: false })) created.push(name);
-    } catch (error) {
-      const hidden = hiddenErrors(error);
-      if (hidden.length === 0) throw error;
-      const reasons = hidden.map((refusal) => kafkaReason(refusal)).join('; ');
-      const text =
-        `Kafka refuses to create topic ${name} (${reasons}). Often topics.replicationFactor is above the number of ` +
-        'brokers, or the right Create is missing.';
-      refusals.add(wanted, new ConnectorError('TOPIC_NOT_CREATED', text, { cause: error, fields: { topic: name } }));
-    }
+async function describedSettings(
+  options: TopicAdminOptions,
+  admin: Admin,
+  name: string,
+): Promise<FoundTopic['settings']> {
+  try {
+    const [[, settings] = []] = await settingsOf(options, admin, [name]);
+    if (settings === undefined) throw new Error(`topic ${name} vanished while it was verified`);
+    return settings;
+  } catch (cause) {
+    if (topicRefusalOf(cause) !== 'forbidden') throw cause;
+    const text =
+      `The settings of topic ${name} could not be read (${kafkaReason(cause)}). ` +
+      'Give the connector its rights on the topic (Create, DescribeConfigs, Read, Write), then start it again.';
+    throw new ConnectorError('TOPIC_REFUSED', text, { cause, fields: { topics: [name] } });
   }
-  return created;
 }
 
-function refuseMissing(missing: readonly TopicSpecification[], refusals: TopicRefusals): void {
-  if (missing.some((topic) => !refusals.mayBe(topic))) throw topicsMissing(missing);
-  for (const topic of missing) refusals.add(topic, topicsMissing([topic]));
+/** Of one topic: for several at once kafkajs does not report which existed. False when another process was quicker. */
+async function createTopic(
+  admin: Admin,
+  { name, partitions, replicationFactor, settings }: TopicSpecification,
+  how: { readonly timeout: number; readonly validateOnly: boolean },
+): Promise<boolean> {
+  const configEntries = Object.entries(settings).map(([setting, value]) => ({ name: setting, value }));
+  const topic = { topic: name, numPartitions: partitions, replicationFactor, configEntries };
+  try {
+    return await admin.createTopics({ topics: [topic], ...how, waitForLeaders: false });
+  } catch (error) {
+    const hidden = hiddenErrors(error);
+    if (hidden.length === 0) throw error;
+    const reasons = hidden.map((refusal) => kafkaReason(refusal)).join('; ');
+    const text =
+      `Kafka refuses to create topic ${name} (${reasons}). Often topics.replicationFactor is above the number of ` +
+      'brokers, or the right Create is missing.';
+    throw new ConnectorError('TOPIC_NOT_CREATED', text, { cause: error, fields: { topic: name } });
+  }
 }
 
 /** kafkajs hides why a topic was refused in `errors`, one level down or behind a cause. */
@@ -277,17 +213,12 @@ export async function fetchGroupMembers(
   { kafkajs, ...client }: Pick<TopicAdminOptions, 'kafka' | 'kafkajs' | 'tuning'>,
   groupId: string,
 ): Promise<readonly DescribedMember[] | null> {
-  const { MemberAssignment } = kafkajs.AssignerProtocol;
   try {
     const { groups } = await askAdmin(client, (admin) => admin.describeGroups([groupId]));
     const { state = 'Dead', members = [] } = groups[0] ?? {};
     if (!['Stable', 'Empty', 'Dead'].includes(state)) return null;
     return members.map(({ clientHost, memberAssignment }) => {
-      const given = memberAssignment.length > 0 ? MemberAssignment.decode(memberAssignment)?.assignment : undefined;
-      const partitions = Object.entries(given ?? {}).flatMap(([topic, held]) =>
-        held.map((partition) => ({ topic, partition })),
-      );
-      return { host: clientHost.replace(/^\//, ''), partitions };
+      return { host: clientHost.replace(/^\//, ''), partitions: heldBy(memberAssignment, kafkajs) };
     });
   } catch (cause) {
     const text = `The members of group ${groupId} could not be listed (${kafkaReason(cause)}).`;

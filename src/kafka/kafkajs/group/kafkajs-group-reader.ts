@@ -13,7 +13,7 @@ import { committedRecord } from '../kafkajs-record.ts';
 import { memberRefused } from '../refusals.ts';
 import { FETCH_BYTES, FETCH_BYTES_PER_PARTITION, joinLimits, type KafkaTuning, kafkajsRetry } from '../tuning.ts';
 import { HeldPartitions, type PartitionFetcher } from './held-partitions.ts';
-import { reportMemberCount } from './kafkajs-member-count.ts';
+import { listed, reportMemberCount } from './kafkajs-member-count.ts';
 
 export interface KafkajsGroupReaderOptions {
   readonly kafkajs: typeof import('kafkajs');
@@ -257,12 +257,6 @@ function fetcherOf(consumer: Consumer, log: Log): PartitionFetcher {
         consumer.resume([{ topic, partitions: [partition] }]);
       }),
   };
-}
-
-function listed(assignment: Readonly<Record<string, readonly number[]>>): TopicPartition[] {
-  return Object.entries(assignment).flatMap(([topic, partitions]) =>
-    partitions.map((partition) => ({ topic, partition })),
-  );
 }
 
 function readBatch(records: ReadBatch['records'], lastOffset: string, highWatermark: string): ReadBatch {

@@ -2,6 +2,7 @@ import type { Consumer, GroupDescription } from 'kafkajs';
 import type { Clock } from '../../../support/clock.ts';
 import type { Log } from '../../../support/log.ts';
 import type { OwnershipProof } from '../../group-reader.ts';
+import type { TopicPartition } from '../../topic.ts';
 import { kafkaReason } from '../kafkajs-errors.ts';
 import type { KafkaTuning } from '../tuning.ts';
 
@@ -101,10 +102,18 @@ export function reportMemberCount(options: MemberCountOptions): void {
   });
 }
 
-function ownersOf({ members }: GroupDescription, { AssignerProtocol }: MemberCountOptions['kafkajs']): number {
-  const isOwner = ({ memberAssignment }: GroupDescription['members'][number]) => {
-    const assigned = memberAssignment.length > 0 ? AssignerProtocol.MemberAssignment.decode(memberAssignment) : null;
-    return Object.values(assigned?.assignment ?? {}).some((partitions) => partitions.length > 0);
-  };
-  return members.filter(isOwner).length;
+function ownersOf({ members }: GroupDescription, kafkajs: MemberCountOptions['kafkajs']): number {
+  return members.filter(({ memberAssignment }) => heldBy(memberAssignment, kafkajs).length > 0).length;
+}
+
+/** The partitions of a member, as its group describes it. */
+export function heldBy(assignment: Buffer, { AssignerProtocol }: MemberCountOptions['kafkajs']): TopicPartition[] {
+  const decoded = assignment.length > 0 ? AssignerProtocol.MemberAssignment.decode(assignment) : null;
+  return listed(decoded?.assignment ?? {});
+}
+
+export function listed(assignment: Readonly<Record<string, readonly number[]>>): TopicPartition[] {
+  return Object.entries(assignment).flatMap(([topic, partitions]) =>
+    partitions.map((partition) => ({ topic, partition })),
+  );
 }
