@@ -10,7 +10,7 @@ import { clusterFactory, kafkajsLogClients } from './kafkajs-log-client.ts';
 import { loadKafkajs } from './kafkajs-patches.ts';
 import { createKafkajsReader } from './kafkajs-reader.ts';
 import { KafkajsWriter } from './kafkajs-writer.ts';
-import { BrokerConnections, OpenWriters } from './open-clients.ts';
+import { BrokerConnections } from './open-clients.ts';
 import { zstdCodec } from './produce/compression.ts';
 import type { TopicFacts } from './refusals.ts';
 import { askAdmin, ensureTopics, fetchClusterId, fetchGroupMembers, fetchMaxMessageBytes } from './topic-admin.ts';
@@ -78,7 +78,7 @@ export function connectKafka(options: KafkajsOptions): KafkaCluster {
   const openClient = kafkajsLogClients({ kafka: plain, tuning, clock, log });
   const logReader = createKafkajsReader({ openClient, tuning, clock, random, log });
   const groupReader = createKafkajsGroupReader({ kafkajs, kafka, tuning, clock, log });
-  const [writers, limits] = [new OpenWriters(), new Map<string, number>()];
+  const [opened, limits] = [new Set<KafkajsWriter>(), new Map<string, number>()];
   const ids = new TopicIds(createCluster);
   const topicIds = ids.of.bind(ids);
   const facts = topicFacts({ kafkajs, kafka, tuning }, limits);
@@ -90,7 +90,7 @@ export function connectKafka(options: KafkajsOptions): KafkaCluster {
       return fetchConsumerOffset({ open: createCluster, topicIds, tuning, clock }, groupId, partition, signal);
     },
     transactionalWriter(transactionalId, writerOptions = {}) {
-      const writer = new KafkajsWriter({
+      return new KafkajsWriter({
         ...writerOptions,
         kafka,
         transactionalId,
@@ -99,9 +99,9 @@ export function connectKafka(options: KafkajsOptions): KafkaCluster {
         limits,
         facts,
         topicIds,
+        opened,
         ...around,
       });
-      return writers.watched(writer);
     },
     async ensureTopics(topics, ensure) {
       const parts = { kafkajs, kafka, brokers: options.brokers, tuning, clock };
@@ -114,7 +114,7 @@ export function connectKafka(options: KafkajsOptions): KafkaCluster {
     clusterId: () => fetchClusterId({ kafka, tuning }),
     answeredMs: connections.answeredMs,
     async close() {
-      await writers.close();
+      await Promise.all([...opened].map((writer) => writer.close()));
       logReader.close();
       await groupReader.close();
       connections.close();

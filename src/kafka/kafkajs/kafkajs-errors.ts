@@ -11,10 +11,7 @@ const FENCED_CODES: readonly unknown[] = [47, 48, 49, 90];
 const FENCED_TEXT = 'Unknown error code 90';
 
 export function isFenced(error: unknown): boolean {
-  return causes(error).some((cause) => {
-    const code = 'code' in cause ? cause.code : undefined;
-    return FENCED_CODES.includes(code) || cause.message.includes(FENCED_TEXT);
-  });
+  return causes(error).some(({ code, message }) => FENCED_CODES.includes(code) || message.includes(FENCED_TEXT));
 }
 
 export const LEADERLESS = ['NOT_LEADER_FOR_PARTITION', 'LEADER_NOT_AVAILABLE'];
@@ -24,7 +21,7 @@ export const CONCURRENT = ['CONCURRENT_TRANSACTIONS'];
 export const UNKNOWN_TOPIC = ['UNKNOWN_TOPIC_OR_PARTITION'];
 
 export function isOneOf(types: readonly unknown[], error: unknown): boolean {
-  return causes(error).some((cause) => 'type' in cause && types.includes(cause.type));
+  return causes(error).some(({ type }) => types.includes(type));
 }
 
 export type TopicRefusal = 'missing' | 'forbidden' | 'tooLarge' | 'invalid';
@@ -42,13 +39,12 @@ const REFUSALS: Readonly<Record<string, TopicRefusal>> = {
 };
 
 export function topicRefusalOf(error: unknown): TopicRefusal | undefined {
-  const types = causes(error).map((cause) => ('type' in cause ? REFUSALS[String(cause.type)] : undefined));
+  const types = causes(error).map(({ type }) => REFUSALS[String(type)]);
   return types.find((refusal) => refusal !== undefined);
 }
 
 export function refusedRecords(error: unknown): number | undefined {
-  const found = causes(error).find((cause) => 'refusedRecords' in cause);
-  return found && Number((found as Error & { readonly refusedRecords: unknown }).refusedRecords);
+  return causes(error).find((cause) => cause.refusedRecords !== undefined)?.refusedRecords;
 }
 
 /** Of kafkajs, without a name: the connection was lost between two requests. */
@@ -63,7 +59,7 @@ export function isUnanswered(error: unknown): boolean {
 
 /** The broker's name of the error; undefined without a response of a broker. */
 export function typeOf(error: unknown): string | undefined {
-  return namedBy(error)?.type;
+  return causes(error).find(({ type }) => typeof type === 'string')?.type;
 }
 
 export function isLoginFailure(error: unknown): boolean {
@@ -74,7 +70,7 @@ export function isLoginFailure(error: unknown): boolean {
 export function kafkaReason(error: unknown): string {
   const login = causes(error).find((cause) => cause instanceof LoginFailed);
   if (login !== undefined) return login.message;
-  const named = namedBy(error);
+  const named = causes(error).find(({ type }) => typeof type === 'string');
   if (named) return `${named.type}: ${named.message}`;
   const innermost = causes(error).at(-1);
   const reason = innermost?.message ?? String(error);
@@ -83,24 +79,26 @@ export function kafkaReason(error: unknown): string {
   return advice === null ? reason : `${reason}: ${advice}`;
 }
 
-function causes(error: unknown): Error[] {
-  const chain: Error[] = [];
+/** With the fields of kafkajs' errors, and of ours. */
+interface KafkaCause extends Error {
+  readonly type?: string;
+  readonly code?: unknown;
+  readonly topic?: string;
+  readonly topics?: readonly string[];
+  readonly refusedRecords?: number;
+}
+
+function causes(error: unknown): KafkaCause[] {
+  const chain: KafkaCause[] = [];
   for (let next = error; next instanceof Error && chain.length < MAX_CAUSES; next = next.cause) chain.push(next);
   return chain;
 }
 
-function namedBy(error: unknown): (Error & { readonly type: string }) | undefined {
-  return causes(error).find(
-    (cause): cause is Error & { readonly type: string } => 'type' in cause && typeof cause.type === 'string',
-  );
-}
-
 export function topicsOf(error: unknown): readonly string[] | undefined {
-  for (let cause = error; cause instanceof Error; cause = cause.cause) {
-    if ('topics' in cause && Array.isArray(cause.topics)) return cause.topics;
-    if ('topic' in cause && typeof cause.topic === 'string') return [cause.topic];
-  }
-  return undefined;
+  const [named] = causes(error).flatMap(({ topic, topics = topic === undefined ? undefined : [topic] }) =>
+    topics === undefined ? [] : [topics],
+  );
+  return named;
 }
 
 /** A failed login, which kafkajs tries again for these members: a broker learns of a new signing key when it meets it. */

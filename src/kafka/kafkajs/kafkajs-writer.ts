@@ -21,44 +21,9 @@ import { giveUpAborting, type TopicFacts, topicRefused, writerRefused } from './
 import { planRounds, sendRound } from './send-plan.ts';
 import { type KafkaTuning, kafkajsRetry, longestProofMs } from './tuning.ts';
 
+/** An id that was taken so often in this time is used by another installation: both would fence each other for ever. */
 const MAX_FENCINGS = 3;
-
-const WINDOW_MS = 5 * 60_000;
-
-/**
- * An id that was taken three times in five minutes is used by another installation: both would fence each other for ever.
- * An operator's command leaves a mark, and is not counted.
- */
-class FencingWatch {
-  readonly #transactionalId: string;
-  #fencedAtMs: number[] = [];
-
-  constructor(transactionalId: string) {
-    this.#transactionalId = transactionalId;
-  }
-
-  record(nowMs: number): void {
-    this.#fencedAtMs = [...this.#fencedAtMs, nowMs].slice(-MAX_FENCINGS);
-  }
-
-  /** The latest so many were an operator's. */
-  excuse(fencings: number): void {
-    this.#fencedAtMs = this.#fencedAtMs.slice(0, Math.max(0, this.#fencedAtMs.length - fencings));
-  }
-
-  /** @throws ConnectorError WRITER_IDS_SHARED, once: an operator starts the source again, and the count begins at 0. */
-  refuseWhenShared(nowMs: number): void {
-    const recent = this.#fencedAtMs.filter((fencedAtMs) => nowMs - fencedAtMs < WINDOW_MS);
-    if (recent.length < MAX_FENCINGS) return;
-    this.#fencedAtMs = [];
-    throw new ConnectorError(
-      'WRITER_IDS_SHARED',
-      `Another process took the transactional id ${this.#transactionalId} ${MAX_FENCINGS} times in five minutes. ` +
-        'It uses the same topic prefix: give each installation its own prefix, then start this source again.',
-      { fields: { transactionalId: this.#transactionalId } },
-    );
-  }
-}
+const FENCINGS_WITHIN_MS = 5 * 60_000;
 
 export interface KafkajsWriterOptions extends WriterOptions {
   readonly kafka: Kafka;
@@ -69,6 +34,8 @@ export interface KafkajsWriterOptions extends WriterOptions {
   readonly limits: ReadonlyMap<string, number>;
   readonly facts: TopicFacts;
   readonly topicIds: KafkaCluster['topicIds'];
+  /** Writers that were opened and not closed since, to be closed with the client. */
+  readonly opened: Set<KafkajsWriter>;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -85,7 +52,7 @@ export interface KafkajsWriterOptions extends WriterOptions {
  */
 export class KafkajsWriter implements TransactionalWriter {
   readonly #options: KafkajsWriterOptions;
-  readonly #fencings: FencingWatch;
+  #fencedAtMs: readonly number[] = [];
   /** The producer that may write. Undefined before the first `open`, after any failure and after `close`. */
   #live: Producer | undefined;
   #opening: AbortController | undefined;
@@ -100,11 +67,11 @@ export class KafkajsWriter implements TransactionalWriter {
 
   constructor(options: KafkajsWriterOptions) {
     this.#options = options;
-    this.#fencings = new FencingWatch(options.transactionalId);
   }
 
   open<Position>(readPosition: (signal: AbortSignal) => Promise<Position>, signal: AbortSignal): Promise<Position> {
     this.#opening?.abort(this.#closed('was opened again while it was opening'));
+    this.#options.opened.add(this);
     const opened = this.#openUntilDeadline(readPosition, signal);
     this.#openUnderWay = opened;
     return opened;
@@ -186,6 +153,7 @@ export class KafkajsWriter implements TransactionalWriter {
     const late = () => new Error('kafkajs still waits for responses');
     const idle = Promise.allSettled(this.#working);
     await within(idle, tuning.disconnectMs, clock, late).catch((error) => this.#noteAbandoned(error));
+    this.#options.opened.delete(this);
   }
 
   async #openOnce<Position>(
@@ -203,8 +171,7 @@ export class KafkajsWriter implements TransactionalWriter {
       const position = await untilAborted(readPosition(signal), signal);
       signal.throwIfAborted();
       // Only now: the proof excludes a rightful owner, and the operators' fencings are marked beside the offset.
-      this.#fencings.excuse(this.#options.excused?.() ?? 0);
-      this.#fencings.refuseWhenShared(this.#options.clock.monotonicMs());
+      this.#refuseWhenShared(this.#options.excused?.() ?? 0);
       this.#live = producer;
       this.#last.ended();
       return position;
@@ -212,6 +179,26 @@ export class KafkajsWriter implements TransactionalWriter {
       this.#leaveBehind(producer, fenced);
       throw error;
     }
+  }
+
+  /**
+   * The latest `excused` fencings were an operator's.
+   *
+   * @throws ConnectorError WRITER_IDS_SHARED, once: an operator starts the source again, and the count begins at 0.
+   */
+  #refuseWhenShared(excused: number): void {
+    const { clock, transactionalId } = this.#options;
+    const sinceMs = clock.monotonicMs() - FENCINGS_WITHIN_MS;
+    const others = this.#fencedAtMs.slice(0, Math.max(0, this.#fencedAtMs.length - excused));
+    const recent = others.filter((fencedAtMs) => fencedAtMs > sinceMs);
+    this.#fencedAtMs = recent.length < MAX_FENCINGS ? recent : [];
+    if (recent.length < MAX_FENCINGS) return;
+    throw new ConnectorError(
+      'WRITER_IDS_SHARED',
+      `Another process took the transactional id ${transactionalId} ${MAX_FENCINGS} times in five minutes. ` +
+        'It uses the same topic prefix: give each installation its own prefix, then start this source again.',
+      { fields: { transactionalId } },
+    );
   }
 
   async #topicIdOfPosition(signal: AbortSignal): Promise<string | null> {
@@ -300,7 +287,7 @@ export class KafkajsWriter implements TransactionalWriter {
   #failed(ageMs: number, cause: unknown): ConnectorError {
     const { clock, transactionalId, tuning } = this.#options;
     const fenced = isFenced(cause) && ageMs < tuning.transactionTimeoutMs;
-    if (fenced) this.#fencings.record(clock.monotonicMs());
+    if (fenced) this.#fencedAtMs = [...this.#fencedAtMs, clock.monotonicMs()];
     if (isFenced(cause)) this.#last.ended();
     return new ConnectorError(
       fenced ? 'WRITER_FENCED' : 'TRANSACTION_FAILED',

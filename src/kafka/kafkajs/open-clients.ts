@@ -3,7 +3,6 @@ import { connect as connectTls } from 'node:tls';
 import type { ISocketFactory } from 'kafkajs';
 import type { Random } from '../../support/back-off.ts';
 import type { Clock } from '../../support/clock.ts';
-import type { TransactionalWriter } from '../transactional-writer.ts';
 
 const KEEP_ALIVE_DELAY_MS = 60_000;
 
@@ -85,29 +84,4 @@ export class BrokerConnections {
 function end(socket: Socket): void {
   socket.once('error', () => {});
   socket.destroy(socket.writableEnded ? undefined : new Error('The client of Kafka was closed.'));
-}
-
-/** Those that a client's end must close. */
-export class OpenWriters {
-  readonly #open = new Set<TransactionalWriter>();
-
-  watched(writer: TransactionalWriter): TransactionalWriter {
-    return {
-      open: (readPosition, signal) => {
-        this.#open.add(writer);
-        return writer.open(readPosition, signal);
-      },
-      commit: (transaction) => writer.commit(transaction),
-      close: () => this.#close(writer),
-    };
-  }
-
-  async close(): Promise<void> {
-    await Promise.all([...this.#open].map((writer) => this.#close(writer)));
-  }
-
-  async #close(writer: TransactionalWriter): Promise<void> {
-    await writer.close();
-    this.#open.delete(writer);
-  }
 }

@@ -1,6 +1,5 @@
 import { ConnectorError } from '../../../src/errors.ts';
 import type { KafkaCluster } from '../../../src/kafka/cluster.ts';
-import { OpenWriters } from '../../../src/kafka/kafkajs/open-clients.ts';
 import { planRounds } from '../../../src/kafka/kafkajs/send-plan.ts';
 import { DEFAULT_TUNING } from '../../../src/kafka/kafkajs/tuning.ts';
 import { compareTopic } from '../../../src/kafka/topic-comparison.ts';
@@ -33,10 +32,12 @@ export function createUnwatchedCluster(options: MemoryClusterOptions): KafkaClus
 /** Kafka in memory, with the transactional semantics of the real one; the same contract tests run against both. */
 export function createMemoryCluster(options: MemoryClusterOptions): KafkaCluster {
   const { broker } = options;
-  const writers = new OpenWriters();
+  const writers: MemoryWriter[] = [];
   return {
     transactionalWriter(transactionalId, writerOptions = {}) {
-      return writers.watched(new MemoryWriter(transactionalId, { ...options, ...writerOptions }));
+      const writer = new MemoryWriter(transactionalId, { ...options, ...writerOptions });
+      writers.push(writer);
+      return writer;
     },
     logTail: createMemoryTail(broker),
     groupReader: createMemoryGroupReader(broker),
@@ -105,7 +106,7 @@ export function createMemoryCluster(options: MemoryClusterOptions): KafkaCluster
     clusterId: async () => 'memory',
     answeredMs: () => Number.POSITIVE_INFINITY,
     async close() {
-      await writers.close();
+      await Promise.all(writers.map((writer) => writer.close()));
     },
   };
 }
@@ -171,8 +172,6 @@ class MemoryWriter implements TransactionalWriter {
       this.#commitUnderWay = undefined;
     }
   }
-
-  async disconnected(): Promise<void> {}
 
   async close(): Promise<void> {
     this.#closing.abort(this.#closed('was closed while it was opening'));

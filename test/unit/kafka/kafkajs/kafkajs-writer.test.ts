@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { KafkajsWriter } from '../../../../src/kafka/kafkajs/kafkajs-writer.ts';
 import { DEFAULT_TUNING } from '../../../../src/kafka/kafkajs/tuning.ts';
 import { settle } from '../stepped-clock.ts';
 import { fail, never, record, writerOver } from '../writer-over.ts';
@@ -114,6 +115,15 @@ test('opening during a commit makes that commit fail, and it sends nothing more'
   );
   await writer.commit({ records: [record('rows', 'a')] });
   assert.ok(steps.includes('2 commit'));
+});
+
+test('the client closes the writers that are open, opened again included; closed ones are forgotten', async () => {
+  const opened = new Set<KafkajsWriter>();
+  const [, open, gone, again] = [1, 2, 3, 4].map(() => writerOver([], { opened }).writer);
+  for (const writer of [open, gone, again]) await writer?.open(async () => {}, signal);
+  for (const writer of [gone, again]) await writer?.close();
+  await again?.open(async () => {}, signal);
+  assert.deepEqual([...opened], [open, again]);
 });
 
 test('a writer that is closed in the middle of an opening waits for the end of its fence, for a while', async () => {
