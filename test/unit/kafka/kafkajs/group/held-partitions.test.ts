@@ -61,3 +61,20 @@ test('that the member is confirmed proves nothing for a partition that it has lo
   await assert.rejects(lost(7, waiting), /another member/);
   await kept(7, waiting);
 });
+
+test('what the group was asked before an error proves nothing after it', async () => {
+  const proof = createOwnershipProof();
+  proof.confirm(5);
+  const lost = new AbortController();
+  let proven = false;
+  const waiting = proof.since(7, lost.signal).then(() => {
+    proven = true;
+  });
+  proof.confirm(6);
+  proof.confirm(7);
+  proof.confirm(3);
+  await settle();
+  assert.equal(proven, false);
+  proof.confirm(8);
+  await waiting;
+});
