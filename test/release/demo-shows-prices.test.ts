@@ -16,7 +16,7 @@ const root = resolve(import.meta.dirname, '../..');
 const FRESHNESS =
   /^ *(\d+) of (\d+) priced · age p50 [\d.]+ s, p99 [\d.]+ s, max [\d.]+ s · \d+ overdue · failing: .+ · \d+ items\/s in [\d.]+ calls\/s$/m;
 /** Isin, name, bid, ask, and when it was observed. */
-const ROW = /^ *[A-Z]{2}[A-Z0-9]{9}\d {2}\S.* {2}\d+\.?\d* {2,}\d+\.?\d* {2,}\d\d:\d\d:\d\d(?:, quoting pulled)?$/gm;
+const ROW = /^ *[A-Z]{2}[A-Z0-9]{9}\d {2}\S.* {2}\d+\.?\d* {2,}\d+\.?\d* {2,}\d\d:\d\d:\d\d(?: +pulled)?$/gm;
 
 function written(): Writable & { text(): string } {
   let text = '';
@@ -65,7 +65,7 @@ test('the demo ends with every product priced, a table of some and how fresh all
     const { code, stderr: why } = await runWith(['status'], { env: shell });
     return code === 0 ? null : why;
   });
-  const [, printed = ''] = /^ {2}python3 (.*)$/m.exec(stdout.text()) ?? assert.fail('no line of Python');
+  const [, printed = ''] = /^ {2}python3 (.*\\\n.*)$/m.exec(stdout.text()) ?? assert.fail('no line of Python');
   const [, packages = ''] =
     /^python3 -m pip install '(.+)'$/m.exec(readFileSync(resolve(root, 'schemas/README.md'), 'utf8')) ?? assert.fail();
   const python = await pythonWith([packages]);
@@ -75,7 +75,7 @@ test('the demo ends with every product priced, a table of some and how fresh all
     const read = await promisify(execFile)('sh', ['-c', `exec "$0" ${printed}`, python], options);
     assert.ok(read.stdout.trim().split('\n').length >= INSTRUMENTS, read.stdout);
   }
-  const curls = [...stdout.text().matchAll(/^ {2}curl -X (PUT) -H '(\w+): (.+)' (http\S+)$/gm)];
+  const curls = [...stdout.text().matchAll(/^ {2}curl -X (PUT) -H '(\w+): (.+)' \\\n *(http\S+)$/gm)];
   assert.equal(curls.length, 2);
   for (const [, method = '', name = '', value = '', url = ''] of curls)
     assert.equal((await fetch(url, { method, headers: { [name]: value } })).status, 202, url);

@@ -18,44 +18,55 @@ const CHECKS_INTERVAL_MS = 2_000;
  */
 export const DEMO_PROVIDER = { seed: 1, port: 0, delistAfterMs: 2 * 3_600_000, repaidAtFirst: 0.1 } as const;
 
+type Environment = Readonly<Record<string, string | undefined>>;
+
 interface DemoInstallation {
-  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly env: Environment;
   readonly stack: Pick<LocalStack, 'brokers' | 'registryUrl'>;
   readonly simulator: Pick<Simulator, 'referenceDataUrl' | 'marketDataUrl' | 'tokenUrl' | 'clientId' | 'clientSecret'>;
   /** Always one of its own: what is simulated must not reach the topics of a real provider. */
   readonly prefix: string;
   /** Printed by the demo, so never that of the environment. */
   readonly adminToken: string;
-  readonly onSecret: (value: string, file?: string) => void;
+}
+
+/** Those of the demo's own environment come first. */
+const USUAL = {
+  POLL_INTERVAL: '2s',
+  PRICE_REFRESH_INTERVAL: '10s',
+  PRE_TRADE_CHECKS: 'true',
+  DAILY_PRICES: 'false',
+  INTRADAY_PRICES: 'false',
+  // A free one: a connector may run beside the demo.
+  ADMIN_PORT: '0',
+} as const;
+
+/** The variables of the connector, and of each command beside it. Undefined: it must not be set. */
+export function demoEnvironment({ env, stack, simulator, prefix, adminToken }: DemoInstallation): Environment {
+  return {
+    ...Object.fromEntries(Object.entries(USUAL).map(([name, usual]) => [name, env[name] || usual])),
+    TOPIC_PREFIX: prefix,
+    KAFKA_BROKERS: stack.brokers.join(','),
+    SCHEMA_REGISTRY_URL: stack.registryUrl,
+    REFERENCE_DATA_URL: simulator.referenceDataUrl,
+    MARKET_DATA_URL: simulator.marketDataUrl,
+    AUTH_TOKEN_URL: simulator.tokenUrl,
+    CLIENT_ID: simulator.clientId,
+    CLIENT_SECRET: simulator.clientSecret,
+    ADMIN_TOKEN: adminToken,
+    // Those of a real provider are not needed and must not be sent.
+    CLIENT_SECRET_FILE: undefined,
+    SPCONNECT_CONFIG: undefined,
+    ADMIN_TOKEN_FILE: undefined,
+  };
 }
 
 /** The settings of the demo: the usual ones, but at what was started here, and with a walk every two minutes. */
-export async function demoSettings(installation: DemoInstallation): Promise<Settings> {
-  const { env, stack, simulator, prefix, adminToken, onSecret } = installation;
-  const settings = await loadSettings({
-    env: {
-      POLL_INTERVAL: '2s',
-      PRICE_REFRESH_INTERVAL: '10s',
-      PRE_TRADE_CHECKS: 'true',
-      // A free one: a connector may run beside the demo.
-      ADMIN_PORT: '0',
-      ...env,
-      TOPIC_PREFIX: prefix,
-      KAFKA_BROKERS: stack.brokers.join(','),
-      SCHEMA_REGISTRY_URL: stack.registryUrl,
-      REFERENCE_DATA_URL: simulator.referenceDataUrl,
-      MARKET_DATA_URL: simulator.marketDataUrl,
-      AUTH_TOKEN_URL: simulator.tokenUrl,
-      CLIENT_ID: simulator.clientId,
-      CLIENT_SECRET: simulator.clientSecret,
-      ADMIN_TOKEN: adminToken,
-      // Those of a real provider are not needed and must not be sent.
-      CLIENT_SECRET_FILE: undefined,
-      SPCONNECT_CONFIG: undefined,
-      ADMIN_TOKEN_FILE: undefined,
-    },
-    onSecret,
-  });
+export async function demoSettings(
+  env: Environment,
+  onSecret: (value: string, file?: string) => void,
+): Promise<Settings> {
+  const settings = await loadSettings({ env, onSecret });
   const sources = settings.sources.map((source) => {
     if (source.type === 'instruments') return { ...source, walkIntervalMs: WALK_INTERVAL_MS };
     return { ...source, pollIntervalMs: CHECKS_INTERVAL_MS };
@@ -63,24 +74,17 @@ export async function demoSettings(installation: DemoInstallation): Promise<Sett
   return { ...settings, sources };
 }
 
-interface ShellSettings {
-  readonly settings: Pick<Settings, 'prefix'>;
-  readonly stack: Pick<LocalStack, 'brokers' | 'registryUrl'>;
-  readonly simulator: Pick<Simulator, 'referenceDataUrl' | 'marketDataUrl' | 'tokenUrl' | 'clientId' | 'clientSecret'>;
+export interface ShellSettings {
+  readonly environment: Environment;
   readonly statusPage: string | null;
 }
 
 /** The environment for spconnect in another shell; the simulator's secret is not secret. */
-export function exportLines({ settings, stack, simulator, statusPage }: ShellSettings): string[] {
-  const { referenceDataUrl, marketDataUrl, tokenUrl, clientId, clientSecret } = simulator;
-  const port = statusPage === null ? '' : ` ADMIN_PORT=${new URL(statusPage).port}`;
-  return [
-    `export TOPIC_PREFIX=${settings.prefix}${port}`,
-    `export KAFKA_BROKERS=${stack.brokers.join(',')} SCHEMA_REGISTRY_URL=${stack.registryUrl}`,
-    `export REFERENCE_DATA_URL=${referenceDataUrl}`,
-    `export MARKET_DATA_URL=${marketDataUrl}`,
-    `export AUTH_TOKEN_URL=${tokenUrl} CLIENT_ID=${clientId} CLIENT_SECRET=${clientSecret}`,
-  ];
+export function exportLines({ environment, statusPage }: ShellSettings): string[] {
+  const port = statusPage === null ? {} : { ADMIN_PORT: new URL(statusPage).port };
+  return Object.entries({ ...environment, ...port }).map(([name, value]) =>
+    value === undefined ? `unset ${name}` : `export ${name}=${value}`,
+  );
 }
 
 /**
@@ -89,7 +93,7 @@ export function exportLines({ settings, stack, simulator, statusPage }: ShellSet
  * @returns its path.
  */
 export async function writeShellFile(shell: ShellSettings, cleanUp: AsyncDisposableStack): Promise<string> {
-  const path = join(tmpdir(), `${shell.settings.prefix}.env`);
+  const path = join(tmpdir(), `${shell.environment.TOPIC_PREFIX}.env`);
   cleanUp.defer(() => rm(path, { force: true }));
   await writeFile(path, `${exportLines(shell).join('\n')}\n`, { mode: 0o600 });
   return path;

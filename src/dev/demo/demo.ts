@@ -15,18 +15,27 @@ import { runConnector } from '../../run/connector.ts';
 import { createKafkaCluster } from '../../run/kafka-client.ts';
 import type { Random } from '../../support/back-off.ts';
 import { type Clock, systemClock as clock } from '../../support/clock.ts';
+import { columnsOf, folded } from '../../support/columns.ts';
 import type { Log } from '../../support/log.ts';
 import { systemRandom } from '../../support/system-random.ts';
 import { startLocalStack } from '../local-stack/local-stack.ts';
 import { createProgressLine, type ProgressLine } from '../local-stack/progress-line.ts';
 import type { LocalStack } from '../local-stack/stack-context.ts';
 import { createSimulator, type Simulator } from '../simulator/simulator.ts';
-import { DEMO_PROVIDER, demoSettings, exportLines, writeShellFile } from './demo-settings.ts';
+import {
+  DEMO_PROVIDER,
+  demoEnvironment,
+  demoSettings,
+  exportLines,
+  type ShellSettings,
+  writeShellFile,
+} from './demo-settings.ts';
 import { createLiveBlock, type LiveBlock } from './live-block.ts';
 import { createPriceBoard, firstPrices, type PriceBoard } from './price-board.ts';
 import { createWalkProgress, type WalkProgress, walkEvents } from './walk-progress.ts';
 
 const LONGEST_NAME = 60;
+const BEFORE_THE_NAME = 30;
 
 /** Events worth a line in the demo; data changes are many and say little. */
 const SHOWN: Readonly<Record<string, string>> = {
@@ -66,10 +75,15 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
   await using cleanUp = new AsyncDisposableStack();
   announceEnd(options.signal, line, cleanUp);
   const live = createLiveBlock(stdout);
-  const parts = await startParts(options, { line, live }, cleanUp);
+  // On a terminal, above what is rewritten in place, and not into it.
+  const say = (text: string, to: DemoOptions['stdout']) =>
+    to.isTTY === true && live.isShown() ? live.print(text) : line.print(folded(text, columnsOf(to)), to);
+  const print = (text = '') => say(text, stdout);
+  const columns = () => columnsOf(stdout);
+  const parts = await startParts(options, (text) => say(text, stderr), cleanUp);
   const progress = createWalkProgress(line, clock);
   const board = createPriceBoard(clock, parts.settings.prices.kinds.overview.refreshIntervalMs);
-  const { connector, walked, statusPage } = startConnector({ ...parts, line, progress, board, live, signal });
+  const { connector, walked, statusPage } = startConnector({ ...parts, line, progress, board, print, columns, signal });
   const walk = await walked;
   line.end();
   if (walk !== null) {
@@ -79,19 +93,18 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
     }
     await Promise.race([firstPrices(instruments, board, line, clock, signal), connector]);
     line.end();
-    const shown = { ...parts, walk, progress, board, stdout, clock, random: systemRandom, signal };
+    const shown = { ...parts, walk, progress, board, print, columns, clock, random: systemRandom, signal };
     const shell = { ...parts, statusPage: statusPage() };
     const shellFile = once ? null : await writeShellFile(shell, cleanUp);
     const names = await printSummary({ ...shown, ...shell, shellFile });
     if (once) done.abort(new Error('the walk is complete'));
     else {
-      stdout.write('\nThe provider now changes its instruments, until Ctrl-C. Events, as they are committed:\n');
+      print('\nThe provider now changes its instruments, until Ctrl-C. Events, as they are committed:');
       parts.simulator.setChangeRate(CHANGES_PER_SECOND);
       const where = stdout.isTTY && shellFile !== null ? placeLines(shell.statusPage, shellFile) : [];
       const lines = async () => {
-        const columns = stdout.isTTY ? stdout.columns : undefined;
         const wrong = await missingNow(shell.statusPage, signal);
-        return ['', ...board.table(names, columns), board.freshnessLine(), ...wrong, ...where];
+        return ['', ...board.table(names, columns()), board.freshnessLine(), ...wrong, ...where];
       };
       const intervalMs = stdout.isTTY ? TABLE_INTERVAL_MS.terminal : TABLE_INTERVAL_MS.elsewhere;
       await Promise.race([showPrices(live, lines, intervalMs, signal), connector]);
@@ -142,6 +155,7 @@ function placeLines(statusPage: string | null, shellFile: string): string[] {
 interface DemoParts {
   readonly stack: LocalStack;
   readonly simulator: Simulator;
+  readonly environment: ShellSettings['environment'];
   readonly settings: Settings;
   readonly adminToken: string;
   readonly log: Log;
@@ -150,31 +164,28 @@ interface DemoParts {
 /** Kafka, registry and provider, with the settings that name them; `cleanUp` ends each of them. */
 async function startParts(
   { env, stderr, signal, instruments }: DemoOptions,
-  { line, live }: { readonly line: ProgressLine; readonly live: LiveBlock },
+  print: (text: string) => void,
   cleanUp: AsyncDisposableStack,
 ): Promise<DemoParts> {
   // Each line stays: one of them may say why a way is not available, or where a log was kept.
-  const onProgress = (text: string) => line.print(text);
-  const stack = await startLocalStack({ env, clock, signal, onProgress });
+  const stack = await startLocalStack({ env, clock, signal, onProgress: print });
   cleanUp.defer(() => stack.stop());
   const simulator = await createSimulator({ ...DEMO_PROVIDER, instruments });
   cleanUp.defer(() => simulator.close());
-  onProgress(`Kafka at ${stack.brokers.join(',')}, schema registry at ${stack.registryUrl} (${stack.how})`);
+  print(`Kafka at ${stack.brokers.join(',')}, schema registry at ${stack.registryUrl} (${stack.how})`);
   const redaction = createRedaction();
   const adminToken = randomBytes(9).toString('base64url');
   const prefix = `demo-${clock.wallMs().toString(36)}`;
-  const settings = await demoSettings({ env, stack, simulator, prefix, adminToken, onSecret: redaction.register });
+  const environment = demoEnvironment({ env, stack, simulator, prefix, adminToken });
+  const settings = await demoSettings({ ...env, ...environment }, redaction.register);
   const log = createLog({
     level: 'warn',
     redaction,
     format: 'text',
     isColoured: stderr.isTTY === true,
-    destination: {
-      // On a terminal, above what is rewritten in place, and not into it.
-      write: (text) => (stderr.isTTY === true && live.isShown() ? live : line).print(text.trimEnd()),
-    },
+    destination: { write: (text) => print(text.trimEnd()) },
   });
-  return { stack, simulator, settings, adminToken, log };
+  return { stack, simulator, environment, settings, adminToken, log };
 }
 
 /** The connector, its first complete walk (null where it ended before), and its status page once it listens. */
@@ -184,13 +195,15 @@ function startConnector({
   line,
   progress,
   board,
-  live,
+  print,
+  columns,
   signal,
 }: Pick<DemoParts, 'settings' | 'log'> & {
   readonly line: ProgressLine;
   readonly progress: WalkProgress;
   readonly board: PriceBoard;
-  readonly live: LiveBlock;
+  readonly print: (text: string) => void;
+  readonly columns: () => number;
   readonly signal: AbortSignal;
 }) {
   const completed = Promise.withResolvers<WalkCompleted | null>();
@@ -204,12 +217,12 @@ function startConnector({
       adminListening({ url }) {
         statusPage = url;
       },
-      ...walkEvents({ line, progress, live }, completed.resolve),
+      ...walkEvents({ line, progress, print }, completed.resolve),
       eventsCommitted(event) {
-        for (const text of eventLines(event)) live.print(text);
+        for (const text of eventLines(event, columns())) print(text);
       },
       checksCommitted({ checks }) {
-        live.print(`  pre-trade check: ${checks} triggered by a user, on the topic pre-trade-checks`);
+        print(`  pre-trade check: ${checks} triggered by a user, on the topic pre-trade-checks`);
       },
     },
     signal,
@@ -241,11 +254,13 @@ interface SummaryOptions {
   readonly board: PriceBoard;
   readonly stack: LocalStack;
   readonly simulator: Simulator;
+  readonly environment: ShellSettings['environment'];
   readonly statusPage: string | null;
   readonly adminToken: string;
   /** The file that sets the environment of another shell; null where nothing stays up afterwards. */
   readonly shellFile: string | null;
-  readonly stdout: Writable;
+  readonly print: (text?: string) => void;
+  readonly columns: () => number;
   readonly log: Log;
   readonly clock: Clock;
   readonly random: Random;
@@ -255,9 +270,8 @@ interface SummaryOptions {
 // Prints Kafka's content as read back: topics with counts, one decoded record, some prices, and where to look.
 // @returns the names of the products of the price table, by instrument id.
 async function printSummary(options: SummaryOptions): Promise<ReadonlyMap<string, string>> {
-  const { settings, walk, progress, board, simulator, stdout } = options;
+  const { settings, walk, progress, board, simulator, print, columns } = options;
   const kafka = await createKafkaCluster({ ...settings, prefix: `${settings.prefix}-summary` }, options);
-  const print = (text = '') => stdout.write(`${text}\n`);
   try {
     const { partitions, names } = settings.topics;
     const counts: readonly (readonly [name: string, partitions: number])[] = [
@@ -293,7 +307,7 @@ async function printSummary(options: SummaryOptions): Promise<ReadonlyMap<string
     const width = Math.max(...found.map(({ name }) => name.length));
     for (const { name, count } of found) print(`  ${name.padEnd(width)} ${count.toLocaleString('en').padStart(9)}`);
     print('\nThe newest prices of some products:');
-    for (const row of board.table(productNames)) print(`  ${row}`);
+    for (const row of board.table(productNames, columns() - 2)) print(`  ${row}`);
     print(`\n${board.freshnessLine()}`);
     for (const line of options.shellFile === null ? END : addressLines(options, options.shellFile)) print(line);
     return productNames;
@@ -309,7 +323,7 @@ const END = [
 /** Where to look, and how spconnect is used in another shell. */
 function addressLines(options: SummaryOptions, shellFile: string): string[] {
   const { stack, simulator, statusPage, adminToken } = options;
-  const pause = `curl -X PUT -H 'Authorization: Bearer ${adminToken}' ${statusPage}/connectors/prices`;
+  const put = `  curl -X PUT -H 'Authorization: Bearer ${adminToken}' \\\n    ${statusPage}/connectors/prices`;
   return [
     '\nAddresses:',
     ...(statusPage === null ? [] : [`  Status page        ${statusPage}`]),
@@ -321,15 +335,16 @@ function addressLines(options: SummaryOptions, shellFile: string): string[] {
     `  . ${shellFile}`,
     '  npx spconnect status',
     '  npx spconnect tail instrument-events',
-    '  python3 test/foreign/python/read_prices.py $KAFKA_BROKERS $SCHEMA_REGISTRY_URL $TOPIC_PREFIX.prices',
+    '  python3 test/foreign/python/read_prices.py \\',
+    '    $KAFKA_BROKERS $SCHEMA_REGISTRY_URL $TOPIC_PREFIX.prices',
     'The file has these lines:',
     ...exportLines(options).map((line) => `  ${line}`),
     ...(statusPage === null
       ? []
       : [
           '\nTo pause and resume the prices over HTTP, with the admin token of this demo:',
-          `  ${pause}/pause`,
-          `  ${pause}/resume`,
+          `${put}/pause`,
+          `${put}/resume`,
         ]),
   ];
 }
@@ -377,14 +392,17 @@ function indent(text: string): string {
   return text.replace(/^/gm, '  ');
 }
 
-function eventLines({ items }: Pick<EventsCommitted, 'items'>): string[] {
+function eventLines({ items }: Pick<EventsCommitted, 'items'>, columns: number): string[] {
   return items.flatMap((item) => {
     const what = SHOWN[item.type ?? ''];
-    return what === undefined ? [] : [`  ${what.padEnd(14)} ${(item.isin ?? '(no isin)').padEnd(12)} ${nameOf(item)}`];
+    return what === undefined
+      ? []
+      : [`  ${what.padEnd(14)} ${(item.isin ?? '(no isin)').padEnd(12)} ${nameOf(item, columns - BEFORE_THE_NAME)}`];
   });
 }
 
-function nameOf({ name, id }: EventItem): string {
+function nameOf({ name, id }: EventItem, room: number): string {
   if (name === null) return `instrument ${id}`;
-  return name.length > LONGEST_NAME ? `${name.slice(0, LONGEST_NAME)}…` : name;
+  const longest = Math.min(LONGEST_NAME, room);
+  return name.length > longest ? `${name.slice(0, longest - 1)}…` : name;
 }

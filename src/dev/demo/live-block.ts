@@ -1,4 +1,5 @@
 import type { Writable } from 'node:stream';
+import { columnsOf, folded } from '../../support/columns.ts';
 
 export interface LiveBlock {
   print(text: string): void;
@@ -12,16 +13,19 @@ export function createLiveBlock(stream: Writable & { readonly isTTY?: boolean; r
   let shown: readonly string[] = [];
   const isTerminal = stream.isTTY === true;
   const draw = () => shown.map((line) => `${line}\n`).join('');
-  // A longer line wraps, since no number and no address is cut, and takes several rows.
+  // A longer word wraps, since no number and no address is cut, and takes several rows.
   const rowsOf = (line: string) => Math.max(1, Math.ceil(line.length / (stream.columns ?? 80)));
   const erase = () =>
     shown.length === 0 ? '' : `\u001b[${shown.reduce((sum, line) => sum + rowsOf(line), 0)}A\u001b[J`;
   return {
-    print: (text) => void stream.write(isTerminal ? `${erase()}${text}\n${draw()}` : `${text}\n`),
+    print(text) {
+      const printed = `${folded(text, columnsOf(stream))}\n`;
+      stream.write(isTerminal ? `${erase()}${printed}${draw()}` : printed);
+    },
     isShown: () => isTerminal && shown.length > 0,
     show(lines) {
       const before = isTerminal ? erase() : '';
-      shown = lines;
+      shown = lines.flatMap((line) => folded(line, columnsOf(stream)).split('\n'));
       stream.write(`${before}${draw()}`);
     },
   };

@@ -18,6 +18,8 @@ const MISSED = 3;
 const RATE_WINDOW_MS = 10_000;
 const LONGEST_NAME = 32;
 const SHORTEST_NAME = 8;
+/** Of the columns: isin, name, bid. */
+const MOST_NEEDED = 3;
 const BETWEEN = '  ';
 const SEPARATOR = ' · ';
 
@@ -26,8 +28,8 @@ export interface PriceBoard {
   freshness(): Freshness | null;
   /** The keys of the products that the table may show: the first that had a bid and an ask. */
   knownIds(): readonly string[];
-  /** The newest bid and ask of some products; names by instrument id, shortened to fit a terminal. */
-  table(names: ReadonlyMap<string, string>, columns?: number): readonly string[];
+  /** The newest bid and ask of some products; names by instrument id. To fit, names are cut and columns left out. */
+  table(names: ReadonlyMap<string, string>, columns: number): readonly string[];
   freshnessLine(): string;
 }
 
@@ -56,20 +58,26 @@ export function createPriceBoard(clock: Clock, refreshIntervalMs: number): Price
     },
     freshness: () => freshness(),
     knownIds: () => [...products.keys()],
-    table(names, columns = Number.POSITIVE_INFINITY) {
+    table(names, columns) {
       const all = [...products];
       const fresh = all.filter(([, { pricedMs }]) => pricedMs >= clock.monotonicMs() - MISSED * refreshIntervalMs);
       // While all prices are paused, none is fresh.
       const shown = (fresh.length > 0 ? fresh : all).slice(0, SHOWN_PRODUCTS);
       const bids = atTheirPoint(shown.map(([, { bid }]) => bid));
       const asks = atTheirPoint(shown.map(([, { ask }]) => ask));
-      const rows = shown.map(([id, { isin, observedAt }], at) => {
-        return [isin, names.get(id) ?? `instrument ${id}`, bids[at] ?? '', asks[at] ?? '', observedAt];
+      const rows = shown.map(([id, { isin, observedAt, quoting }], at) => {
+        return [isin, names.get(id) ?? `instrument ${id}`, bids[at] ?? '', asks[at] ?? '', observedAt, quoting];
       });
-      const table = [['isin', 'name', 'bid', 'ask', 'observed (UTC)'], ...rows];
-      const others = aligned(table.map(([isin = '', _, ...more]) => [isin, '', ...more]));
-      // Names are cut to the width of the terminal; a number never is.
-      const room = Math.max(SHORTEST_NAME, Math.min(LONGEST_NAME, columns - 1 - Math.max(...others.map(widthOf))));
+      let table = [['isin', 'name', 'bid', 'ask', 'observed (UTC)', 'quoting'], ...rows];
+      // A number is never cut.
+      const roomForNames = () => {
+        const others = aligned(table.map(([isin = '', _, ...more]) => [isin, '', ...more]));
+        return columns - 1 - Math.max(...others.map(({ length }) => length));
+      };
+      while (roomForNames() < SHORTEST_NAME && (table[0]?.length ?? 0) > MOST_NEEDED) {
+        table = table.map((row) => row.slice(0, -1));
+      }
+      const room = Math.max(SHORTEST_NAME, Math.min(LONGEST_NAME, roomForNames()));
       return aligned(table.map(([isin = '', name = '', ...more]) => [isin, shortened(name, room), ...more]));
     },
     freshnessLine() {
@@ -80,8 +88,6 @@ export function createPriceBoard(clock: Clock, refreshIntervalMs: number): Price
   };
 }
 
-const widthOf = (line: string) => line.length;
-
 function shortened(name: string, longest: number): string {
   return name.length > longest ? `${name.slice(0, longest - 1)}…` : name;
 }
@@ -91,6 +97,8 @@ interface Product {
   readonly bid: string;
   readonly ask: string;
   readonly observedAt: string;
+  /** A row that does not move for minutes is no stalled price where quoting is pulled. */
+  readonly quoting: string;
   /** When it was last priced. */
   readonly pricedMs: number;
 }
@@ -100,10 +108,8 @@ function productOf(isin: string, { lastPrice }: ReadableRecord, pricedMs: number
   if (lastPrice === null || typeof lastPrice !== 'object' || Array.isArray(lastPrice)) return undefined;
   const { bid, ask, observedAtTimestamp, isQuotingPulled } = lastPrice as ReadableRecord;
   if (typeof bid !== 'string' || typeof ask !== 'string') return undefined;
-  const observed = typeof observedAtTimestamp === 'string' ? observedAtTimestamp.slice(11, 19) : '';
-  // Otherwise a row that does not move for minutes looks like a stalled price.
-  const observedAt = isQuotingPulled === true ? `${observed}, quoting pulled` : observed;
-  return { isin, bid, ask, observedAt, pricedMs };
+  const observedAt = typeof observedAtTimestamp === 'string' ? observedAtTimestamp.slice(11, 19) : '';
+  return { isin, bid, ask, observedAt, quoting: isQuotingPulled === true ? 'pulled' : '', pricedMs };
 }
 
 function decode(value: Buffer): ReadableRecord {

@@ -2,7 +2,6 @@ import { counted } from '../../admin/texts.ts';
 import type { Events, PageCommitted, WalkCompleted } from '../../observe/events.ts';
 import type { Clock } from '../../support/clock.ts';
 import type { ProgressLine } from '../local-stack/progress-line.ts';
-import type { LiveBlock } from './live-block.ts';
 
 const MIB = 1024 * 1024;
 
@@ -50,11 +49,11 @@ export function walkEvents(
   {
     line,
     progress,
-    live,
+    print,
   }: {
     readonly line: Pick<ProgressLine, 'show'>;
     readonly progress: Pick<WalkProgress, 'pageCommitted'>;
-    readonly live: Pick<LiveBlock, 'print'>;
+    readonly print: (text: string) => void;
   },
   firstCompleted: (walk: WalkCompleted) => void,
 ): Pick<Events, 'walkStarted' | 'pageCommitted' | 'walkCompleted'> {
@@ -68,7 +67,7 @@ export function walkEvents(
     },
     walkCompleted(walk) {
       if (isFirst) firstCompleted(walk);
-      else live.print(walkLine(walk));
+      else print(walkLine(walk));
       isFirst = false;
     },
   };

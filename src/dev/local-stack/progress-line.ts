@@ -5,7 +5,8 @@ const PLAIN_INTERVAL_MS = 1_000;
 export interface ProgressLine {
   /** Shows this text in place of the one before; on a stream that is no terminal, once a second at most. */
   show(text: string): void;
-  print(text: string): void;
+  /** A line above it, on this stream or another. */
+  print(text: string, to?: Writable): void;
   end(): void;
 }
 
@@ -33,8 +34,11 @@ export function createProgressLine(
         last = '';
       }
     },
-    print(text) {
-      stream.write(isTerminal && last !== '' ? `\r\u001b[K${text}\n${fitted(last)}` : `${text}\n`);
+    print(text, to = stream) {
+      const isRewritten = isTerminal && last !== '';
+      if (isRewritten) stream.write('\r\u001b[K');
+      to.write(`${text}\n`);
+      if (isRewritten) stream.write(fitted(last));
     },
     end() {
       if (isTerminal) stream.write('\n');

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { test } from 'node:test';
-import { demoSettings, writeShellFile } from '../../../../src/dev/demo/demo-settings.ts';
+import { demoEnvironment, demoSettings, writeShellFile } from '../../../../src/dev/demo/demo-settings.ts';
 
 const SIMULATOR = {
   referenceDataUrl: 'http://127.0.0.1:1/reference-data',
@@ -12,51 +12,36 @@ const SIMULATOR = {
   clientSecret: 'some-secret',
 };
 
+const STACK = { brokers: ['127.0.0.1:1', '127.0.0.1:2'], registryUrl: 'http://127.0.0.1:3/apis' };
+
 test('the demo walks every two minutes, and takes from the environment neither prefix nor secret', async () => {
-  const settings = await demoSettings({
-    env: {
-      TOPIC_PREFIX: 'production',
-      CLIENT_SECRET_FILE: '/absent/secret',
-      ADMIN_TOKEN: 'of-production',
-      ADMIN_TOKEN_FILE: '/absent/token',
-    },
-    stack: { brokers: ['127.0.0.1:2'], registryUrl: 'http://127.0.0.1:3' },
-    simulator: SIMULATOR,
-    prefix: 'demo-1',
-    adminToken: 'of-the-demo',
-    onSecret: () => {},
-  });
+  const env = {
+    TOPIC_PREFIX: 'production',
+    CLIENT_SECRET_FILE: '/absent/secret',
+    ADMIN_TOKEN: 'of-production',
+    ADMIN_TOKEN_FILE: '/absent/token',
+  };
+  const own = demoEnvironment({ env, stack: STACK, simulator: SIMULATOR, prefix: 'demo-1', adminToken: 'of-the-demo' });
+  const settings = await demoSettings({ ...env, ...own }, () => {});
   const walks = settings.sources.flatMap((source) => (source.type === 'instruments' ? source.walkIntervalMs : []));
   assert.deepEqual(walks, [120_000]);
   assert.equal(settings.prefix, 'demo-1');
   assert.equal(await settings.admin.token?.(), 'of-the-demo');
 });
 
-test('the file for another shell sets what spconnect needs there, and is gone with the demo', async () => {
+test('the file for another shell gives commands the settings of the demo, and is gone with it', async () => {
+  const prefix = `demo-${process.pid}`;
+  const env = { DAILY_PRICES: 'true' };
+  const environment = demoEnvironment({ env, stack: STACK, simulator: SIMULATOR, prefix, adminToken: 'a-token' });
   const cleanUp = new AsyncDisposableStack();
-  const path = await writeShellFile(
-    {
-      settings: { prefix: `demo-${process.pid}` },
-      stack: { brokers: ['127.0.0.1:1', '127.0.0.1:2'], registryUrl: 'http://127.0.0.1:3/apis' },
-      simulator: SIMULATOR,
-      statusPage: 'http://127.0.0.1:5',
-    },
-    cleanUp,
-  );
-  const names = ['TOPIC_PREFIX', 'ADMIN_PORT', 'KAFKA_BROKERS', 'SCHEMA_REGISTRY_URL', 'REFERENCE_DATA_URL'];
-  const more = ['MARKET_DATA_URL', 'AUTH_TOKEN_URL', 'CLIENT_ID', 'CLIENT_SECRET'];
-  const print = `. "$0" && printf '%s\\n' ${[...names, ...more].map((name) => `"$${name}"`).join(' ')}`;
-  assert.deepEqual(execFileSync('sh', ['-c', print, path], { env: {}, encoding: 'utf8' }).trim().split('\n'), [
-    `demo-${process.pid}`,
-    '5',
-    '127.0.0.1:1,127.0.0.1:2',
-    'http://127.0.0.1:3/apis',
-    SIMULATOR.referenceDataUrl,
-    SIMULATOR.marketDataUrl,
-    SIMULATOR.tokenUrl,
-    SIMULATOR.clientId,
-    SIMULATOR.clientSecret,
-  ]);
+  const path = await writeShellFile({ environment, statusPage: 'http://127.0.0.1:5' }, cleanUp);
+  const elsewhere = { CLIENT_SECRET_FILE: '/absent/secret', SPCONNECT_CONFIG: '/absent/settings', POLL_INTERVAL: '9s' };
+  const shown = execFileSync('sh', ['-c', '. "$0" && env', path], { env: elsewhere, encoding: 'utf8' });
+  const sourced = Object.fromEntries(shown.split('\n').map((line) => line.split(/=(.*)/s).slice(0, 2)));
+  const shape = async (variables: Readonly<Record<string, string | undefined>>) =>
+    JSON.stringify(await demoSettings(variables, () => {}));
+  assert.equal(await shape(sourced), await shape({ ...environment, ADMIN_PORT: '5' }));
+  assert.equal(sourced.CLIENT_SECRET, SIMULATOR.clientSecret);
   await cleanUp.disposeAsync();
   assert.equal(existsSync(path), false);
 });

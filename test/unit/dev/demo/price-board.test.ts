@@ -52,22 +52,24 @@ test('the table shows the first products with a quote, every digit of it, point 
     ]),
   );
   assert.deepEqual(board.knownIds(), ['1', '3']);
-  assert.deepEqual(board.table(new Map([['1', 'Tracker']])), [
-    'isin          name            bid                     ask  observed (UTC)',
+  assert.deepEqual(board.table(new Map([['1', 'Tracker']]), 100), [
+    'isin          name            bid                     ask  observed (UTC)  quoting',
     'CH0000000000  Tracker         1.5   12.123456789012345678        03:04:05',
     'CH0000000002  instrument 3  100    101                           03:04:05',
   ]);
 });
 
-test('on a narrow terminal names are shortened, and no number or address is cut', async () => {
+test('on a narrow terminal names are cut and columns left out; texts break at blanks, and no number or address is cut', async () => {
   const board = createPriceBoard(skippingClock(), 10_000);
-  board.events.batchPriced(await batchOf([['1.5', '12.123456789012345678']]));
+  board.events.batchPriced(await batchOf([['112.12345678901234567', '12.123456789012345678']], true));
   const names = new Map([['1', 'Barrier Reverse Convertible on three']]);
-  for (const columns of [100, 80, 20]) {
-    const [, row = ''] = board.table(names, columns);
-    assert.match(row, / 1\.5 +12\.123456789012345678 +03:04:05$/, `${columns}`);
-    if (columns > 60) assert.ok(row.length < columns, row);
+  const shown = { 110: '03:04:05 +pulled', 85: '03:04:05', 80: '', 70: '' };
+  for (const [columns, last] of Object.entries(shown)) {
+    const [, row = ''] = board.table(names, Number(columns));
+    assert.match(row, new RegExp(` 112\\.12345678901234567 +12\\.123456789012345678 *${last}$`), columns);
+    assert.ok(row.length < Number(columns), row);
   }
+  assert.match(board.table(names, 50)[1] ?? '', /^CH0000000000 {2}Barrier.* {2}112\.12345678901234567$/);
   let text = '';
   const stream = new Writable({
     write(chunk, _encoding, done) {
@@ -80,8 +82,9 @@ test('on a narrow terminal names are shortened, and no number or address is cut'
   const address = `Status page http://127.0.0.1:8083/${'x'.repeat(30)}`;
   live.show([address, 'short']);
   live.print('an event');
-  // Two rows of the address and one more are erased.
-  assert.deepEqual(text.split('\u001b[3A\u001b[J'), [`${address}\nshort\n`, `an event\n${address}\nshort\n`]);
+  // Two rows of the address and two more are erased.
+  const folded = address.replace('page ', 'page\n');
+  assert.deepEqual(text.split('\u001b[4A\u001b[J'), [`${folded}\nshort\n`, `an event\n${folded}\nshort\n`]);
   text = '';
   createProgressLine(terminal, () => 0).show('Prices: 5,000 of 5,000 priced · age p50 12.25 s');
   assert.equal(text, '\r\u001b[KPrices: 5,000 of 5,000 priced · age …');
@@ -91,7 +94,7 @@ test('a product without further prices leaves the table to another one, but not 
   const clock = skippingClock();
   const board = createPriceBoard(clock, 10_000);
   const all = await batchOf(Array.from({ length: 9 }, () => ['1', '2'] as const));
-  const shown = () => board.table(new Map()).flatMap((row) => /instrument (\d)/.exec(row)?.[1] ?? []);
+  const shown = () => board.table(new Map(), 100).flatMap((row) => /instrument (\d)/.exec(row)?.[1] ?? []);
   board.events.batchPriced(all);
   await clock.sleep(3_600_000);
   assert.equal(shown().join(''), '12345678', 'an hour without any price is a pause');

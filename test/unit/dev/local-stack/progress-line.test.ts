@@ -23,6 +23,14 @@ test('a terminal sees one line, rewritten and cut to its width', () => {
   assert.equal(written(), '\r\u001b[Kone\r\u001b[Ka text …\n');
 });
 
+test('a message on another stream does not stand in the line', () => {
+  const { sink, written } = stream({ isTTY: true, columns: 11 });
+  const line = createProgressLine(sink, () => 0);
+  line.show('one');
+  line.print('a message', sink);
+  assert.equal(written(), '\r\u001b[Kone\r\u001b[Ka message\none');
+});
+
 test('a file sees a line a second, and always the last one, without escapes', () => {
   const { sink, written } = stream({});
   let nowMs = 0;
