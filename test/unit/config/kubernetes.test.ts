@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { test } from 'node:test';
@@ -84,11 +85,18 @@ test('a field that the API does not have, and one of another type, are found', (
 test('kustomize takes all manifests, and the version of the package', () => {
   const { resources, images } = manifests.get('kustomization.yaml') as {
     readonly resources: readonly string[];
-    readonly images: readonly { readonly name: string; readonly newTag: string }[];
+    readonly images: readonly unknown[];
   };
   assert.deepEqual([...resources, 'kustomization.yaml'].toSorted(), [...manifests.keys()].toSorted());
   const { name, version } = JSON.parse(text('package.json')) as { readonly name: string; readonly version: string };
-  assert.deepEqual(images, [{ name, newTag: version }]);
+  assert.deepEqual(images, [{ name, newName: name, newTag: version }]);
+});
+
+test('the command for a Prometheus operator applies all alert rules', () => {
+  const command = /^ {4}(\{ printf[\s\S]*?) \| kubectl/m.exec(readme)?.[1] ?? '';
+  const rule = parse(execFileSync('sh', ['-c', command], { cwd: root, encoding: 'utf8' }));
+  assert.equal(rule.kind, 'PrometheusRule');
+  assert.deepEqual(rule.spec, parse(text('config/prometheus/alerts.yml')));
 });
 
 test('every selector selects the pods of the deployment, or their service, and nothing else', () => {
