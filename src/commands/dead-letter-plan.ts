@@ -1,5 +1,6 @@
 import type { CommittedRecord, OutgoingRecord } from '../kafka/record.ts';
 import { EVENT_OFFSET } from '../provider/page-link.ts';
+import type { RereadLetter } from '../sources/kinds/kind.ts';
 import { FOLLOWED_HEADER } from '../sources/tasks/instrument-records.ts';
 
 /** An input that could not become a record, on the dead letters topic. */
@@ -19,11 +20,6 @@ export interface DeadLetter {
   /** The input's bytes, cut at 256 KiB; null without input, as for pre-trade checks. */
   readonly value: Buffer | null;
 }
-
-/** A dead letter that was decoded again: its records, or why there are none. */
-export type RereadLetter =
-  | { readonly kind: 'records'; readonly records: readonly OutgoingRecord[] }
-  | { readonly kind: 'impossible'; readonly why: string };
 
 /** The header with the id of the dead letter that a record was. */
 export const DEAD_LETTER_HEADER = 'spc-dead-letter';
@@ -88,8 +84,8 @@ export interface Reread {
 
 type HeldState = Pick<CommittedRecord, 'timestampMs' | 'headers'>;
 
-/** The topics that keep the newest record of a key: of instruments, or of pre-trade checks. */
-type StateTopics = ReadonlyMap<string, 'instrument' | 'check'>;
+/** The topics that keep the newest record of a key, and what it is: an instrument, or a check. */
+type StateTopics = ReadonlyMap<string, string>;
 
 /** Writes all events, oldest first, and the newest state of an instrument, in whichever order letters come. */
 export function planRetry(
@@ -139,7 +135,7 @@ function replacedBy(
 function againstState(
   record: OutgoingRecord,
   { id, timestampMs, headers }: DeadLetter,
-  what: 'instrument' | 'check',
+  what: string,
   { held, decided, nowMs }: { held: Pick<HeldStates, 'states'>; decided: ReadonlySet<string>; nowMs: number },
 ): string | null {
   const place = placeOf(record);

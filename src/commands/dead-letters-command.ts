@@ -1,19 +1,17 @@
 import { isUtf8 } from 'node:buffer';
-import { type SourceSettings, type SourceSettingsOf, topicOf } from '../config/settings.ts';
+import { SOURCE_WORDS } from '../config/groups/sources.ts';
+import type { TopicRole } from '../config/groups/topics.ts';
+import { type SourceSettings, topicOf } from '../config/settings.ts';
 import { ConnectorError } from '../errors.ts';
 import type { CommittedRecord, OutgoingRecord } from '../kafka/record.ts';
-import { keyedRecord } from '../kafka/record.ts';
-import { RECORD_ALLOWANCE_BYTES } from '../kafka/topic.ts';
-import type { SchemaRegistry } from '../records/avro/registry.ts';
-import { readSchemaText, type SchemaName } from '../records/avro/schema-files.ts';
-import { createCheckDecoder } from '../records/decoding/check-decoder.ts';
-import { createEventDecoder } from '../records/decoding/event-decoder.ts';
-import { createPageDecoder } from '../records/decoding/page-decoder.ts';
+import { toAll } from '../observe/event-table.ts';
 import { commitInTurn } from '../run/commit-in-turn.ts';
 import { atInstallation, type Installation } from '../run/installation.ts';
+import { planSources } from '../run/planned-topics.ts';
 import { createRegistry } from '../run/registry-client.ts';
 import { operatorId, readWanted, restartRecord, statesPartitions } from '../run/state-operation.ts';
-import { eventRecords, type InstrumentTargets, rowRecords } from '../sources/tasks/instrument-records.ts';
+import { kindOf } from '../sources/kinds/all.ts';
+import { impossible, type RereadLetter, type SourceContext, UNMAPPED } from '../sources/kinds/kind.ts';
 import { silentLog } from '../support/log.ts';
 import { BACKFILL, PRICE_PROCESSOR } from '../worker/target.ts';
 import { BACKFILL_REQUEST } from './backfill/backfill-plan.ts';
@@ -24,7 +22,6 @@ import {
   HeldStates,
   planRetry,
   type Reread,
-  type RereadLetter,
   type RetriedLetter,
 } from './dead-letter-plan.ts';
 import { atProvider, type ProviderSession } from './provider-session.ts';
@@ -132,7 +129,6 @@ async function eachDeadLetter(
   });
 }
 
-const UNMAPPED = 'cannot be mapped';
 const UNMAPPED_ADVICE =
   'To write what cannot be mapped, with null for a wrong value: set mapping.onMismatch: keepInExtras, and retry.';
 
@@ -170,23 +166,25 @@ async function retry(
 ): Promise<readonly RetriedLetter[]> {
   const { settings, clock, signal } = at;
   const letters = await deadLetters(at, ids);
-  const reread = async (session: ProviderSession | null) => {
+  const reread = async ({ http }: ProviderSession) => {
     const registry = await createRegistry(settings.schemaRegistry, { clock, log: silentLog });
     const all: Reread[] = [];
-    for (const letter of letters) all.push({ letter, now: await rereadLetter(at, { registry, session }, letter) });
+    for (const letter of letters) all.push({ letter, now: await rereadLetter(at, { registry, http }, letter) });
     return all;
   };
-  // Only a pre-trade check needs the provider, and its credentials.
-  const isCheck = ({ source }: DeadLetter) =>
-    settings.sources.some(({ name, type }) => name === source && type === 'pre-trade-checks');
-  const all = letters.some(isCheck)
-    ? await atProvider({ settings: await loadWholeSettings(context), signal, clock }, reread)
-    : await reread(null);
+  const sourceOf = (letter: DeadLetter) => settings.sources.find(({ name }) => name === letter.source);
+  const isRequested = (source: SourceSettings | undefined) => source !== undefined && kindOf(source).hidesInput;
+  // Only a letter whose item is requested again needs the provider's credentials.
+  const own = letters.map(sourceOf).some(isRequested) ? await loadWholeSettings(context) : settings;
+  const all = await atProvider({ settings: own, signal, clock }, reread);
   const records = all.flatMap(({ now }) => (now.kind === 'records' ? now.records : []));
-  const stateTopics = new Map<string, 'instrument' | 'check'>();
-  for (const { topics: named } of settings.sources) {
-    if ('instruments' in named) stateTopics.set(topicOf(settings, named.instruments), 'instrument');
-    if ('pre-trade-checks' in named) stateTopics.set(topicOf(settings, named['pre-trade-checks']), 'check');
+  const stateTopics = new Map<string, string>();
+  for (const { type, topics } of settings.sources) {
+    for (const [role, name] of Object.entries(topics) as [TopicRole, string][]) {
+      const isState = at.topics[role].settings['cleanup.policy']?.includes('compact');
+      if (isState)
+        stateTopics.set(topicOf(settings, name), role === 'instruments' ? 'instrument' : SOURCE_WORDS[type].item);
+    }
   }
   const planned = async (readSignal: AbortSignal) => {
     const held = await heldOf({ ...at, signal: readSignal }, records);
@@ -230,130 +228,32 @@ async function heldOf({ kafka, signal }: Installation, records: readonly Outgoin
 
 const PROVENANCE = ['spc-source', 'spc-walk', 'spc-since', 'spc-endpoint', 'spc-received'];
 
-interface RereadTools {
-  readonly registry: SchemaRegistry;
-  /** Present when a letter is of a pre-trade check. */
-  readonly session: ProviderSession | null;
-}
-
 /** Decodes the input of a dead letter as its source would, with the current schemas and settings. */
-async function rereadLetter(at: Installation, tools: RereadTools, letter: DeadLetter): Promise<RereadLetter> {
-  const source = at.settings.sources.find(({ name }) => name === letter.source);
+async function rereadLetter(
+  { settings, topics, kafka, clock, signal }: Installation,
+  tools: Pick<SourceContext, 'registry' | 'http'>,
+  letter: DeadLetter,
+): Promise<RereadLetter> {
+  const source = settings.sources.find(({ name }) => name === letter.source);
   if (letter.source === PRICE_PROCESSOR) return impossible('it belongs to a price, which is requested again anyway');
   if (letter.source === BACKFILL) {
     const request = letter.headers[BACKFILL_REQUEST] ?? 'daily|intraday --from … --to …';
     return impossible(`it belongs to a backfill: run \`spconnect backfill ${request} --isin <its ISIN>\``);
   }
   if (source === undefined) return impossible(`the settings have no source ${JSON.stringify(letter.source)}`);
-  if (source.type === 'pre-trade-checks') return asCheck(at, tools, source, letter);
-  return asInstrument(at, tools.registry, source, letter);
-}
-
-/** A row of the list, or an event with its instrument; an events source writes the event alone. */
-async function asInstrument(
-  { settings, topics, kafka, clock, signal }: Installation,
-  registry: SchemaRegistry,
-  source: Exclude<SourceSettings, { readonly type: 'pre-trade-checks' }>,
-  letter: DeadLetter,
-): Promise<RereadLetter> {
-  const input = letter.value;
-  if (input === null) return impossible('it has no input');
-  if (Number(letter.headers['spc-length']) !== input.length) return impossible('its input was cut');
-  const own = source.type === 'instruments' ? source : null;
-  const { 'instrument-events': eventsName } = source.topics;
-  const instrumentEvents = { ...topics['instrument-events'], name: topicOf(settings, eventsName) };
-  const instruments = { ...topics.instruments, ...(own && { name: topicOf(settings, own.topics.instruments) }) };
-  const written = own ? [instruments, instrumentEvents] : [instrumentEvents];
-  if (!written.some(({ name }) => name === letter.topic)) return notWritten();
+  const { named, written } = planSources({ ...settings, sources: [source] });
+  if (!written.some(({ name }) => name === letter.topic)) {
+    return impossible('its topic is not one that its source writes');
+  }
   const { maxMessageBytes } = await kafka.ensureTopics(written, { create: false });
-  const limitBytes = Math.min(...written.map(({ name }) => maxMessageBytes.get(name) ?? 0));
-  const { onMismatch } = settings.mapping;
-  const common = { onMismatch, maxValueBytes: limitBytes - RECORD_ALLOWANCE_BYTES, clock };
-  const schemaOf = async (name: SchemaName, topic: { readonly name: string }) => {
-    const schema = readSchemaText(name);
-    return { schema, schemaId: await registry.schemaId(`${topic.name}-value`, schema, signal) };
-  };
-  const { 'dead-letters': deadLetters, notifications } = topics;
-  const targets: InstrumentTargets = { source: source.name, instruments, instrumentEvents, deadLetters, notifications };
-  const headers = headersOf(letter);
-  if (letter.topic !== instrumentEvents.name) {
-    const instrument = await schemaOf('Instrument', instruments);
-    const decoder = createPageDecoder({ ...common, ...instrument, listKey: 'instruments' });
-    const { rows } = await decoder.decode(listOf('instruments', input));
-    return unmapped(rows) ?? { kind: 'records', records: rowRecords(rows, targets, headers) };
-  }
-  const event = await schemaOf('InstrumentEvent', instrumentEvents);
-  const instrument = own
-    ? await schemaOf('Instrument', instruments)
-    : { ...event, schema: readSchemaText('Instrument') };
-  const decoder = createEventDecoder({
-    ...common,
-    eventSchema: event.schema,
-    eventSchemaId: event.schemaId,
-    instrumentSchema: instrument.schema,
-    instrumentSchemaId: instrument.schemaId,
-  });
-  const { rows } = await decoder.decode(listOf('events', input));
-  const records = eventRecords(
-    rows,
-    targets,
-    headers,
-    (row) => row.kind === 'event' && row.type !== null && own?.deleteOnEventTypes.includes(row.type) === true,
-  );
-  const kept = records.filter(({ topic }) => written.some(({ name }) => name === topic));
-  return unmapped(rows) ?? { kind: 'records', records: kept };
-}
-
-/** The topic has no input of a check: the provider is asked for its present state. */
-async function asCheck(
-  { settings, topics, kafka, clock, signal }: Installation,
-  { registry, session }: RereadTools,
-  source: SourceSettingsOf<'pre-trade-checks'>,
-  letter: DeadLetter,
-): Promise<RereadLetter> {
-  const topic = { ...topics['pre-trade-checks'], name: topicOf(settings, source.topics['pre-trade-checks']) };
-  if (letter.topic !== topic.name) return notWritten();
-  if (letter.key === null) return impossible('its id could not be read, and the provider gives a check only by its id');
-  const { maxMessageBytes } = await kafka.ensureTopics([topic], { create: false });
-  const schema = readSchemaText('PreTradeCheck');
-  const decoder = createCheckDecoder({
-    schema,
-    schemaId: await registry.schemaId(`${topic.name}-value`, schema, signal),
-    onMismatch: settings.mapping.onMismatch,
-    maxValueBytes: (maxMessageBytes.get(topic.name) ?? 0) - RECORD_ALLOWANCE_BYTES,
+  const opened = kindOf(source).open(source, {
+    ...tools,
+    settings,
+    topics: { shared: topics, named, maxMessageBytes: ({ name }) => maxMessageBytes.get(name) ?? 0 },
     clock,
+    events: toAll([]),
   });
-  try {
-    const check = (await session?.check(letter.key, decoder)) ?? null;
-    if (check === null) return impossible('the provider has no check of its id any more');
-    const received = new Date(clock.wallMs()).toISOString();
-    const headers = { ...headersOf(letter), 'spc-endpoint': check.endpoint, 'spc-received': received };
-    return { kind: 'records', records: [keyedRecord(topic, letter.key, check.value, headers)] };
-  } catch (error) {
-    if (!(error instanceof ConnectorError) || error.code !== 'BODY_MALFORMED') throw error;
-    return impossible(error.message);
-  }
-}
-
-async function* listOf(listKey: string, input: Buffer): AsyncGenerator<Uint8Array> {
-  yield Buffer.from(`{"${listKey}":[`);
-  yield input;
-  yield Buffer.from(']}');
-}
-
-function unmapped(
-  rows: readonly { readonly kind: string; readonly pointer?: string; readonly reason?: string }[],
-): RereadLetter | null {
-  const failure = rows.find(({ kind }) => kind === 'failure');
-  return failure ? impossible(`it ${UNMAPPED} at ${failure.pointer || '/'}: ${failure.reason}`) : null;
-}
-
-function impossible(why: string): RereadLetter {
-  return { kind: 'impossible', why };
-}
-
-function notWritten(): RereadLetter {
-  return impossible('its topic is not one that its source writes');
+  return opened.reread(letter, headersOf(letter), signal);
 }
 
 function headersOf({ id, headers }: DeadLetter): Record<string, string> {

@@ -5,7 +5,7 @@ import type { HttpClient } from '../provider/http/client.ts';
 import type { HttpResponse } from '../provider/http/http-response.ts';
 import { createMarketData, responseType } from '../provider/market-data.ts';
 import { eventStreamStart, newestEventOffset, nextEventOffset, nextInstrumentCursor } from '../provider/page-link.ts';
-import { newestCheckOffset, nextCheckOffset } from '../provider/pre-trade-checks.ts';
+import { createPreTradeChecks, newestCheckOffset, nextCheckOffset } from '../provider/pre-trade-checks.ts';
 import type { ReferenceData } from '../provider/reference-data.ts';
 import { readJson } from '../records/json/json-scanner.ts';
 import type { JsonObject, JsonValue } from '../records/json/json-value.ts';
@@ -75,7 +75,7 @@ const LARGEST_SKEW_MS = 60_000;
 
 /** Fewer than 30 requests. @throws SETTINGS_INVALID without a fitting source, and as the client of the first page. */
 async function examine(session: ProviderSession, settings: Settings, signal: AbortSignal): Promise<readonly Finding[]> {
-  const source = settings.sources.find((one) => one.type !== 'pre-trade-checks');
+  const source = settings.sources.find((one) => 'scope' in one);
   if (source === undefined) {
     throw new ConnectorError('SETTINGS_INVALID', 'No source of the settings reads instruments or events.');
   }
@@ -86,7 +86,7 @@ async function examine(session: ProviderSession, settings: Settings, signal: Abo
     findings.push(...(await probeStream(referenceData, source.maxEvents, list.streamStart, signal)));
   }
   if (list.ids.length === 0) return findings;
-  findings.push(await probeChecks(session, signal));
+  findings.push(await probeChecks(session.http, referenceData.baseUrl, signal));
   if (settings.marketData === null) return findings;
   const page = await session.instruments(source, PRICED).provider.page(null, signal);
   const isins = page.decoded.rows.flatMap((row) => (row.kind === 'record' && row.isin !== null ? [row.isin] : []));
@@ -199,10 +199,10 @@ async function probeStream(
 }
 
 /** One request. No part of a check is shown. */
-async function probeChecks(session: ProviderSession, signal: AbortSignal): Promise<Finding> {
-  const { preTradeChecks } = session.checks();
+async function probeChecks(http: HttpClient, baseUrl: string, signal: AbortSignal): Promise<Finding> {
+  const preTradeChecks = createPreTradeChecks({ http, baseUrl });
   const judge = ({ body }: Whole): Verdict => {
-    const next = read(body, (links) => nextCheckOffset(links, preTradeChecks.baseUrl) ?? '');
+    const next = read(body, (links) => nextCheckOffset(links, baseUrl) ?? '');
     const found = `${rowsOf(body, 'preTradeChecks').length} checks, ${next.value === null ? 'without' : 'with'} a usable links.next`;
     return [found, next.value !== null && newestCheckOffset(body) !== null];
   };

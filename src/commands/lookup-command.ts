@@ -1,12 +1,17 @@
 import type { PriceQuery } from '../config/price-kinds/all.ts';
 import { PRICE_FIELDS } from '../config/price-kinds/parameters.ts';
 import { ConnectorError } from '../errors.ts';
+import { nullWhenUnknown } from '../provider/http/response-error.ts';
 import { createMarketData, isResponseType, responseType } from '../provider/market-data.ts';
+import { createPreTradeChecks } from '../provider/pre-trade-checks.ts';
 import { epochDays, parseInstant } from '../records/avro/instant.ts';
+import { createCheckDecoder } from '../records/decoding/check-decoder.ts';
 import { readJson } from '../records/json/json-scanner.ts';
 import { isArray, type JsonObject, type JsonValue, toIndentedJson, toJsonText } from '../records/json/json-value.ts';
+import { requestCheck } from '../sources/kinds/pre-trade-checks.ts';
+import { systemClock } from '../support/clock.ts';
 import { loadWithoutKafka } from './command-settings.ts';
-import { atMarketData, atProvider, nullWhenUnknown, sessionReader } from './provider-session.ts';
+import { atMarketData, atProvider, sessionReader, unregistered } from './provider-session.ts';
 import { print, printable, textTable, writtenJson } from './shell/output.ts';
 import { fieldsText, withoutUrl } from './shell/record-text.ts';
 import { type CommandContext, EXIT_CODES } from './shell/terminal.ts';
@@ -20,9 +25,14 @@ export async function lookupCheck(
   id: string,
 ): Promise<void> {
   const settings = await loadWithoutKafka(context);
-  const found = await atProvider({ settings, signal: context.signal }, (session) => session.check(id));
+  const { signal } = context;
+  const found = await atProvider({ settings, signal }, ({ http }) => {
+    const checks = createPreTradeChecks({ http, baseUrl: settings.referenceData.url });
+    const mapping = { onMismatch: 'deadLetter', clock: systemClock } as const;
+    return requestCheck(checks, createCheckDecoder({ ...unregistered('PreTradeCheck'), ...mapping }), id, signal);
+  });
   if (found === null) return unknown(context, `pre-trade check with this id, or referenceData.url ${TRY_URL}`);
-  const check = sessionReader('PreTradeCheck').read(found.value);
+  const check = sessionReader('PreTradeCheck').read(found);
   const shown = showUrl ? check : withoutUrl(check);
   print(context, shown, fieldsText(shown));
 }

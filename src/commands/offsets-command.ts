@@ -1,4 +1,5 @@
 import { ago, durationText } from '../admin/texts.ts';
+import { SOURCE_WORDS } from '../config/groups/sources.ts';
 import { type SourceSettings, topicOf } from '../config/settings.ts';
 import { ConnectorError, type ErrorCode } from '../errors.ts';
 import type { SourceOffset, StoredOffset } from '../kafka/offset-store.ts';
@@ -16,6 +17,7 @@ import {
 } from '../run/offsets-operation.ts';
 import { createRegistry } from '../run/registry-client.ts';
 import { kindOf } from '../sources/kinds/all.ts';
+import type { SkippableStream } from '../sources/kinds/kind.ts';
 import { RETENTION_MS } from '../sources/stream/retention-gap.ts';
 import { isBefore } from '../sources/stream/stream-response.ts';
 import { committedWalkIntervalMs } from '../sources/walk/instruments-offset.ts';
@@ -23,7 +25,7 @@ import { type Clock, systemClock } from '../support/clock.ts';
 import { silentLog } from '../support/log.ts';
 import { knownSource, loadWholeSettings, loadWithoutProvider } from './command-settings.ts';
 import { DEAD_LETTER_HEADER } from './dead-letter-plan.ts';
-import { atProvider, type ProviderSession, type SessionStream } from './provider-session.ts';
+import { atProvider, type ProviderSession } from './provider-session.ts';
 import { withoutControls } from './shell/describe-error.ts';
 import { print, textTable } from './shell/output.ts';
 import { type CommandContext, EXIT_CODES } from './shell/terminal.ts';
@@ -296,7 +298,7 @@ async function skipPosition(at: Installation, session: ProviderSession, { source
   const { offset } = planned.before;
   if (offset === null) throw notFound(`Source ${source.name} has no committed offset to go on from.`);
   const from = typeof offset.since === 'string' ? offset.since : null;
-  const stream = session.stream(source, 1);
+  const { stream } = session.open(source, 1);
   const found = await unreadableFrom(session, stream, from, signal);
   if (found === null) return { problem: null, from, to: null, positions: null, change: planned };
   const { problem } = found;
@@ -316,8 +318,8 @@ async function skipPosition(at: Installation, session: ProviderSession, { source
     {
       from,
       notices({ offset: now }) {
-        const { walks, items: what } = kindOf(source);
-        const healed = walks ? '; instruments are healed by the walks that follow' : '';
+        const what = `${SOURCE_WORDS[source.type].item}s`;
+        const healed = kindOf(source).walks ? '; instruments are healed by the walks that follow' : '';
         const value = encoder.encode({
           source: source.name,
           kind: 'stream-skipped',
@@ -356,7 +358,7 @@ function behind({ to, problem, positions }: Unreadable, from: string | null): st
 /** The offset to continue from, once it was seen to be readable. */
 async function placeToGoOn(
   session: ProviderSession,
-  stream: SessionStream,
+  stream: SkippableStream,
   wanted: string,
   signal: AbortSignal,
 ): Promise<{ readonly to: string; readonly receivedMs: number }> {
@@ -370,7 +372,7 @@ async function placeToGoOn(
 /** The unreadable responses from an offset on, followed by the links in their bytes; null when the first can be read. */
 async function unreadableFrom(
   session: ProviderSession,
-  stream: SessionStream,
+  stream: SkippableStream,
   since: string | null,
   signal: AbortSignal,
 ): Promise<Unreadable | null> {
@@ -388,7 +390,7 @@ async function unreadableFrom(
 /** The problem of a response that cannot be read twice: one attempt may have been spoiled on its way. */
 async function problemAt(
   session: ProviderSession,
-  stream: SessionStream,
+  stream: SkippableStream,
   since: string | null,
   signal: AbortSignal,
 ): Promise<string | null> {

@@ -1,24 +1,17 @@
 import type { Settings, SourceSettings, SourceSettingsOf } from '../config/settings.ts';
 import { ConnectorError } from '../errors.ts';
-import type { BodyEdges } from '../provider/http/body-chunks.ts';
+import { toAll } from '../observe/event-table.ts';
 import type { HttpClient } from '../provider/http/client.ts';
-import type { HttpResponse } from '../provider/http/http-response.ts';
-import { nextEventOffset, probableNext } from '../provider/page-link.ts';
-import { createPreTradeChecks, nextCheckOffset, type PreTradeChecks } from '../provider/pre-trade-checks.ts';
-import { createReferenceData, type ReferenceData } from '../provider/reference-data.ts';
+import type { ReferenceData } from '../provider/reference-data.ts';
 import { createRecordReader, type RecordReader } from '../records/avro/record-reader.ts';
+import type { SchemaRegistry } from '../records/avro/registry.ts';
 import { readSchemaText, type SchemaName } from '../records/avro/schema-files.ts';
-import { type CheckDecoder, createCheckDecoder, type DecodedCheck } from '../records/decoding/check-decoder.ts';
-import { createEventDecoder } from '../records/decoding/event-decoder.ts';
-import { createPageDecoder } from '../records/decoding/page-decoder.ts';
+import { planSources } from '../run/planned-topics.ts';
 import { createProviderHttp } from '../run/provider-client.ts';
-import { followPreTradeChecks } from '../sources/kinds/pre-trade-checks.ts';
-import type { FollowedStream } from '../sources/tasks/followed-stream.ts';
-import {
-  createInstrumentsProvider,
-  type InstrumentsPage,
-  type InstrumentsProvider,
-} from '../sources/tasks/instruments-provider.ts';
+import { kindOf } from '../sources/kinds/all.ts';
+import { instrumentDecoders, instrumentRequests } from '../sources/kinds/instrument-requests.ts';
+import type { OpenedSource, Registered, SourceContext } from '../sources/kinds/kind.ts';
+import type { InstrumentsPage, InstrumentsProvider } from '../sources/tasks/instruments-provider.ts';
 import { type Clock, systemClock } from '../support/clock.ts';
 import { silentLog } from '../support/log.ts';
 import { retry } from '../support/retry.ts';
@@ -26,35 +19,31 @@ import { systemRandom } from '../support/system-random.ts';
 
 /** Stands in place of the id of a registered schema. */
 const NO_SCHEMA_ID = 0;
+const NO_REGISTRY: SchemaRegistry = {
+  schemaId: async () => NO_SCHEMA_ID,
+  async schemaText() {
+    throw new Error('A session has no registry.');
+  },
+};
 const ALL_MAY_FAIL = 1;
 const BACK_OFF = { initialMs: 500, maximumMs: 10_000 };
 const MOST_ATTEMPTS = 6;
 /** Where the provider asks for a longer wait, the error is shown instead. */
 const LONGEST_WAIT_MS = 60_000;
-const NOT_FOUND = 404;
 
 /** The reference data as the sources read it, for one command: no registry is needed, and no row that fails ends it. */
 export interface ProviderSession {
   readonly http: HttpClient;
-  /** The instruments and events of a source, `limit` rows or events at a time. */
+  /** Any source, `limit` rows or items at a time where the interface lets us choose. */
+  open(source: SourceSettings, limit: number): OpenedSource;
   instruments(
     source: SourceSettingsOf<'instruments' | 'events'>,
     limit: number,
   ): { readonly referenceData: ReferenceData; readonly provider: InstrumentsProvider };
-  checks(): { readonly preTradeChecks: PreTradeChecks; readonly stream: FollowedStream<DecodedCheck> };
-  /** The stream of any source, `limit` items at a time where the interface lets us choose. */
-  stream(source: SourceSettings, limit: number): SessionStream;
-  /** One check as a record, and its path; null for an unknown id. @throws BODY_MALFORMED, without a word of the check. */
-  check(id: string, decoder?: CheckDecoder): Promise<{ readonly value: Buffer; readonly endpoint: string } | null>;
   /** Every page of the list; a page that fails in a way that may pass is requested again. */
   pages(provider: Pick<InstrumentsProvider, 'page'>): AsyncGenerator<InstrumentsPage>;
   /** Repeats a request a few times while its failure may pass. @throws ConnectorError of the last attempt. */
   patiently<Answer>(request: () => Promise<Answer>): Promise<Answer>;
-}
-
-export interface SessionStream extends FollowedStream<unknown> {
-  /** The next offset that the first and last bytes of an unreadable response name; null where they name none. */
-  nextOf(since: string | null, signal: AbortSignal): Promise<string | null>;
 }
 
 export function atProvider<Found>(
@@ -89,15 +78,9 @@ export function sessionReader(name: SchemaName): RecordReader {
   return createRecordReader({ schemas: new Map([[NO_SCHEMA_ID, readSchemaText(name)]]) });
 }
 
-/** The answer, or null when the provider does not know the id. A 404 of the token endpoint is another error. */
-export async function nullWhenUnknown<Found>(asked: Promise<Found>): Promise<Found | null> {
-  try {
-    return await asked;
-  } catch (error) {
-    const isRefusal = error instanceof ConnectorError && error.code === 'PROVIDER_REFUSED';
-    if (isRefusal && error.fields.status === NOT_FOUND) return null;
-    throw error;
-  }
+/** A schema without an id of the registry. */
+export function unregistered(name: SchemaName): Registered {
+  return { schema: readSchemaText(name), schemaId: NO_SCHEMA_ID };
 }
 
 async function withClient<Found>(
@@ -123,85 +106,34 @@ function createSession({
   readonly clock: Clock;
   readonly signal: AbortSignal;
 }): ProviderSession {
-  const baseUrl = settings.referenceData.url;
-  const { onMismatch } = settings.mapping;
-  const preTradeChecks = createPreTradeChecks({ http, baseUrl });
-  const checkDecoder = (mismatch: typeof onMismatch) =>
-    createCheckDecoder({
-      schema: readSchemaText('PreTradeCheck'),
-      schemaId: NO_SCHEMA_ID,
-      onMismatch: mismatch,
-      clock,
-    });
+  const { shared, named } = planSources(settings);
+  const context: SourceContext = {
+    settings: { ...settings, mapping: { ...settings.mapping, maxDeadLetters: ALL_MAY_FAIL } },
+    topics: { shared, named, maxMessageBytes: () => Number.POSITIVE_INFINITY },
+    http,
+    registry: NO_REGISTRY,
+    clock,
+    events: toAll([]),
+  };
   const session: ProviderSession = {
     http,
+    open(source, limit) {
+      const sized = {
+        ...source,
+        ...('limit' in source && { limit }),
+        ...('maxEvents' in source && { maxEvents: limit }),
+      };
+      return kindOf(source).open(sized, context);
+    },
     instruments(source, limit) {
-      const schema = readSchemaText('Instrument');
-      const mapping = { onMismatch, clock };
-      const decoders = {
-        pages: createPageDecoder({ ...mapping, schema, schemaId: NO_SCHEMA_ID, listKey: 'instruments' }),
-        events: createEventDecoder({
-          ...mapping,
-          eventSchema: readSchemaText('InstrumentEvent'),
-          eventSchemaId: NO_SCHEMA_ID,
-          instrumentSchema: schema,
-          instrumentSchemaId: NO_SCHEMA_ID,
-        }),
-      };
-      const referenceData = createReferenceData({ http, baseUrl, filter: source });
-      const provider = createInstrumentsProvider({
-        referenceData,
-        decoders: async () => decoders,
-        limit,
-        maxEvents: limit,
-        maxDeadLetters: ALL_MAY_FAIL,
+      const instrument = unregistered('Instrument');
+      const decoders = instrumentDecoders(unregistered('InstrumentEvent'), instrument, {
+        onMismatch: settings.mapping.onMismatch,
+        maxValueBytes: Number.POSITIVE_INFINITY,
         clock,
       });
-      return { referenceData, provider };
-    },
-    checks() {
-      const decoder = checkDecoder(onMismatch);
-      const stream = followPreTradeChecks({
-        preTradeChecks,
-        decoder: async () => decoder,
-        maxDeadLetters: ALL_MAY_FAIL,
-        clock,
-      });
-      return { preTradeChecks, stream };
-    },
-    stream(source, limit) {
-      const edgesOf = ({ arrived }: HttpResponse) => arrived();
-      const next = async (edges: Promise<BodyEdges | null>, read: Parameters<typeof probableNext>[1]) => {
-        const arrived = await edges;
-        return arrived && probableNext(arrived, read);
-      };
-      if (source.type === 'pre-trade-checks') {
-        const { preTradeChecks, stream } = session.checks();
-        return {
-          ...stream,
-          nextOf: (since, asked) =>
-            next(preTradeChecks.list(since, edgesOf, asked), (links) => nextCheckOffset(links, baseUrl)),
-        };
-      }
-      const { referenceData, provider } = session.instruments(source, limit);
-      return {
-        ...provider,
-        nextOf: (since, asked) =>
-          next(referenceData.events({ since: since ?? '', maxEvents: 1 }, edgesOf, asked), (links) =>
-            nextEventOffset(links, baseUrl),
-          ),
-      };
-    },
-    async check(id, decoder = checkDecoder('deadLetter')) {
-      const check = await nullWhenUnknown(preTradeChecks.single(id, ({ body }) => decoder.decodeSingle(body), signal));
-      if (check === null) return null;
-      if (check.kind === 'failure') {
-        const text = `The check cannot be mapped at ${check.pointer || '/'}: ${check.reason}.`;
-        throw new ConnectorError('BODY_MALFORMED', text);
-      }
-      if (check.key === id) return { value: check.value, endpoint: `${preTradeChecks.endpoint}/id/{id}` };
-      const text = 'The response of the provider holds another check than the requested one.';
-      throw new ConnectorError('BODY_MALFORMED', text);
+      const sized = source.type === 'instruments' ? { ...source, limit } : source;
+      return instrumentRequests({ ...sized, maxEvents: limit }, context, async () => decoders);
     },
     async *pages(provider) {
       for (let minId: string | null = null; ; ) {

@@ -92,7 +92,7 @@ function checkProvider({ settings, signal }: CheckOptions): Promise<readonly Con
     for (const source of sources) {
       const check = await attempt(name(source), signal, async () => {
         // As the source would, so that another service is noticed.
-        await session.stream(source, 1).start(signal);
+        await session.open(source, 1).stream.start(signal);
         return 'it can be read';
       });
       if (check.code === 'TOKEN_FAILED') return [{ ...check, what: token }, ...sources.map(name).map(notTried)];

@@ -1,4 +1,5 @@
 import type { TopicRole } from '../config/groups/topics.ts';
+import { PRICE_KINDS } from '../config/price-kinds/all.ts';
 import type { TopicSpecification } from './topic.ts';
 
 export type TopicPlan = Readonly<Record<TopicRole, TopicSpecification>>;
@@ -29,8 +30,16 @@ const compactedAndDeleted = (days: number) => ({
 const deleted = (days: number) => ({ 'cleanup.policy': 'delete', 'retention.ms': String(days * DAY_MS) });
 const rows = { 'max.message.bytes': String(ROW_MAX_BYTES) };
 
-/** The settings of each topic; `partitions` only where it is not the configured number. */
-const TABLE: Readonly<Record<TopicRole, { settings: Record<string, string>; partitions?: number }>> = {
+interface TopicDefinition {
+  readonly settings: Readonly<Record<string, string>>;
+  /** Where it is not the configured number. */
+  readonly partitions?: number;
+  /** Of its values; null where they are not Avro. */
+  readonly schema: string | null;
+}
+
+/** The settings and the schema of each topic. */
+const TABLE = {
   instruments: {
     settings: {
       ...compacted,
@@ -40,15 +49,16 @@ const TABLE: Readonly<Record<TopicRole, { settings: Record<string, string>; part
       'max.compaction.lag.ms': String(7 * DAY_MS),
       'delete.retention.ms': String(7 * DAY_MS),
     },
+    schema: 'Instrument',
   },
-  'instrument-events': { settings: { ...deleted(30), ...rows } },
-  'pre-trade-checks': { settings: { ...compactedAndDeleted(30), ...rows } },
-  prices: { settings: { ...compactedAndDeleted(7), ...rows } },
+  'instrument-events': { settings: { ...deleted(30), ...rows }, schema: 'InstrumentEvent' },
+  'pre-trade-checks': { settings: { ...compactedAndDeleted(30), ...rows }, schema: 'PreTradeCheck' },
+  prices: { settings: { ...compactedAndDeleted(7), ...rows }, schema: PRICE_KINDS.overview.schema },
   // Longer than any look-back: a record that is not written again, since it has not changed, must still exist.
-  'daily-prices': { settings: { ...compactedAndDeleted(400), ...rows } },
-  'intraday-prices': { settings: { ...compactedAndDeleted(400), ...rows } },
-  notifications: { settings: deleted(90), partitions: 1 },
-  'dead-letters': { settings: deleted(30), partitions: 1 },
+  'daily-prices': { settings: { ...compactedAndDeleted(400), ...rows }, schema: PRICE_KINDS.daily.schema },
+  'intraday-prices': { settings: { ...compactedAndDeleted(400), ...rows }, schema: PRICE_KINDS.intraday.schema },
+  notifications: { settings: deleted(90), partitions: 1, schema: 'Notification' },
+  'dead-letters': { settings: deleted(30), partitions: 1, schema: null },
   offsets: {
     settings: {
       ...compacted,
@@ -59,18 +69,27 @@ const TABLE: Readonly<Record<TopicRole, { settings: Record<string, string>; part
       'delete.retention.ms': String(90 * DAY_MS),
     },
     partitions: OFFSETS_PARTITIONS,
+    schema: null,
   },
-  states: { settings: compacted, partitions: 1 },
-};
+  states: { settings: compacted, partitions: 1, schema: null },
+} as const satisfies Readonly<Record<TopicRole, TopicDefinition>>;
+
+/** The name of the schema of a topic's values; null where they are not Avro. */
+export function schemaNameOf(role: TopicRole) {
+  return TABLE[role].schema;
+}
 
 /** With the broker's clock (LogAppendTime): brokers refuse a record from an hour ahead, and delete one from a week ago. */
 export function topicPlan({ prefix, names, partitions, replicationFactor }: TopicPlanOptions): TopicPlan {
-  const specification = (role: TopicRole): TopicSpecification => ({
-    name: `${prefix}.${names[role] ?? role}`,
-    partitions: TABLE[role].partitions ?? partitions,
-    replicationFactor,
-    settings: { ...TABLE[role].settings, 'message.timestamp.type': 'LogAppendTime' },
-  });
+  const specification = (role: TopicRole): TopicSpecification => {
+    const own: TopicDefinition = TABLE[role];
+    return {
+      name: `${prefix}.${names[role] ?? role}`,
+      partitions: own.partitions ?? partitions,
+      replicationFactor,
+      settings: { ...own.settings, 'message.timestamp.type': 'LogAppendTime' },
+    };
+  };
   const roles = Object.keys(TABLE) as TopicRole[];
   return Object.fromEntries(roles.map((role) => [role, specification(role)])) as TopicPlan;
 }

@@ -57,25 +57,18 @@ const EVENTS: { readonly [Of in Name]: Row<EventOf<Of>> } = {
       add('spconnect_records_written_total', { source, record: 'tombstone' }, walk.gone);
     },
   },
-  eventsCommitted: {
+  streamCommitted: {
     level: 'debug',
-    text: 'events committed',
-    fields: ({ items: _, ...event }) => withoutZeros(event),
-    minute: [COMMITTED, 'source', 'events', 'deadLetters'],
-    count: (response, add, observe) => responseCommitted(response, 'event', response.events, add, observe),
+    text: 'stream committed',
+    fields: ({ events: _, ...response }) => withoutZeros(response),
+    minute: [COMMITTED, 'source', 'items', 'deadLetters'],
+    count: (response, add, observe) => responseCommitted(response, response.record, response.items, add, observe),
   },
   instrumentsDeleted: {
     level: 'info',
     text: 'instruments deleted',
     count: ({ source, why: reason, instruments }, add) =>
       add('spconnect_tombstones_total', { source, reason }, instruments),
-  },
-  checksCommitted: {
-    level: 'debug',
-    text: 'pre-trade checks committed',
-    fields: withoutZeros,
-    minute: [COMMITTED, 'source', 'checks', 'deadLetters'],
-    count: (response, add, observe) => responseCommitted(response, 'check', response.checks, add, observe),
   },
   responseDiscarded: {
     level: 'warn',

@@ -50,10 +50,9 @@ export interface Events {
   walkResumed(event: WalkResumed): void;
   pageCommitted(event: PageCommitted): void;
   walkCompleted(event: WalkCompleted): void;
-  eventsCommitted(event: EventsCommitted): void;
+  streamCommitted(event: StreamCommitted): void;
   /** Tombstones on an instruments topic are committed. */
   instrumentsDeleted(event: InstrumentsDeleted): void;
-  checksCommitted(event: ChecksCommitted): void;
   /** A response of the stream was not used: it would repeat or lose events, or is empty while our offset is in doubt. */
   responseDiscarded(event: { readonly source: string; readonly why: (typeof DISCARD_REASONS)[number] }): void;
   notified(event: {
@@ -151,13 +150,11 @@ export interface SourceStarted extends StreamPlace {
   };
 }
 
-/** The kinds of polled responses, in metrics. */
-export const POLLED = ['instruments', 'events', 'pretradechecks'] as const;
-
 /** One readable response with rows; neither a refusal of our offset, nor a request for the start of a stream. */
 export interface Polled extends StreamPlace {
-  readonly endpoint: (typeof POLLED)[number];
-  /** Instruments, events or checks in the response, also those that were not written. */
+  /** The kind of response, in metrics: instruments, events or pretradechecks. */
+  readonly endpoint: string;
+  /** Instruments, or items of the stream, also those that were not written. */
   readonly rows: number;
   /** True if the last response was the end of the stream; false while our offset is in doubt. */
   readonly caughtUp: boolean;
@@ -258,24 +255,17 @@ export interface InstrumentsDeleted {
   readonly instruments: number;
 }
 
-/** One response of the event stream, committed in one transaction. */
-export interface EventsCommitted extends ResponseCounts {
+/** One response of a stream, committed in one transaction. */
+export interface StreamCommitted extends ResponseCounts {
   readonly source: string;
-  readonly events: number;
+  /** The kind of its items: event or check. */
+  readonly record: string;
+  readonly items: number;
   /** Our offset in the stream from here on. */
   readonly since: string;
   readonly commitMs: number;
-  /** The events, for the status page; not logged. */
-  readonly items: readonly EventItem[];
-}
-
-/** One response with pre-trade checks, committed in one transaction. Reports no content: the holder of a check can trade. */
-export interface ChecksCommitted extends ResponseCounts {
-  readonly source: string;
-  readonly checks: number;
-  /** Our offset among the checks from here on. */
-  readonly since: string;
-  readonly commitMs: number;
+  /** The events, for the demo; not logged. Absent for checks: the holder of a check can trade. */
+  readonly events?: readonly EventItem[];
 }
 
 export interface EventItem {

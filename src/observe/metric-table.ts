@@ -2,7 +2,6 @@ import {
   DELETION_REASONS,
   DISCARD_REASONS,
   NOTIFICATION_KINDS,
-  POLLED,
   TOMBSTONE_REASONS,
   UNREADABLE_REASONS,
 } from './events.ts';
@@ -72,12 +71,10 @@ export const SOURCE_METRICS = {
   spconnect_rows_received_total: counter(
     ['source', 'endpoint'],
     'Rows of the responses: instruments of pages, events, checks.',
-    { values: { endpoint: POLLED } },
   ),
   spconnect_records_written_total: counter(
     ['source', 'record'],
     'Records that were committed, by their kind; an event counts once and writes its instrument too.',
-    { values: { record: ['instrument', 'event', 'check', 'tombstone'] } },
   ),
   spconnect_tombstones_total: counter(
     ['source', 'reason'],

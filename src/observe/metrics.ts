@@ -14,21 +14,26 @@ export interface Metrics {
   readonly contentType: string;
 }
 
+type SourceSeries = { readonly source: string } & ({ readonly record: string } | { readonly endpoint: string });
+
 const CLIENTS = ['referenceData', 'marketData'];
 
 export function createMetrics(options: {
   readonly version: string;
   /** The names of all sources of the settings: each exists from the first scrape on, with zeros. */
   readonly sources: readonly string[];
+  /** Series of sources that exist so too, by labels whose values depend on the type of source. */
+  readonly series?: readonly SourceSeries[];
   /** The metrics of prices are there only if this process prices. */
   readonly prices?: boolean;
   readonly droppedLogLines?: (() => number) | undefined;
 }): Metrics {
-  const { prices = true, droppedLogLines = () => 0 } = options;
+  const { series = [], prices = true, droppedLogLines = () => 0 } = options;
   const meters = createMeters((name) => prices || !(name in PRICE_METRICS));
   meters.startAtZero({});
   for (const client of CLIENTS) meters.startAtZero({ client });
   for (const source of options.sources) meters.startAtZero({ source });
+  for (const labels of series) meters.startAtZero(labels);
   let countedLines = 0;
   const countDroppedLines = () => {
     const lines = droppedLogLines();

@@ -1,4 +1,5 @@
-import type { Settings } from '../config/settings.ts';
+import { SOURCE_WORDS } from '../config/groups/sources.ts';
+import type { Settings, SourceSettings } from '../config/settings.ts';
 import type { KafkaCluster } from '../kafka/cluster.ts';
 import type { KafkajsOptions } from '../kafka/kafkajs/kafkajs-cluster.ts';
 import { createMetrics, type Metrics } from '../observe/metrics.ts';
@@ -42,9 +43,11 @@ export async function createContext({
   readonly overrides?: ContextOverrides;
 }): Promise<Context> {
   const { clock = systemClock, random = systemRandom, wrapKafka: wrap } = overrides;
-  const sources = roles === 'processor' ? [] : settings.sources.map(({ name }) => name);
+  const own = roles === 'processor' ? [] : settings.sources;
+  const counted = { sources: own.map(({ name }) => name), series: own.flatMap(seriesOf) };
   const prices = settings.prices.enabled && roles !== 'sources';
-  const metrics = overrides.metrics ?? createMetrics({ version: projectVersion(), sources, prices, droppedLogLines });
+  const metrics =
+    overrides.metrics ?? createMetrics({ version: projectVersion(), ...counted, prices, droppedLogLines });
   const gates = createEndpointGates({ clock, random });
   const deps = { clock, random, log, observer: metrics.httpObserver, gates };
   const { marketData } = settings;
@@ -57,4 +60,9 @@ export async function createContext({
     marketHttp: overrides.marketHttp ?? (marketData && (await createProviderHttp('marketData', marketData, deps))),
     registry: overrides.registry ?? (await createRegistry(settings.schemaRegistry, deps)),
   };
+}
+
+function seriesOf({ name: source, type }: SourceSettings) {
+  const { records, polled } = SOURCE_WORDS[type];
+  return [...records.map((record) => ({ source, record })), ...polled.map((endpoint) => ({ source, endpoint }))];
 }

@@ -1,8 +1,7 @@
 import type { TopicRole } from '../config/groups/topics.ts';
-import { PRICE_KINDS } from '../config/price-kinds/all.ts';
 import { type Settings, type SourceSettings, topicOf } from '../config/settings.ts';
 import type { TopicSpecification } from '../kafka/topic.ts';
-import { type TopicPlan, topicPlan } from '../kafka/topic-plan.ts';
+import { schemaNameOf, type TopicPlan, topicPlan } from '../kafka/topic-plan.ts';
 import { pricedTopics } from '../prices/enabled-kinds.ts';
 import { readSchemaText, type SchemaName } from '../records/avro/schema-files.ts';
 
@@ -21,10 +20,13 @@ export function planSources({ prefix, topics, sources, prices }: Settings) {
     some.flatMap((source) =>
       Object.entries(source.topics).map(([role, name]) => named(role as keyof typeof source.topics, name)),
     );
-  const own = [...written(sources), ...pricedTopics(prices).map((topic) => shared[topic])];
+  const ofSources = written(sources);
+  const own = [...ofSources, ...pricedTopics(prices).map((topic) => shared[topic])];
   const forAll = [shared['dead-letters'], shared.notifications, shared.offsets, shared.states];
   return {
     shared,
+    /** The topics that the sources alone write. */
+    written: ofSources,
     topics: [...own, ...forAll],
     /** Names of those that some sources or the prices need, and the others do not. */
     mayBeRefused: new Set(own.map(({ name }) => name)),
@@ -56,27 +58,13 @@ export interface Subject {
   readonly schema: string;
 }
 
-/** The schema of each topic; null where its values are not Avro. */
-const SCHEMA_OF = {
-  instruments: 'Instrument',
-  'instrument-events': 'InstrumentEvent',
-  'pre-trade-checks': 'PreTradeCheck',
-  prices: PRICE_KINDS.overview.schema,
-  'daily-prices': PRICE_KINDS.daily.schema,
-  'intraday-prices': PRICE_KINDS.intraday.schema,
-  notifications: 'Notification',
-  'dead-letters': null,
-  offsets: null,
-  states: null,
-} as const satisfies Readonly<Record<TopicRole, SchemaName | null>>;
-
 /** The subjects of the topics that these settings write. */
 export function subjectsOf(settings: Settings): readonly Subject[] {
   const written = settings.sources.flatMap((source) => Object.entries(source.topics) as [TopicRole, string][]);
   const { names } = settings.topics;
   const priced = pricedTopics(settings.prices).map((topic): [TopicRole, string] => [topic, names[topic]]);
   return [...written, ...priced, ['notifications', names.notifications] as const].flatMap(([role, ownName]) => {
-    const name = SCHEMA_OF[role];
+    const name = schemaNameOf(role);
     if (name === null) return [];
     const topic = topicOf(settings, ownName);
     return [{ subject: `${topic}-value`, topic, name, schema: readSchemaText(name) }];

@@ -21,7 +21,7 @@ export function acknowledgedOffsets(): AcknowledgedOffsets {
       if (event === 'sourceStarted' && isBefore(since)) {
         forgotten += 1;
         newest = since;
-      } else if (event === 'eventsCommitted' && !isBefore(since)) newest = since;
+      } else if (event === 'streamCommitted' && !isBefore(since)) newest = since;
     },
     forgotten: () => forgotten,
   };

@@ -14,15 +14,15 @@ test('a commit is forgotten when a source begins before what was acknowledged', 
   const offsets = acknowledgedOffsets();
   const reports = [
     ['sourceStarted', null, 0],
-    ['eventsCommitted', '9-0', 0],
+    ['streamCommitted', '9-0', 0],
     ['pageCommitted', null, 0],
-    ['eventsCommitted', '10-1', 0],
+    ['streamCommitted', '10-1', 0],
     ['sourceStarted', '10-1', 0],
     ['sourceStarted', '10-0', 1],
     ['sourceStarted', '10-0', 1],
-    ['eventsCommitted', '10-2', 1],
+    ['streamCommitted', '10-2', 1],
     ['sourceStarted', '11-0', 1],
-    ['eventsCommitted', '10-9', 1],
+    ['streamCommitted', '10-9', 1],
     ['sourceStarted', '9-9', 2],
   ] as const;
   for (const [event, since, forgotten] of reports) {

@@ -8,7 +8,7 @@ export const REPORTED = [
   'sourceStarted',
   'writerOpened',
   'pageCommitted',
-  'eventsCommitted',
+  'streamCommitted',
   'walkCompleted',
   'writerLost',
   'sourceFailed',

@@ -59,7 +59,7 @@ export interface Subject {
 const LOOK_EVERY_MS = 20;
 /** What takes longer is stuck. The longest wait of the connector itself is that for a request that is never answered. */
 export const STUCK_MS = 300_000;
-const COMMITS = new Set<Reported['event']>(['eventsCommitted', 'pageCommitted']);
+const COMMITS = new Set<Reported['event']>(['streamCommitted', 'pageCommitted']);
 
 export async function openSubject(options: SubjectOptions): Promise<Subject> {
   const { name, seed } = options;

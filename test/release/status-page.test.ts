@@ -44,7 +44,7 @@ function makeEventful(scene: AdminScene): void {
   board.events.processorStarted({ groupId: 'g', topics: ['i'], kinds: ['overview'], freshness });
   board.events.processorJoined({ partitions: 1 });
   for (let minute = 0; minute < 7; minute++) {
-    board.events.eventsCommitted({ source, events: 3 * minute, deadLetters: 0 } as never);
+    board.events.streamCommitted({ source, items: 3 * minute, deadLetters: 0 } as never);
     scene.now += 60_000;
   }
   operator.wants('instruments', { state: 'paused' });
@@ -71,8 +71,8 @@ function writeForHours(scene: AdminScene, minutes: number): void {
   for (let minute = 0; minute < minutes; minute++) {
     const wave = Math.abs(Math.sin(minute / 37)) + Math.abs(Math.sin(minute * 2.4)) / 3;
     const events = minute > 150 && minute < 165 ? 0 : Math.round(14 * wave);
-    board.events.eventsCommitted({ source: 'instruments', events, deadLetters: 0 } as never);
-    if (minute % 4 === 0) board.events.checksCommitted({ source: 'checks', checks: 1, deadLetters: 0 } as never);
+    board.events.streamCommitted({ source: 'instruments', items: events, deadLetters: 0 } as never);
+    if (minute % 4 === 0) board.events.streamCommitted({ source: 'checks', items: 1, deadLetters: 0 } as never);
     board.events.batchPriced({ records: 49_871 - (minute % 7) * 900, deadLetters: 0 } as never);
     scene.now += 60_000;
   }
@@ -112,7 +112,7 @@ function makeUsual(scene: AdminScene): void {
     board.events.partitionAssigned({ partition, offset: 0n, instruments: 8_333, durationMs: 900 } as never);
   }
   writeForHours(scene, 5 * 60);
-  board.events.eventsCommitted({ source, events: 1, deadLetters: 1 } as never);
+  board.events.streamCommitted({ source, items: 1, deadLetters: 1 } as never);
   board.events.batchPriced({ records: 21_903, deadLetters: 129 } as never);
   for (const name of [source, 'checks']) {
     const place = { since: '1772377200000-4', secondsToRetentionCliff: 604_700, caughtUp: true, durationMs: 12 };

@@ -115,7 +115,7 @@ test('no secret leaves through the log, the metrics, the status page or a topic'
   }
   await connector.line('walk completed');
   await connector.line('batch priced');
-  await connector.line('pre-trade checks committed');
+  await connector.line('"record":"check"');
 
   const shown: string[] = [];
   for (const page of PAGES) {

@@ -30,7 +30,7 @@ export async function checkRights(t: TestContext, { kafka, simulator }: SecuredS
     const overrides = { registry: createMemoryRegistry() };
     const connector = await startConnector(t, { stack, simulator, prefix, kafka: login, source, overrides });
     const seen = (name: string) => connector.seen.filter((event) => event.name === name).map(({ fields }) => fields);
-    const committed = (name: string) => seen('eventsCommitted').filter((fields) => fields.source === name).length;
+    const committed = (name: string) => seen('streamCommitted').filter((fields) => fields.source === name).length;
     const whileThingsHappen = <Seen>(look: () => Seen) => {
       simulator.change(1);
       return look();

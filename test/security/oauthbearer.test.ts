@@ -161,7 +161,7 @@ test('Kafka with tokens', { timeout: 1_200_000 }, async (t) => {
     const { fields } = await connector.event('walkCompleted');
     assert.equal(fields.added, 20);
     const endMs = performance.now() + 2_000 * TOKEN_SECONDS;
-    const committed = () => connector.seen.filter(({ name }) => name === 'eventsCommitted').length;
+    const committed = () => connector.seen.filter(({ name }) => name === 'streamCommitted').length;
     let before = Number.POSITIVE_INFINITY;
     const goesOn = () => {
       simulator.change(1);

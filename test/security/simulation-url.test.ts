@@ -49,7 +49,7 @@ test('the URL of a pre-trade check stands in its topic and nowhere else', { time
   simulator.injectFaults(BAD_ANSWERS.map((fault, index) => ({ match: 'pre-trade-checks', nth: 2 * index + 1, fault })));
   const source = { name: SOURCE.name, type: SOURCE.type, gapProof: '1s' };
   const connector = await startCommand(t, { stack, simulator, prefix, source, env: { LOG_LEVEL: 'debug' } });
-  await connector.line('pre-trade checks committed');
+  await connector.line('stream committed');
   const failed = () => logLines(connector).filter(({ msg }) => msg === 'attempt failed, trying again');
   const deadline = AbortSignal.timeout(PATIENCE_MS);
   while (failed().length < BAD_ANSWERS.length) {

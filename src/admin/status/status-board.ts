@@ -1,3 +1,4 @@
+import type { SourceSettings } from '../../config/settings.ts';
 import { adviceBehind, ConnectorError } from '../../errors.ts';
 import { toAll } from '../../observe/event-table.ts';
 import type { Events, WalkCompleted } from '../../observe/events.ts';
@@ -23,7 +24,7 @@ export interface StatusBoard {
 export interface StatusBoardOptions {
   readonly version: string;
   readonly prefix: string;
-  readonly sources: readonly { readonly name: string; readonly type: string }[];
+  readonly sources: readonly Pick<SourceSettings, 'name' | 'type'>[];
   /** The name of the price processor; null where no prices are followed. */
   readonly processor: string | null;
   readonly targets: WorkerTargets;

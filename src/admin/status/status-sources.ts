@@ -1,3 +1,4 @@
+import type { SourceSettings } from '../../config/settings.ts';
 import { offsetKey, offsetPartition } from '../../kafka/offset-store.ts';
 import type { Events, Polled, SourceStarted, StreamPlace } from '../../observe/events.ts';
 import type { Clock } from '../../support/clock.ts';
@@ -32,7 +33,7 @@ export function createStatusSources({
   clock,
   describe,
 }: {
-  readonly sources: readonly { readonly name: string; readonly type: string }[];
+  readonly sources: readonly Pick<SourceSettings, 'name' | 'type'>[];
   readonly targets: WorkerTargets;
   readonly clock: Pick<Clock, 'wallMs' | 'monotonicMs'>;
   readonly describe: (error: unknown) => string;
@@ -94,7 +95,7 @@ export function createStatusSources({
   function addWritten(source: string, more: Partial<Written>): void {
     update(source, ({ written, minutes }) => {
       for (const kind of Object.keys(written) as (keyof Written)[]) written[kind] += more[kind] ?? 0;
-      minutes.add((more.events ?? 0) + (more.checks ?? 0));
+      minutes.add(more.items ?? 0);
     });
   }
 
@@ -122,9 +123,7 @@ export function createStatusSources({
       });
     },
     // Each event of an instruments source writes its instrument, or the tombstone of it.
-    eventsCommitted: ({ source, events, deadLetters }) =>
-      addWritten(source, { events, instruments: events, deadLetters }),
-    checksCommitted: ({ source, checks, deadLetters }) => addWritten(source, { checks, deadLetters }),
+    streamCommitted: ({ source, items, deadLetters }) => addWritten(source, { items, instruments: items, deadLetters }),
     attemptFailed({ source, endpoint = null, failures, waitMs, err }) {
       const isLeft = source === REPLICAS;
       for (const known of all) {
@@ -199,7 +198,7 @@ export function createStatusSources({
 }
 
 function nothingKnown(
-  { name, type }: { readonly name: string; readonly type: string },
+  { name, type }: Pick<SourceSettings, 'name' | 'type'>,
   changedAt: string,
   minutes: MinuteCounts,
 ): Known {
@@ -216,7 +215,7 @@ function nothingKnown(
     ...nothingSeen(),
     heldEndpoint: null,
     trouble: null,
-    written: { instruments: 0, events: 0, checks: 0, deadLetters: 0 },
+    written: { instruments: 0, items: 0, deadLetters: 0 },
     minutes,
   };
 }

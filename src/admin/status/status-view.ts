@@ -1,3 +1,4 @@
+import { SOURCE_WORDS } from '../../config/groups/sources.ts';
 import type { DescribedMember } from '../../kafka/cluster.ts';
 import { RETENTION_MS } from '../../sources/stream/retention-gap.ts';
 import type { AgeStep } from '../drawing/charts.ts';
@@ -204,13 +205,17 @@ function sourceCard(source: SourceStatus, status: Now, fleet: Fleet | null): Car
     };
   }
   if (task === 'unassigned' && lastPollAt === null) return { ...head, facts: [], charts: [] };
-  const title = type === 'pre-trade-checks' ? 'Checks a minute' : 'Events a minute';
+  const title = `${capitalised(SOURCE_WORDS[type].item)}s a minute`;
   return { ...head, facts: sourceFacts(source, status.at), charts: [{ title, perMinute }] };
+}
+
+function capitalised(noun: string): string {
+  return noun.slice(0, 1).toUpperCase() + noun.slice(1);
 }
 
 function sourceFacts(source: SourceStatus, now: string): readonly Fact[] {
   const { name, type, lastPollAt, written, since, walk, secondsToNextWalk } = source;
-  const streamed = type === 'pre-trade-checks' ? counted(written.checks, 'check') : counted(written.events, 'event');
+  const streamed = counted(written.items, SOURCE_WORDS[type].item);
   const records = type === 'instruments' ? `${counted(written.instruments, 'instrument')}, ${streamed}` : streamed;
   const next = secondsToNextWalk;
   return [

@@ -1,3 +1,4 @@
+import type { SourceSettings } from '../../config/settings.ts';
 import type { DescribedMember } from '../../kafka/cluster.ts';
 import type { Freshness, KindFreshness, NOTIFICATION_KINDS } from '../../observe/events.ts';
 import type { TargetState } from '../../worker/target.ts';
@@ -68,7 +69,7 @@ export type TaskState = 'unassigned' | 'running' | 'paused' | 'failed';
 
 export interface SourceStatus {
   readonly name: string;
-  readonly type: string;
+  readonly type: SourceSettings['type'];
   readonly wanted: TargetState;
   readonly task: TaskState;
   readonly trace: string | null;
@@ -138,8 +139,8 @@ export interface WalkStatus {
 
 export interface Written {
   readonly instruments: number;
-  readonly events: number;
-  readonly checks: number;
+  /** Events or checks of the stream. */
+  readonly items: number;
   readonly deadLetters: number;
 }
 

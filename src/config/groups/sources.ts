@@ -123,6 +123,17 @@ const preTradeChecksSource = group({
   topics: ownTopics(group({ 'pre-trade-checks': ownTopic('pre-trade-checks') })),
 }).transform(inMilliseconds(...FOLLOWING));
 
+/** Of each type: the noun of an item of its stream, and the values of `record` and `endpoint` in its metrics. */
+export const SOURCE_WORDS = {
+  instruments: {
+    item: 'event',
+    records: ['instrument', 'event', 'tombstone'],
+    polled: ['instruments', 'events'],
+  },
+  events: { item: 'event', records: ['event'], polled: ['instruments', 'events'] },
+  'pre-trade-checks': { item: 'check', records: ['check'], polled: ['pretradechecks'] },
+} as const satisfies Readonly<Record<z.output<typeof source>['type'], object>>;
+
 const source = z
   .discriminatedUnion('type', [instrumentsSource, eventsSource, preTradeChecksSource])
   .meta({ wanted: 'the settings of a source' });

@@ -5,7 +5,7 @@ import type { KafkaCluster } from '../../kafka/cluster.ts';
 import type { CommittedRecord } from '../../kafka/record.ts';
 import { OFFSETS_PARTITIONS } from '../../kafka/topic-plan.ts';
 import { logEvents } from '../../observe/event-table.ts';
-import type { EventItem, Events, EventsCommitted, WalkCompleted } from '../../observe/events.ts';
+import type { EventItem, Events, WalkCompleted } from '../../observe/events.ts';
 import { createLog } from '../../observe/pino-log.ts';
 import { createRedaction } from '../../observe/redaction.ts';
 import { createRecordReader, type ReadableRecord } from '../../records/avro/record-reader.ts';
@@ -218,11 +218,11 @@ function startConnector({
         statusPage = url;
       },
       ...walkEvents({ line, progress, print }, completed.resolve),
-      eventsCommitted(event) {
-        for (const text of eventLines(event, columns())) print(text);
-      },
-      checksCommitted({ checks }) {
-        print(`  pre-trade check: ${checks} triggered by a user, on the topic pre-trade-checks`);
+      streamCommitted({ record, items, events = [] }) {
+        for (const text of eventLines(events, columns())) print(text);
+        if (record === 'check') {
+          print(`  pre-trade check: ${items} triggered by a user, on the topic pre-trade-checks`);
+        }
       },
     },
     signal,
@@ -392,8 +392,8 @@ function indent(text: string): string {
   return text.replace(/^/gm, '  ');
 }
 
-function eventLines({ items }: Pick<EventsCommitted, 'items'>, columns: number): string[] {
-  return items.flatMap((item) => {
+function eventLines(events: readonly EventItem[], columns: number): string[] {
+  return events.flatMap((item) => {
     const what = SHOWN[item.type ?? ''];
     return what === undefined
       ? []

@@ -145,3 +145,16 @@ export function actionOf(status: number): StatusAction {
   if (status === 413) return 'PROVIDER_ASKS_FOR_LESS';
   return status >= 500 || [408, 425, 429].includes(status) ? 'PROVIDER_BUSY' : 'PROVIDER_REFUSED';
 }
+
+const NOT_FOUND = 404;
+
+/** The answer, or null when the provider does not know the id. A 404 of the token endpoint is another error. */
+export async function nullWhenUnknown<Found>(asked: Promise<Found>): Promise<Found | null> {
+  try {
+    return await asked;
+  } catch (error) {
+    const isRefusal = error instanceof ConnectorError && error.code === 'PROVIDER_REFUSED';
+    if (isRefusal && error.fields.status === NOT_FOUND) return null;
+    throw error;
+  }
+}

@@ -1,14 +1,13 @@
 import type { SourceSettingsOf } from '../../config/settings.ts';
 import type { TopicSpecification } from '../../kafka/topic.ts';
 import { EVENT_OFFSET } from '../../provider/page-link.ts';
-import { createReferenceData, filterText } from '../../provider/reference-data.ts';
+import { filterText } from '../../provider/reference-data.ts';
 import { createCurrentDigests } from '../../records/avro/current-digest.ts';
-import { createEventDecoder } from '../../records/decoding/event-decoder.ts';
-import { createPageDecoder } from '../../records/decoding/page-decoder.ts';
+import type { DecodedEvent } from '../../records/decoding/event-decoder.ts';
 import { readUpTo } from '../stream/committed-stream.ts';
 import { readCensus, recordAge } from '../tasks/census-reader.ts';
-import { createInstrumentsProvider } from '../tasks/instruments-provider.ts';
-import { createInstrumentsTask, type InstrumentsTaskOptions } from '../tasks/instruments-task.ts';
+import { eventRecords, type InstrumentTargets, rowRecords } from '../tasks/instrument-records.ts';
+import { createInstrumentsTask, type InstrumentsTaskOptions, isDeletion } from '../tasks/instruments-task.ts';
 import { KnownDeadRows, readKnownDeadRows } from '../tasks/known-dead-rows.ts';
 import { InstrumentsCore } from '../walk/instruments-core.ts';
 import { SHRINK_ALWAYS_ALLOWED } from '../walk/instruments-messages.ts';
@@ -19,12 +18,24 @@ import {
   writeInstrumentsOffset,
 } from '../walk/instruments-offset.ts';
 import { marginMs } from '../walk/list-lag.ts';
-import { createCoreSource, type SourceContext, type SourceKind, withSchemas } from './kind.ts';
+import { instrumentDecoders, instrumentRequests } from './instrument-requests.ts';
+import {
+  createCoreSource,
+  decodeAgain,
+  rowsFrom,
+  type SourceContext,
+  type SourceKind,
+  type TaskContext,
+  withSchemas,
+} from './kind.ts';
+
+/** An id of the list; else it is an offset. */
+const ID = /^\d{1,19}$/;
 
 export const INSTRUMENTS: SourceKind<SourceSettingsOf<'instruments'>> = {
   connectorClass: 'InstrumentsSource',
-  items: 'events',
   walks: true,
+  hidesInput: false,
   offsets: { words: '<digits>-<digits>', form: EVENT_OFFSET, areOrdered: true },
   streamTopic: ({ topics }) => topics['instrument-events'],
   readOffset: (source, committed) => readInstrumentsOffset(committed, source.name, filterText(source)),
@@ -32,52 +43,69 @@ export const INSTRUMENTS: SourceKind<SourceSettingsOf<'instruments'>> = {
     const walking = walkTwice(readInstrumentsOffset(offset, source.name, String(offset.filter)), nowMs);
     return writeInstrumentsOffset(walking, committedWalkIntervalMs(offset));
   },
-  create(source, context) {
-    const { settings, topics, http, clock, events } = context;
+  open(source, context) {
+    const { topics, clock, events } = context;
     const { 'dead-letters': deadLetters, notifications } = topics.shared;
     const instruments = topics.named('instruments', source.topics.instruments);
     const instrumentEvents = topics.named('instrument-events', source.topics['instrument-events']);
-    const filter = filterText(source);
-    const schemas = instrumentSchemas(source, context, { instruments, instrumentEvents });
-    const referenceData = createReferenceData({ http, baseUrl: settings.referenceData.url, filter: source });
+    const targets = { source: source.name, instruments, instrumentEvents, deadLetters, notifications };
+    const schemas = instrumentSchemas(source, context, targets);
+    const { referenceData, provider, nextOf } = instrumentRequests(
+      source,
+      context,
+      async (signal) => (await schemas(signal)).decoders,
+    );
     const { instrumentsEndpoint, eventsEndpoint } = referenceData;
-    const { limit, maxEvents, deleteOnEventTypes, walkIntervalMs, handoffMarginMs } = source;
-    const provider = createInstrumentsProvider({
-      referenceData,
-      decoders: async (signal) => (await schemas(signal)).decoders,
-      limit,
-      maxEvents,
-      maxDeadLetters: settings.mapping.maxDeadLetters,
-      clock,
-    });
-    const deadRows = new KnownDeadRows();
-    const census = createCensus(source.name, context, { schemas, instruments, eventsEndpoint, deadRows });
-    return createCoreSource(source, context, {
-      schemas,
-      readOffset: (committed) => readInstrumentsOffset(committed, source.name, filter),
-      startTask(options, offset, reset, topicIds) {
-        if (offset?.walkPending) {
-          const { walk, walkCursor: cursor, counts } = offset;
-          const waitMs = marginMs(source, offset);
-          events.walkResumed({ source: source.name, walk, pages: counts.pages, cursor, waitMs });
+    const { deleteOnEventTypes, walkIntervalMs, handoffMarginMs } = source;
+    const deletes = (event: DecodedEvent) => isDeletion(event, source);
+    return {
+      stream: { ...provider, nextOf },
+      async preview(from, limit, signal) {
+        if (from === null || ID.test(from)) {
+          const { rows } = (await provider.page(from, signal)).decoded;
+          return rowRecords(rows.slice(0, limit), targets, {});
         }
-        const decided = { ...source, filter, shrinkAlwaysAllowed: SHRINK_ALWAYS_ALLOWED };
-        return createInstrumentsTask({
-          ...options,
-          targets: { source: source.name, instruments, instrumentEvents, deadLetters, notifications },
-          core: new InstrumentsCore(decided, offset, clock.monotonicMs(), reset, topicIds.get(instruments.name)),
-          provider,
-          deadRows,
-          walkRequests: context.walkRequests,
-          census,
-          deleteOnEventTypes,
-          walkIntervalMs,
-          handoffMarginMs,
-          instrumentsEndpoint,
-          eventsEndpoint,
+        const rows = await rowsFrom(provider, 'atGivenStart', from, signal);
+        return eventRecords(rows.slice(0, limit), targets, {}, deletes);
+      },
+      async reread(letter, headers, signal) {
+        const { decoders } = await schemas(signal);
+        return letter.topic === instrumentEvents.name
+          ? decodeAgain(letter, 'events', decoders.events, (rows) => eventRecords(rows, targets, headers, deletes))
+          : decodeAgain(letter, 'instruments', decoders.pages, (rows) => rowRecords(rows, targets, headers));
+      },
+      startTask(task) {
+        const filter = filterText(source);
+        const deadRows = new KnownDeadRows();
+        const census = createCensus(context, task, { schemas, targets, eventsEndpoint, deadRows });
+        return createCoreSource(source, context, task.random, {
+          schemas,
+          readOffset: (committed) => readInstrumentsOffset(committed, source.name, filter),
+          startTask(options, offset, reset, topicIds) {
+            if (offset?.walkPending) {
+              const { walk, walkCursor: cursor, counts } = offset;
+              const waitMs = marginMs(source, offset);
+              events.walkResumed({ source: source.name, walk, pages: counts.pages, cursor, waitMs });
+            }
+            const decided = { ...source, filter, shrinkAlwaysAllowed: SHRINK_ALWAYS_ALLOWED };
+            return createInstrumentsTask({
+              ...options,
+              targets,
+              core: new InstrumentsCore(decided, offset, clock.monotonicMs(), reset, topicIds.get(instruments.name)),
+              provider,
+              deadRows,
+              walkRequests: task.walkRequests,
+              census,
+              deleteOnEventTypes,
+              walkIntervalMs,
+              handoffMarginMs,
+              instrumentsEndpoint,
+              eventsEndpoint,
+            });
+          },
         });
       },
-    });
+    };
   },
 };
 
@@ -88,34 +116,28 @@ function instrumentSchemas(
 ) {
   const written = { Instrument: instruments, InstrumentEvent: instrumentEvents };
   return withSchemas(source, context, written, ({ Instrument: instrument, InstrumentEvent: event }, mapping) => ({
-    pages: createPageDecoder({ ...instrument, ...mapping, listKey: 'instruments' }),
-    events: createEventDecoder({
-      ...mapping,
-      eventSchema: event.schema,
-      eventSchemaId: event.schemaId,
-      instrumentSchema: instrument.schema,
-      instrumentSchemaId: instrument.schemaId,
-    }),
+    ...instrumentDecoders(event, instrument, mapping),
     digests: (signal: AbortSignal) =>
       createCurrentDigests({ ...instrument, schemaText: (id) => context.registry.schemaText(id, signal) }),
   }));
 }
 
 function createCensus(
-  source: string,
-  { topics, logReader: reader, clock }: SourceContext,
+  { clock }: SourceContext,
+  { logReader: reader }: TaskContext,
   options: {
     readonly schemas: ReturnType<typeof instrumentSchemas>;
-    readonly instruments: TopicSpecification;
+    readonly targets: InstrumentTargets;
     readonly eventsEndpoint: string;
     readonly deadRows: KnownDeadRows;
   },
 ): InstrumentsTaskOptions['census'] {
-  const { schemas, instruments: topic, eventsEndpoint, deadRows } = options;
+  const { schemas, targets, eventsEndpoint, deadRows } = options;
+  const { source, instruments: topic, deadLetters } = targets;
   let knowsDeadRows = false;
   return async (offset, signal) => {
     if (!knowsDeadRows) {
-      const tail = { reader, topic: topics.shared['dead-letters'], source, clock, signal };
+      const tail = { reader, topic: deadLetters, source, clock, signal };
       await readKnownDeadRows(deadRows, { ...tail, targetTopic: topic.name });
       knowsDeadRows = true;
     }

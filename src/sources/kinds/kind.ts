@@ -1,10 +1,15 @@
 import type { Settings, SourceSettings } from '../../config/settings.ts';
+import { ConnectorError } from '../../errors.ts';
 import type { LogReader } from '../../kafka/log-reader.ts';
 import { parseReset, type SourceOffset } from '../../kafka/offset-store.ts';
+import type { OutgoingRecord } from '../../kafka/record.ts';
 import { RECORD_ALLOWANCE_BYTES, type TopicSpecification } from '../../kafka/topic.ts';
 import type { TopicPlan } from '../../kafka/topic-plan.ts';
 import type { Events } from '../../observe/events.ts';
+import type { BodyEdges } from '../../provider/http/body-chunks.ts';
 import type { HttpClient } from '../../provider/http/client.ts';
+import type { HttpResponse } from '../../provider/http/http-response.ts';
+import { probableNext } from '../../provider/page-link.ts';
 import { createNotificationEncoder, type NotificationEncoder } from '../../records/avro/record-encoder.ts';
 import type { SchemaRegistry } from '../../records/avro/registry.ts';
 import { readSchemaText, type SchemaName } from '../../records/avro/schema-files.ts';
@@ -23,9 +28,10 @@ import type { WalkRequests } from '../wanted-states.ts';
 export interface SourceKind<Own extends SourceSettings = SourceSettings> {
   /** The class in Kafka Connect's REST interface. */
   readonly connectorClass: string;
-  readonly items: string;
   /** Walks keep instruments beside the stream. */
   readonly walks: boolean;
+  /** Its dead letters have no input: a retry requests the item again. */
+  readonly hidesInput: boolean;
   /** `words`: for people; `areOrdered`: two offsets can be compared. */
   readonly offsets: { readonly words: string; readonly form: RegExp; readonly areOrdered: boolean };
   streamTopic(source: Own): string;
@@ -33,19 +39,51 @@ export interface SourceKind<Own extends SourceSettings = SourceSettings> {
   readOffset(source: Own, committed: SourceOffset): { readonly since: string | null };
   /** After an operator has moved the stream. `nowMs`: our own clock. */
   moved(source: Own, offset: SourceOffset, nowMs: number): SourceOffset;
-  create(source: Own, context: SourceContext): Source['startTask'];
+  open(source: Own, context: SourceContext): OpenedSource;
 }
+
+/** The requests of a source, and the records that it makes of the responses: for its task, and for commands. */
+export interface OpenedSource {
+  readonly stream: SkippableStream;
+  /** The records of at most `limit` rows, from a place of the list or of the stream; null: from where a source begins. */
+  preview(from: string | null, limit: number, signal: AbortSignal): Promise<readonly OutgoingRecord[]>;
+  /** Decodes a dead letter again. `headers`: of its records. */
+  reread(letter: RejectedInput, headers: Readonly<Record<string, string>>, signal: AbortSignal): Promise<RereadLetter>;
+  startTask(context: TaskContext): Source['startTask'];
+}
+
+export interface SkippableStream extends FollowedStream<unknown> {
+  /** The next offset that the first and last bytes of an unreadable response name; null where they name none. */
+  nextOf(since: string | null, signal: AbortSignal): Promise<string | null>;
+}
+
+/** A dead letter of the source. */
+export interface RejectedInput {
+  /** Of the intended record. */
+  readonly topic: string;
+  readonly key: string | null;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly value: Buffer | null;
+}
+
+/** A dead letter that was decoded again: its records, or why there are none. */
+export type RereadLetter =
+  | { readonly kind: 'records'; readonly records: readonly OutgoingRecord[] }
+  | { readonly kind: 'impossible'; readonly why: string };
 
 export interface SourceContext {
   readonly settings: Settings;
   readonly topics: SourceTopics;
-  readonly logReader: LogReader;
   readonly http: HttpClient;
   readonly registry: SchemaRegistry;
-  readonly walkRequests: WalkRequests;
   readonly clock: Clock;
-  readonly random: Random;
   readonly events: Events;
+}
+
+export interface TaskContext {
+  readonly logReader: LogReader;
+  readonly walkRequests: WalkRequests;
+  readonly random: Random;
 }
 
 export interface SourceTopics {
@@ -54,12 +92,12 @@ export interface SourceTopics {
   maxMessageBytes(topic: TopicSpecification): number;
 }
 
-interface Registered {
+export interface Registered {
   readonly schema: string;
   readonly schemaId: number;
 }
 
-interface Mapping {
+export interface Mapping {
   readonly onMismatch: Settings['mapping']['onMismatch'];
   readonly maxValueBytes: number;
   readonly clock: Clock;
@@ -104,7 +142,8 @@ export function withSchemas<Name extends SchemaName, Decoders>(
 
 export function createCoreSource<Offset>(
   source: SourceSettings,
-  { topics, clock, random, events }: SourceContext,
+  { topics, clock, events }: SourceContext,
+  random: Random,
   parts: {
     readonly schemas: WithSchemas<unknown>;
     readOffset(committed: SourceOffset): Offset;
@@ -132,25 +171,98 @@ export function createCoreSource<Offset>(
   };
 }
 
-export function createFollowedSource<Row>(
+/** A source that follows a stream and does nothing else. */
+export function openFollowed<Row>(
   source: SourceSettings,
   context: SourceContext,
-  parts: FollowerRows<Row> & {
-    readonly schemas: WithSchemas<unknown>;
-    readonly filter: string;
-    readonly begins: FollowerSettings['begins'];
-    readonly stream: FollowedStream<Row>;
-    readonly endpoint: string;
-  },
-): Source['startTask'] {
-  const { filter, begins, stream, endpoint } = parts;
-  const expected = { source: source.name, filter, mayLackSince: begins === 'withoutOffset' };
-  return createCoreSource(source, context, {
-    schemas: parts.schemas,
-    readOffset: (committed) => readFollowerOffset(committed, expected),
-    startTask(options, offset, reset) {
-      const core = new FollowerCore({ ...source, filter, begins }, offset, context.clock.monotonicMs(), reset);
-      return createFollowerTask({ ...options, core, stream, endpoint }, parts);
+  parts: FollowerRows<Row> &
+    Pick<OpenedSource, 'reread'> &
+    Pick<SkippableStream, 'nextOf'> & {
+      readonly schemas: WithSchemas<unknown>;
+      readonly filter: string;
+      readonly begins: FollowerSettings['begins'];
+      readonly stream: FollowedStream<Row>;
+      readonly endpoint: string;
     },
-  });
+): OpenedSource {
+  const { filter, begins, stream, endpoint, nextOf, reread } = parts;
+  const expected = { source: source.name, filter, mayLackSince: begins === 'withoutOffset' };
+  return {
+    stream: { ...stream, nextOf },
+    async preview(from, limit, signal) {
+      return parts.records((await rowsFrom(stream, begins, from, signal)).slice(0, limit), {});
+    },
+    reread,
+    startTask: ({ random }) =>
+      createCoreSource(source, context, random, {
+        schemas: parts.schemas,
+        readOffset: (committed) => readFollowerOffset(committed, expected),
+        startTask(options, offset, reset) {
+          const core = new FollowerCore({ ...source, filter, begins }, offset, context.clock.monotonicMs(), reset);
+          return createFollowerTask({ ...options, core, stream, endpoint }, parts);
+        },
+      }),
+  };
+}
+
+/** @throws ConnectorError PROVIDER_REFUSED. */
+export async function rowsFrom<Row>(
+  stream: FollowedStream<Row>,
+  begins: FollowerSettings['begins'],
+  from: string | null,
+  signal: AbortSignal,
+): Promise<readonly Row[]> {
+  const since = from ?? (begins === 'atGivenStart' ? (await stream.start(signal)).since : null);
+  const outcome = await stream.after(since, signal);
+  if (outcome.kind === 'stream') return outcome.answer.decoded.rows;
+  const text = `The provider refused the offset (status ${outcome.status}): it has expired, or is none.`;
+  throw new ConnectorError('PROVIDER_REFUSED', `${text} Use a newer one as --from, or none.`);
+}
+
+/** `ask`: the request after an offset. `read`: takes the next offset out of the links. */
+export function nextOfBytes(
+  ask: (
+    since: string | null,
+    consume: (response: HttpResponse) => Promise<BodyEdges | null>,
+    signal: AbortSignal,
+  ) => Promise<BodyEdges | null>,
+  read: Parameters<typeof probableNext>[1],
+): SkippableStream['nextOf'] {
+  return async (since, signal) => {
+    const edges = await ask(since, ({ arrived }) => arrived(), signal);
+    return edges && probableNext(edges, read);
+  };
+}
+
+interface DecodedAgain {
+  readonly kind: string;
+  readonly pointer?: string;
+  readonly reason?: string;
+}
+
+/** Decodes the input of a dead letter, in a list of its own, and makes its records. */
+export async function decodeAgain<Row extends DecodedAgain>(
+  { value, headers }: RejectedInput,
+  listKey: string,
+  decoder: { decode(body: AsyncIterable<Uint8Array>): Promise<{ readonly rows: readonly Row[] }> },
+  recordsOf: (rows: readonly Row[]) => readonly OutgoingRecord[],
+): Promise<RereadLetter> {
+  if (value === null) return impossible('it has no input');
+  if (Number(headers['spc-length']) !== value.length) return impossible('its input was cut');
+  const { rows } = await decoder.decode(listOf(listKey, value));
+  const failure = rows.find(({ kind }) => kind === 'failure');
+  if (failure) return impossible(`it ${UNMAPPED} at ${failure.pointer || '/'}: ${failure.reason}`);
+  return { kind: 'records', records: recordsOf(rows) };
+}
+
+async function* listOf(listKey: string, input: Buffer): AsyncGenerator<Uint8Array> {
+  yield Buffer.from(`{"${listKey}":[`);
+  yield input;
+  yield Buffer.from(']}');
+}
+
+export const UNMAPPED = 'cannot be mapped';
+
+export function impossible(why: string): RereadLetter {
+  return { kind: 'impossible', why };
 }

@@ -1,7 +1,8 @@
 import type { SourceSettingsOf } from '../../config/settings.ts';
+import { ConnectorError } from '../../errors.ts';
 import { deadLetterRecord } from '../../kafka/dead-letter.ts';
 import { keyedRecord } from '../../kafka/record.ts';
-import type { HttpResponse } from '../../provider/http/http-response.ts';
+import { nullWhenUnknown } from '../../provider/http/response-error.ts';
 import { CHECK_OFFSET } from '../../provider/page-link.ts';
 import {
   createPreTradeChecks,
@@ -11,15 +12,11 @@ import {
   type PreTradeChecks,
 } from '../../provider/pre-trade-checks.ts';
 import { type CheckDecoder, createCheckDecoder, type DecodedCheck } from '../../records/decoding/check-decoder.ts';
-import type { Clock } from '../../support/clock.ts';
 import { readFollowerOffset } from '../stream/committed-stream.ts';
-import { responseTime } from '../stream/response-time.ts';
-import { DeadLetterShare } from '../tasks/dead-letter-share.ts';
-import { type FollowedResponse, type FollowedStream, refusalOf } from '../tasks/followed-stream.ts';
-import { linksOf } from '../tasks/instruments-provider.ts';
+import { followStream } from '../tasks/followed-stream.ts';
 import { followerNotification } from '../tasks/notification-texts.ts';
 import { streamReport } from '../tasks/response-report.ts';
-import { createFollowedSource, type SourceKind, withSchemas } from './kind.ts';
+import { impossible, nextOfBytes, openFollowed, type SourceKind, withSchemas } from './kind.ts';
 
 const WORDS = {
   suspected:
@@ -37,32 +34,39 @@ const WORDS = {
 /** A check holds a URL that lets its holder trade: only its id leaves its topic. */
 export const PRE_TRADE_CHECKS: SourceKind<SourceSettingsOf<'pre-trade-checks'>> = {
   connectorClass: 'PreTradeChecksSource',
-  items: 'pre-trade checks',
   walks: false,
+  hidesInput: true,
   offsets: { words: 'at most 256 printable characters, and no URL', form: CHECK_OFFSET, areOrdered: false },
   streamTopic: ({ topics }) => topics['pre-trade-checks'],
   readOffset: ({ name: source }, committed) =>
     readFollowerOffset(committed, { source, filter: NO_FILTER, mayLackSince: true }),
   moved: (_, offset) => offset,
-  create(source, context) {
+  open(source, context) {
     const { settings, topics, http, clock, events } = context;
     const target = topics.named('pre-trade-checks', source.topics['pre-trade-checks']);
     const deadLetters = { topic: topics.shared['dead-letters'], source: source.name, targetTopic: target.name };
     const schemas = withSchemas(source, context, { PreTradeCheck: target }, ({ PreTradeCheck: check }, mapping) =>
       createCheckDecoder({ ...check, ...mapping }),
     );
-    const preTradeChecks = createPreTradeChecks({ http, baseUrl: settings.referenceData.url });
-    return createFollowedSource<DecodedCheck>(source, context, {
+    const checks = createPreTradeChecks({ http, baseUrl: settings.referenceData.url });
+    const { endpoint, list } = checks;
+    const decoder = async (signal: AbortSignal) => (await schemas(signal)).decoders;
+    const next = (links: ReadonlyMap<string, unknown>) => nextCheckOffset(links, checks.baseUrl);
+    return openFollowed<DecodedCheck>(source, context, {
       schemas,
       filter: NO_FILTER,
       begins: 'withoutOffset',
-      stream: followPreTradeChecks({
-        preTradeChecks,
-        decoder: async (signal) => (await schemas(signal)).decoders,
+      stream: followStream({
+        endpoint,
+        list,
+        decoder,
+        next,
+        newest: newestCheckOffset,
         maxDeadLetters: settings.mapping.maxDeadLetters,
         clock,
       }),
-      endpoint: preTradeChecks.endpoint,
+      nextOf: nextOfBytes(list, next),
+      endpoint,
       kind: 'pretradechecks',
       records: (rows, provenance) =>
         rows.map((row) => {
@@ -73,60 +77,44 @@ export const PRE_TRADE_CHECKS: SourceKind<SourceSettingsOf<'pre-trade-checks'>> 
           const { 'spc-length': _, 'spc-sha256': __, ...headers } = record.headers;
           return { ...record, value: null, headers };
         }),
+      async reread({ key }, headers, signal) {
+        if (key === null) return impossible('its id could not be read, and the provider gives a check only by its id');
+        try {
+          const value = await requestCheck(checks, await decoder(signal), key, signal);
+          if (value === null) return impossible('the provider has no check of its id any more');
+          const received = new Date(clock.wallMs()).toISOString();
+          const own = { ...headers, 'spc-endpoint': `${endpoint}/id/{id}`, 'spc-received': received };
+          return { kind: 'records', records: [keyedRecord(target, key, value, own)] };
+        } catch (error) {
+          if (!(error instanceof ConnectorError) || error.code !== 'BODY_MALFORMED') throw error;
+          return impossible(error.message);
+        }
+      },
       notification: (notification) => followerNotification(source.name, notification, WORDS),
       committed(answer, commitMs) {
-        const checks = answer.decoded.rows.filter(({ kind }) => kind === 'record').length;
-        const { dead, ...report } = streamReport(source.name, answer, commitMs);
-        events.checksCommitted({ checks, ...report, dead: dead?.map((row) => ({ ...row, key: null })) ?? [] });
+        const { dead, ...report } = streamReport(source.name, 'check', answer, commitMs);
+        events.streamCommitted({ ...report, dead: dead?.map((row) => ({ ...row, key: null })) ?? [] });
       },
     });
   },
 };
 
-export function followPreTradeChecks(options: {
-  readonly preTradeChecks: PreTradeChecks;
-  readonly decoder: (signal: AbortSignal) => Promise<CheckDecoder>;
-  readonly maxDeadLetters: number;
-  readonly clock: Clock;
-}): FollowedStream<DecodedCheck> {
-  const { preTradeChecks, clock } = options;
-  const share = new DeadLetterShare(options.maxDeadLetters);
-  const { endpoint, baseUrl } = preTradeChecks;
-
-  async function ask(since: string | null, signal: AbortSignal): Promise<FollowedResponse<DecodedCheck>> {
-    const decoder = await options.decoder(signal);
-    const startedMs = clock.monotonicMs();
-    const consume = async ({ body, date }: HttpResponse): Promise<FollowedResponse<DecodedCheck>> => {
-      const decoded = await decoder.decode(body);
-      return {
-        decoded,
-        next: nextCheckOffset(linksOf(decoded.envelope, endpoint), baseUrl),
-        nextId: newestCheckOffset(decoded.envelope),
-        time: responseTime(date, clock.wallMs()),
-        fetchMs: clock.monotonicMs() - startedMs,
-      };
-    };
-    return preTradeChecks.list(since, consume, signal);
+/** One check as a record; null for an unknown id. @throws BODY_MALFORMED, without a word of the check. */
+export async function requestCheck(
+  checks: PreTradeChecks,
+  decoder: CheckDecoder,
+  id: string,
+  signal: AbortSignal,
+): Promise<Buffer | null> {
+  const check = await nullWhenUnknown(checks.single(id, ({ body }) => decoder.decodeSingle(body), signal));
+  if (check === null) return null;
+  if (check.kind === 'failure') {
+    const text = `The check cannot be mapped at ${check.pointer || '/'}: ${check.reason}.`;
+    throw new ConnectorError('BODY_MALFORMED', text);
   }
-
-  return {
-    async start(signal) {
-      // These checks are not used, so their mapping does not matter.
-      const { next, nextId, time, decoded } = await ask(null, signal);
-      // Behind an answer that holds nothing lies nothing.
-      return { since: next, newest: nextId ?? (decoded.rows.length === 0 ? next : null), time };
-    },
-    async after(since, signal) {
-      try {
-        const answer = await ask(since, signal);
-        const whence = since === null ? endpoint : `${endpoint}?since=${since}`;
-        share.check(answer.decoded.rows, whence);
-        return { kind: 'stream', answer };
-      } catch (error) {
-        const refusal = since === null ? null : refusalOf(error, clock);
-        if (refusal === null) throw error;
-        return refusal;
-      }
-    },
-  };
+  if (check.key === id) return check.value;
+  throw new ConnectorError(
+    'BODY_MALFORMED',
+    'The response of the provider holds another check than the requested one.',
+  );
 }

@@ -1,10 +1,12 @@
 import { ConnectorError } from '../../errors.ts';
+import type { HttpResponse } from '../../provider/http/http-response.ts';
 import type { DecodedList } from '../../records/decoding/decoded-list.ts';
 import type { Clock } from '../../support/clock.ts';
 import type { StreamStart } from '../stream/follower-messages.ts';
 import { type ResponseTime, responseTime } from '../stream/response-time.ts';
 import { refusesOffset } from '../stream/retention-gap.ts';
 import type { StreamResponse } from '../stream/stream-response.ts';
+import { DeadLetterShare } from './dead-letter-share.ts';
 
 export interface FollowedResponse<Row> extends StreamResponse {
   readonly decoded: DecodedList<Row>;
@@ -37,4 +39,70 @@ export function refusalOf(error: unknown, clock: Clock): RefusedOffset | null {
   if (typeof status !== 'number' || !refusesOffset(status)) return null;
   const time = responseTime(typeof dateMs === 'number' ? dateMs : null, clock.wallMs());
   return { kind: 'refused', status, time };
+}
+
+/** A stream whose first request has no offset, and whose responses alone say where it goes on. */
+export function followStream<Row extends { readonly kind: string }>(options: {
+  readonly endpoint: string;
+  readonly list: <T>(
+    since: string | null,
+    consume: (response: HttpResponse) => Promise<T>,
+    signal: AbortSignal,
+  ) => Promise<T>;
+  readonly decoder: (
+    signal: AbortSignal,
+  ) => Promise<{ decode(body: AsyncIterable<Uint8Array>): Promise<DecodedList<Row>> }>;
+  readonly next: (links: ReadonlyMap<string, unknown>) => string;
+  readonly newest: (envelope: ReadonlyMap<string, unknown>) => string | null;
+  readonly maxDeadLetters: number;
+  readonly clock: Clock;
+}): FollowedStream<Row> {
+  const { endpoint, list, clock } = options;
+  const share = new DeadLetterShare(options.maxDeadLetters);
+
+  async function ask(since: string | null, signal: AbortSignal): Promise<FollowedResponse<Row>> {
+    const decoder = await options.decoder(signal);
+    const startedMs = clock.monotonicMs();
+    const consume = async ({ body, date }: HttpResponse): Promise<FollowedResponse<Row>> => {
+      const decoded = await decoder.decode(body);
+      return {
+        decoded,
+        next: options.next(linksOf(decoded.envelope, endpoint)),
+        nextId: options.newest(decoded.envelope),
+        time: responseTime(date, clock.wallMs()),
+        fetchMs: clock.monotonicMs() - startedMs,
+      };
+    };
+    return list(since, consume, signal);
+  }
+
+  return {
+    async start(signal) {
+      // These items are not used, so their mapping does not matter.
+      const { next, nextId, time, decoded } = await ask(null, signal);
+      // Behind an answer that holds nothing lies nothing.
+      return { since: next, newest: nextId ?? (decoded.rows.length === 0 ? next : null), time };
+    },
+    async after(since, signal) {
+      try {
+        const answer = await ask(since, signal);
+        share.check(answer.decoded.rows, since === null ? endpoint : `${endpoint}?since=${since}`);
+        return { kind: 'stream', answer };
+      } catch (error) {
+        const refusal = since === null ? null : refusalOf(error, clock);
+        if (refusal === null) throw error;
+        return refusal;
+      }
+    },
+  };
+}
+
+/** @throws ConnectorError PROTOCOL_VIOLATION when absent. */
+export function linksOf(envelope: ReadonlyMap<string, unknown>, endpoint: string): ReadonlyMap<string, unknown> {
+  const links = envelope.get('links');
+  if (links instanceof Map) return links;
+  throw new ConnectorError(
+    'PROTOCOL_VIOLATION',
+    `The answer of ${endpoint} has no object "links", which says where the next request starts. Nothing was written.`,
+  );
 }

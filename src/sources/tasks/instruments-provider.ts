@@ -15,7 +15,7 @@ import type { DecodedPage, PageDecoder } from '../../records/decoding/page-decod
 import type { Clock } from '../../support/clock.ts';
 import { type ResponseTime, responseTime } from '../stream/response-time.ts';
 import { DeadLetterShare } from './dead-letter-share.ts';
-import { type FollowedResponse, type FollowedStream, refusalOf } from './followed-stream.ts';
+import { type FollowedResponse, type FollowedStream, linksOf, refusalOf } from './followed-stream.ts';
 
 /** Made once the schemas are registered. */
 export interface InstrumentDecoders {
@@ -173,16 +173,6 @@ function createEventRequests(options: InstrumentsProviderOptions): InstrumentsPr
 
 function pageLinks(links: ReadonlyMap<string, unknown>, baseUrl: string) {
   return { next: nextInstrumentCursor(links, baseUrl), start: pageStreamStart(links, baseUrl) };
-}
-
-/** @throws ConnectorError PROTOCOL_VIOLATION when absent. */
-export function linksOf(envelope: ReadonlyMap<string, unknown>, endpoint: string): ReadonlyMap<string, unknown> {
-  const links = envelope.get('links');
-  if (links instanceof Map) return links;
-  throw new ConnectorError(
-    'PROTOCOL_VIOLATION',
-    `The answer of ${endpoint} has no object "links", which says where the next request starts. Nothing was written.`,
-  );
 }
 
 const SUCCESSES_BEFORE_GROWING = 10;

@@ -81,7 +81,7 @@ export function createInstrumentsTask(options: InstrumentsTaskOptions): SourceTa
     }),
     committed({ decision, answer }, commitMs) {
       if (decision.writes && answer !== null) {
-        events.eventsCommitted(eventsReport(source, answer, commitMs));
+        events.streamCommitted(eventsReport(source, answer, commitMs));
         const instruments = answer.decoded.rows.filter((event) => isDeletion(event, options)).length;
         if (instruments > 0 && !decision.isAgain) events.instrumentsDeleted({ source, why: 'event', instruments });
       }
@@ -93,7 +93,10 @@ export function createInstrumentsTask(options: InstrumentsTaskOptions): SourceTa
   return task;
 }
 
-function isDeletion(event: DecodedEvent, { deleteOnEventTypes }: InstrumentsTaskOptions): boolean {
+export function isDeletion(
+  event: DecodedEvent,
+  { deleteOnEventTypes }: Pick<InstrumentsTaskOptions, 'deleteOnEventTypes'>,
+): boolean {
   return event.kind === 'event' && event.type !== null && deleteOnEventTypes.includes(event.type);
 }
 

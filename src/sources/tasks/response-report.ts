@@ -1,4 +1,4 @@
-import type { DeadLetterCounts, EventsCommitted } from '../../observe/events.ts';
+import type { DeadLetterCounts, StreamCommitted } from '../../observe/events.ts';
 import type { DecodedList } from '../../records/decoding/decoded-list.ts';
 import type { DecodedEvent } from '../../records/decoding/event-decoder.ts';
 import type { FollowedResponse } from './followed-stream.ts';
@@ -35,16 +35,24 @@ export function totals({ rows, duplicateKeys }: Pick<DecodedList<CountedRow>, 'r
   return { drift, roundedNumbers, duplicateKeys };
 }
 
-export function streamReport(source: string, { decoded, next }: FollowedResponse<CountedRow>, commitMs: number) {
-  return { source, ...deadLetterCounts(decoded.rows), ...totals(decoded), since: next, commitMs };
+/** `record`: the kind of its items. */
+export function streamReport(
+  source: string,
+  record: string,
+  { decoded, next }: FollowedResponse<CountedRow>,
+  commitMs: number,
+) {
+  const { deadLetters, ...dead } = deadLetterCounts(decoded.rows);
+  const items = decoded.rows.length - deadLetters;
+  return { source, record, items, deadLetters, ...dead, ...totals(decoded), since: next, commitMs };
 }
 
 export function eventsReport(
   source: string,
   answer: FollowedResponse<DecodedEvent>,
   commitMs: number,
-): EventsCommitted {
+): StreamCommitted {
   const taken = answer.decoded.rows.filter((event) => event.kind === 'event');
-  const items = taken.map(({ type, name, isin, key }) => ({ type, name, isin, id: key }));
-  return { events: taken.length, ...streamReport(source, answer, commitMs), items };
+  const events = taken.map(({ type, name, isin, key }) => ({ type, name, isin, id: key }));
+  return { ...streamReport(source, 'event', answer, commitMs), events };
 }

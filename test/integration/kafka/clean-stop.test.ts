@@ -35,7 +35,7 @@ async function startReplica(
   return {
     connector,
     heldNow,
-    commits: () => named('eventsCommitted').length,
+    commits: () => named('streamCommitted').length,
     /** What it has asked for since that many requests. */
     requests: (since = 0) => proxy.trace.slice(since).map(({ api }) => api),
   };

@@ -156,7 +156,7 @@ test('what an error advises can be done as it is written, and mends what the err
     simulator.change(1);
     await eventually(
       'it writes again',
-      async () => connector.seen.slice(events).filter(({ name }) => name === 'eventsCommitted'),
+      async () => connector.seen.slice(events).filter(({ name }) => name === 'streamCommitted'),
       ({ length }) => length > 0,
       300_000,
     );

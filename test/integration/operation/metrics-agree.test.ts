@@ -39,7 +39,7 @@ test('a scrape counts what is on the topics, what the provider was asked, and wh
   const ids = [...simulator.ledger.instruments()].map(({ id }) => id).slice(0, 20);
   const last = ids.map((id) => simulator.publish({ kind: 'datachange', id }).offset).at(-1);
   await connector.until('the events', (seen) =>
-    seen.some(({ name, fields }) => name === 'eventsCommitted' && fields.since === last),
+    seen.some(({ name, fields }) => name === 'streamCommitted' && fields.since === last),
   );
   await connector.stop();
 

@@ -67,7 +67,7 @@ async function scene(t: TestContext) {
   const { url } = (await connector.event('adminListening')).fields;
   // Something is in the stream, so that it has places to go back to.
   simulator.publish({ kind: 'datachange', id: String(instrument?.id) });
-  await connector.event('eventsCommitted');
+  await connector.event('streamCommitted');
   const folder = await mkdtemp(join(tmpdir(), 'readme-'));
   t.after(() => rm(folder, { recursive: true, force: true }));
   const named: Readonly<Record<string, string>> = {

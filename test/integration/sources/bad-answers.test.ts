@@ -117,7 +117,7 @@ scene('a byte, a depth and a length that cannot be read cost their row alone', 1
   const eventFaults = [...marked(1), deep(2), long(3)];
   simulator.injectFaults(eventFaults.map((fault) => ({ match: 'events', count: 0, fault })));
   const offsets = ids.slice(100, 105).map((id) => simulator.publish({ kind: 'datachange', id }).offset);
-  const isLast = ({ name, fields }: RecordedEvent) => name === 'eventsCommitted' && fields.since === offsets[4];
+  const isLast = ({ name, fields }: RecordedEvent) => name === 'streamCommitted' && fields.since === offsets[4];
   await eventually('the last event is committed', () => connector.seen.some(isLast), Boolean, 180_000);
   await connector.stop();
   const keys = await scene.keys();

@@ -49,7 +49,7 @@ test('a list that lags the stream by minutes puts no row back and deletes no liv
   simulator.setListLag(LAG_MS);
   simulator.publish({ kind: 'datachange', id: changed });
   const issued = String(simulator.publish({ kind: 'newissue' }).id);
-  const events = () => first.seen.filter(({ name }) => name === 'eventsCommitted').map(({ fields }) => fields.events);
+  const events = () => first.seen.filter(({ name }) => name === 'streamCommitted').map(({ fields }) => fields.items);
   await eventually('both events', events, (all) => all.reduce((sum, n) => sum + n, 0) === 2, PATIENCE_MS);
   // What the stream reported is known to a process that starts after it, too.
   await first.stop();

@@ -75,7 +75,7 @@ const isWalked = (seen: readonly RecordedEvent[]) => {
   return begun >= 0 && seen.findLastIndex(({ name }) => name === 'walkCompleted') > begun;
 };
 const isCommitted = (offset: string | null) => (seen: readonly RecordedEvent[]) =>
-  seen.some(({ name, fields }) => name === 'eventsCommitted' && fields.since === offset);
+  seen.some(({ name, fields }) => name === 'streamCommitted' && fields.since === offset);
 
 /** Changes of instruments, by position in the universe; gives the offset of the last event. */
 function change(simulator: Simulator, from: number, to: number): string | null {

@@ -64,7 +64,7 @@ function scene(
 function committed(connectors: readonly RunningConnector[]): number {
   return connectors
     .flatMap(({ seen }) => seen)
-    .reduce((sum, { fields }) => sum + (fields.events ?? fields.checks ?? 0) + (fields.deadLetters ?? 0), 0);
+    .reduce((sum, { fields }) => sum + (fields.items ?? 0) + (fields.deadLetters ?? 0), 0);
 }
 
 function valuesOf(records: StreamAtRest['records']): (string | undefined)[][] {
@@ -171,7 +171,7 @@ scene(
     const source = await start();
     trigger(3);
     await eventually('the first checks are committed', () => committed([source]) === 3, Boolean, PATIENCE_MS);
-    const { since } = source.seen.find(({ name }) => name === 'checksCommitted')?.fields ?? {};
+    const { since } = source.seen.find(({ name }) => name === 'streamCommitted')?.fields ?? {};
     trigger(3);
     await eventually('more checks are committed', () => committed([source]) === 6, Boolean, PATIENCE_MS);
     const value = JSON.stringify(`${simulator.referenceDataUrl}/v1/pretradechecks?since=${since}`);

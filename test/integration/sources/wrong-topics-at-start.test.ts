@@ -54,7 +54,7 @@ test('a topic that is wrong at the start stops the source or the prices that nee
   }
   const written = () => {
     simulator.change(1);
-    return connector.seen.filter(({ name, fields }) => name === 'eventsCommitted' && fields.source === 'wrong').length;
+    return connector.seen.filter(({ name, fields }) => name === 'streamCommitted' && fields.source === 'wrong').length;
   };
   await eventually('the source writes', written, (count) => count > 0);
   await connector.event('batchPriced');

@@ -11,7 +11,7 @@ export const ADMIN_TOKEN = 'a-token-for-tests';
 const SOURCES = [
   { name: 'instruments', type: 'instruments' },
   { name: 'checks', type: 'pre-trade-checks' },
-];
+] as const;
 
 export interface AdminScene {
   readonly server: AdminServer;

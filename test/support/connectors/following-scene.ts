@@ -66,7 +66,7 @@ export async function followingScene(
     },
     reached: (offset) =>
       connector.until(`the offset ${offset}`, (seen) =>
-        seen.some(({ name, fields }) => name === 'eventsCommitted' && fields.since === offset),
+        seen.some(({ name, fields }) => name === 'streamCommitted' && fields.since === offset),
       ),
     async violations(isDue = () => true) {
       await connector.stop();

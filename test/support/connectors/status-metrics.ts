@@ -1,5 +1,7 @@
 import { createStatusBoard, type StatusBoard } from '../../../src/admin/status/status-board.ts';
 import { setStatusGauges } from '../../../src/admin/status/status-gauges.ts';
+import { SOURCE_WORDS } from '../../../src/config/groups/sources.ts';
+import type { SourceSettings } from '../../../src/config/settings.ts';
 import { toAll } from '../../../src/observe/event-table.ts';
 import { createMetrics, type Metrics } from '../../../src/observe/metrics.ts';
 import { type Clock, systemClock } from '../../../src/support/clock.ts';
@@ -17,11 +19,13 @@ export function statusMetrics({
   readonly sources?: readonly string[];
   readonly clock?: Pick<Clock, 'wallMs' | 'monotonicMs'>;
   readonly kafkaAnsweredMs?: () => number | null;
-  readonly type?: string;
+  readonly type?: SourceSettings['type'];
   readonly prices?: boolean;
   readonly droppedLogLines?: () => number;
 } = {}): Metrics & { readonly board: StatusBoard; readonly operator: ReturnType<typeof operator> } {
-  const metrics = createMetrics({ version: '1.2.3', sources, prices, droppedLogLines });
+  const { polled } = SOURCE_WORDS[type];
+  const series = sources.flatMap((source) => polled.map((endpoint) => ({ source, endpoint })));
+  const metrics = createMetrics({ version: '1.2.3', sources, series, prices, droppedLogLines });
   const wishes = operator([...sources, 'prices']);
   const board = createStatusBoard({
     version: '1.2.3',

@@ -64,8 +64,8 @@ function makeBusy(scene: AdminScene): void {
   makeReady(scene);
   const { board } = scene;
   const source = 'instruments';
-  for (const events of [0, 3, 8, 5]) {
-    board.events.eventsCommitted({ source, events, deadLetters: events === 3 ? 1 : 0 } as never);
+  for (const items of [0, 3, 8, 5]) {
+    board.events.streamCommitted({ source, items, deadLetters: items === 3 ? 1 : 0 } as never);
     scene.now += 60_000;
   }
   board.events.walkStarted({ source, walk: 7, since: '5-1', why: 'due', waitMs: 0 });

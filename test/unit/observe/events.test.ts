@@ -38,16 +38,17 @@ test('each event is one line with a fixed message, its fields and a fitting leve
   events.pageCommitted(page);
   const counts = { added: 4, corrected: 1, unchanged: 1, reEncoded: 0, gone: 1, deadLetters: 1 };
   events.walkCompleted({ source, walk: 1, resumed: false, pages: 3, rows: 9, ...counts, durationMs: 100 });
-  const items = [{ type: 'newissue', name: 'a note', isin: null, id: '1' }];
+  const shown = [{ type: 'newissue', name: 'a note', isin: null, id: '1' }];
   const dead = { deadLetters: 1, deadLettersTooLarge: 0, deadLettersWithoutKey: 1 };
   const counted = { ...dead, drift: 0, roundedNumbers: 0, duplicateKeys: 0 };
-  events.eventsCommitted({
+  events.streamCommitted({
     source,
-    events: 1,
+    record: 'event',
+    items: 1,
     ...counted,
     since: '5-1',
     commitMs: 3,
-    items,
+    events: shown,
   });
   events.instrumentsDeleted({ source, why: 'walk', instruments: 3 });
   events.responseDiscarded({ source, why: 'lower' });
@@ -55,7 +56,7 @@ test('each event is one line with a fixed message, its fields and a fitting leve
   events.attemptFailed({ source, failures: 2, waitMs: 500, err });
   events.writerLost({ partition: 3, err });
   events.sourceFailed({ source, err });
-  events.checksCommitted({ source, checks: 2, ...counted, since: 'abc', commitMs: 3 });
+  events.streamCommitted({ source, record: 'check', items: 2, ...counted, since: 'abc', commitMs: 3 });
   events.sourceStarted({ source, since: '5-1', secondsToRetentionCliff: 604_800 });
   events.stopped({ reason: 'SIGTERM', cpuSeconds: 1.5, peakMemoryBytes: 100 });
   assert.deepEqual(
@@ -69,14 +70,14 @@ test('each event is one line with a fixed message, its fields and a fitting leve
       'info walk resumed',
       'info page committed',
       'info walk completed',
-      'debug events committed',
+      'debug stream committed',
       'info instruments deleted',
       'warn response of the stream discarded, asking again',
       'warn notification written',
       'warn attempt failed, trying again',
       'warn writer lost, opening again',
       'error source failed, an operator is needed',
-      'debug pre-trade checks committed',
+      'debug stream committed',
       'info source started',
       'info committed within a minute',
       'info stopped',
@@ -85,7 +86,7 @@ test('each event is one line with a fixed message, its fields and a fitting leve
   const { level: _, time: __, msg: ___, ...fields } = parsed()[6];
   const { unchanged: _u, deadLettersWithoutKey: _k, roundedNumbers: _r, duplicateKeys: _d, ...notZero } = page;
   assert.deepEqual(fields, notZero, 'what is 0 is left out');
-  assert.equal('items' in parsed()[8], false);
+  assert.equal('events' in parsed()[8], false);
   const { stack: ____, ...failed } = parsed()[12].err;
   assert.deepEqual(failed, {
     type: 'ConnectorError',
@@ -116,7 +117,7 @@ test('a dead letter is a warning of its own, with its key and the reason, up to 
   const { log, parsed } = keptLog();
   const rows = Array.from({ length: 30 }, () => ({ ...DEAD, kind: 'failure' }));
   const answer = { decoded: { rows, duplicateKeys: 0 }, next: '5-1' } as never;
-  logEvents(log, () => {}).eventsCommitted(eventsReport('a', answer, 3));
+  logEvents(log, () => {}).streamCommitted(eventsReport('a', answer, 3));
   const lines = parsed().map(({ time: _, ...fields }) => fields);
   assert.equal(lines.length, 20);
   assert.deepEqual(lines[0], { level: 'warn', source: 'a', ...DEAD, msg: 'dead letter' });
@@ -137,20 +138,28 @@ test('events that come often are one line a minute for each source, and none whi
   const timers: { readonly ms: number; readonly action: () => void }[] = [];
   const events = logEvents(log, (ms, action) => timers.push({ ms, action }));
   const dead = { deadLetters: 0, deadLettersTooLarge: 0, deadLettersWithoutKey: 0 };
-  const response = { ...dead, drift: 0, roundedNumbers: 0, duplicateKeys: 0, since: '5-1', commitMs: 3 };
-  for (let n = 0; n < 220; n++) events.eventsCommitted({ source: 'a', events: 2, items: [], ...response });
-  events.checksCommitted({ source: 'b', checks: 5, ...response });
+  const response = {
+    record: 'event',
+    ...dead,
+    drift: 0,
+    roundedNumbers: 0,
+    duplicateKeys: 0,
+    since: '5-1',
+    commitMs: 3,
+  };
+  for (let n = 0; n < 220; n++) events.streamCommitted({ source: 'a', items: 2, ...response });
+  events.streamCommitted({ source: 'b', items: 5, ...response });
   assert.deepEqual([parsed().length, timers.map(({ ms }) => ms)], [0, [60_000]]);
   timers[0]?.action();
   const lines = () => parsed().map(({ level: _, time: __, msg: ___, ...fields }) => fields);
   assert.deepEqual(lines(), [
-    { source: 'a', batches: 220, events: 440, deadLetters: 0 },
-    { source: 'b', batches: 1, checks: 5, deadLetters: 0 },
+    { source: 'a', batches: 220, items: 440, deadLetters: 0 },
+    { source: 'b', batches: 1, items: 5, deadLetters: 0 },
   ]);
-  events.eventsCommitted({ source: 'a', events: 1, items: [], ...response });
+  events.streamCommitted({ source: 'a', items: 1, ...response });
   assert.equal(timers.length, 2);
   events.stopped({ reason: 'SIGTERM', cpuSeconds: 1, peakMemoryBytes: 1 });
   timers[1]?.action();
-  assert.deepEqual(lines().slice(2, 3), [{ source: 'a', batches: 1, events: 1, deadLetters: 0 }]);
+  assert.deepEqual(lines().slice(2, 3), [{ source: 'a', batches: 1, items: 1, deadLetters: 0 }]);
   assert.equal(lines().length, 4);
 });

@@ -97,14 +97,13 @@ const EVENTS: { readonly [Name in keyof Events]: (emit: Events[Name]) => void } 
       commitMs: 8,
       cursor: UNBOUNDED.cursor,
     }),
-  eventsCommitted(emit) {
-    const items = [{ type: 'newissue', name: UNBOUNDED.name, isin: UNBOUNDED.isin, id: UNBOUNDED.id }];
-    emit({ source, events: 1, ...counted, since: UNBOUNDED.since, commitMs: 3, items });
+  streamCommitted(emit) {
+    const events = [{ type: 'newissue', name: UNBOUNDED.name, isin: UNBOUNDED.isin, id: UNBOUNDED.id }];
+    emit({ source, record: 'event', items: 1, ...counted, since: UNBOUNDED.since, commitMs: 3, events });
   },
   instrumentsDeleted: (emit) => {
     for (const why of DELETION_REASONS) emit({ source, why, instruments: 4 });
   },
-  checksCommitted: (emit) => emit({ source, checks: 2, ...counted, since: UNBOUNDED.since, commitMs: 3 }),
   responseDiscarded: (emit) => {
     for (const why of DISCARD_REASONS) emit({ source, why });
   },

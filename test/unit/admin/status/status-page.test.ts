@@ -129,7 +129,7 @@ test('a walk goes on counting when its writer is opened again, and shows how muc
   assert.deepEqual([walk()?.running, walk()?.gone], [false, 4]);
   board.events.walkStarted({ source, walk: 2, since: '1-1', why: 'due', waitMs: 0 });
   assert.deepEqual([walk()?.rows, walk()?.expectedRows], [0, 20]);
-  assert.deepEqual(board.status().sources[0]?.written, { instruments: 20, events: 0, checks: 0, deadLetters: 2 });
+  assert.deepEqual(board.status().sources[0]?.written, { instruments: 20, items: 0, deadLetters: 2 });
 });
 
 test('what needs somebody stands first, and how many do what is reported above', async (t) => {

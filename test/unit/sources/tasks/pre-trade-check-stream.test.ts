@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ConnectorError } from '../../../../src/errors.ts';
-import type { PreTradeChecks } from '../../../../src/provider/pre-trade-checks.ts';
+import { newestCheckOffset, nextCheckOffset } from '../../../../src/provider/pre-trade-checks.ts';
 import { readSchemaText } from '../../../../src/records/avro/schema-files.ts';
 import { createCheckDecoder } from '../../../../src/records/decoding/check-decoder.ts';
-import { followPreTradeChecks } from '../../../../src/sources/kinds/pre-trade-checks.ts';
+import { followStream } from '../../../../src/sources/tasks/followed-stream.ts';
 import { systemClock } from '../../../../src/support/clock.ts';
 import { chunked } from '../../../support/decoding/avro-decoding.ts';
 
@@ -15,17 +15,14 @@ const UNMAPPABLE = Array.from({ length: 30 }, () => '{"preTradeCheckId":7}');
 function streamOf(checks: readonly string[], decoderFails: ConnectorError | null = null) {
   const body = `{"nextId":"9-0","preTradeChecks":[${checks}],"links":{"next":"/v1/pretradechecks?since=9-0"}}`;
   const reported = { date: null };
-  const preTradeChecks: PreTradeChecks = {
-    baseUrl: 'http://127.0.0.1',
+  const schema = readSchemaText('PreTradeCheck');
+  const decoder = createCheckDecoder({ schema, schemaId: 1, onMismatch: 'deadLetter', clock: systemClock });
+  return followStream({
     endpoint: '/v1/pretradechecks',
     list: (_, consume) =>
       consume({ ...reported, body: chunked(body), arrived: async () => null, bytes: () => body.length }),
-    single: () => assert.fail('no single check is asked for'),
-  };
-  const schema = readSchemaText('PreTradeCheck');
-  const decoder = createCheckDecoder({ schema, schemaId: 1, onMismatch: 'deadLetter', clock: systemClock });
-  return followPreTradeChecks({
-    preTradeChecks,
+    next: (links) => nextCheckOffset(links, 'http://127.0.0.1'),
+    newest: newestCheckOffset,
     async decoder() {
       if (decoderFails !== null) throw decoderFails;
       return decoder;
