@@ -23,7 +23,7 @@ const METRIC_LABELS = {
   code: 'an error code, or the status of an HTTP response',
   client: 'referenceData or marketData; of tokens also schemaRegistry and kafka.sasl',
   clock: 'referenceData, marketData or kafka',
-  endpoint: 'a path of the provider without ids and query; of polls: instruments, events or pretradechecks',
+  endpoint: 'a path of the provider without ids and query; of polls: what was read, such as events',
 } as const;
 
 export type MetricLabel = keyof typeof METRIC_LABELS;

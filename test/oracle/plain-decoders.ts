@@ -26,7 +26,7 @@ import {
   pointerStep,
   toJsonText,
 } from '../../src/records/json/json-value.ts';
-import { CHECK_KEY, EVENT_KEY, INSTRUMENT_KEY, isIntegerKey, usableKey } from '../../src/records/json/row-key.ts';
+import { EVENT_KEY, INSTRUMENT_KEY, isIntegerKey, usableKey } from '../../src/records/json/row-key.ts';
 import { readList } from './json-reader.ts';
 import { type MappedRecord, Mapping, Mismatch, memberOf, sortedExtras } from './mapping.ts';
 
@@ -96,7 +96,8 @@ export function createCheckDecoder(options: CheckDecoderOptions): Pick<CheckDeco
   };
   return {
     async decode(body) {
-      const decoded = await readList<DecodedCheck>(body, { listKey: 'preTradeChecks', key: CHECK_KEY, decodeRow });
+      const key = { path: ['preTradeCheckId'], form: 'text' } as const;
+      const decoded = await readList<DecodedCheck>(body, { listKey: 'preTradeChecks', key, decodeRow });
       return { ...decoded, rows: decoded.rows.map((row) => (row.kind === 'failure' ? failure(row.key, row) : row)) };
     },
   };

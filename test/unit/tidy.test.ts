@@ -172,6 +172,26 @@ function addNames(imported: Map<string, Set<string>>, file: string, text: string
   imported.set(file, names);
 }
 
+// The steps of src/README.md, and the commands that are about checks alone.
+const NAME_CHECKS = [
+  'commands/doctor-command.ts',
+  'commands/lookup-command.ts',
+  'config/groups/sources.ts',
+  'config/groups/topics.ts',
+  'kafka/topic-plan.ts',
+  'provider/pre-trade-checks.ts',
+  'records/avro/schema-files.ts',
+  'records/decoding/check-decoder.ts',
+  'sources/kinds/all.ts',
+  'sources/kinds/pre-trade-checks.ts',
+];
+
+test('a type of source is named in the files that its steps name, and nowhere else', () => {
+  const product = sources.filter((file) => !/\/src\/(dev|records\/avro\/generated)\//.test(file));
+  const naming = product.filter((file) => /pre-?trade-?check/i.test(withoutComments(readFileSync(file, 'utf8'))));
+  assert.deepEqual(naming.map((file) => relative(join(root, 'src'), file)).sort(), NAME_CHECKS);
+});
+
 test('console and process.env stay in main, cli and config', () => {
   const wrong = violations(sources, (file, text) => {
     if (['main.ts', 'commands', 'config'].includes(folderOf(file))) return [];

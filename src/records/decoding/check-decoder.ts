@@ -1,7 +1,7 @@
 import { parseSchema } from '../avro/schema.ts';
 import { malformed, readJson } from '../json/json-scanner.ts';
 import { isArray, type JsonValue, toJsonText } from '../json/json-value.ts';
-import { CHECK_KEY, usableKey } from '../json/row-key.ts';
+import { usableKey } from '../json/row-key.ts';
 import {
   type DecodedFailure,
   type DecodedList,
@@ -66,7 +66,7 @@ export function createCheckDecoder(options: CheckDecoderOptions): CheckDecoder {
     listKey: LIST_KEY,
     plan,
     rowDecoder,
-    key: CHECK_KEY,
+    key: { path: [KEY_FIELD], form: 'text' },
   });
 
   async function decode(body: AsyncIterable<Uint8Array>) {

@@ -9,7 +9,6 @@ export interface RowKey {
 
 export const INSTRUMENT_KEY: RowKey = { path: ['id'], form: 'integer' };
 export const EVENT_KEY: RowKey = { path: ['instrument', 'id'], form: 'integer' };
-export const CHECK_KEY: RowKey = { path: ['preTradeCheckId'], form: 'text' };
 
 type Span = readonly [start: number, end: number];
 const { QUOTE, BACKSLASH, COMMA, COLON, OPEN_BRACKET, CLOSE_BRACKET, OPEN_BRACE, CLOSE_BRACE } = BYTES;
