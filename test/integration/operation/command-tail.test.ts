@@ -77,11 +77,3 @@ test('a topic is printed decoded, by key, to a limit, to its end, and as it grow
   assert.equal(linesOf(stdout).length, 2);
   assert.ok(linesOf(stdout)[0].value.instrument);
 });
-
-test('a topic that the settings do not have is refused with those that they have', async (t) => {
-  const scene = await commandScene(t);
-  if (!scene) return;
-  const { code, stderr } = await scene.spconnect('tail instrumens');
-  assert.equal(code, 2);
-  assert.match(stderr, /have: instruments, instrument-events.*\n\(Did you mean instruments\?/);
-});

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { HIDDEN_URL, withoutUrl } from '../../../src/commands/shell/record-text.ts';
 import type { SimulatorOptions } from '../../../src/dev/simulator/options.ts';
-import { providerScene, runWith } from './shell/terminal.ts';
+import { providerScene } from './shell/terminal.ts';
 
 const CANARY = 'https://trading.example.com/simulate?ticket=canary-8d1f';
 
@@ -70,14 +70,3 @@ test('the URL is hidden wherever it stands', () => {
   assert.ok(!hidden.includes('canary') && !hidden.includes('other.example'), hidden);
   assert.equal(withoutUrl({ simulationUrl: null, a: 'b' }).simulationUrl, null);
 });
-
-for (const [what, args] of Object.entries({
-  'no id': [],
-  'a path in place of an id': ['..'],
-  'an unknown form': ['PTC-1', '--output', 'xml'],
-})) {
-  test(`${what} is refused with exit code 2`, async () => {
-    const { code, stdout } = await runWith(['lookup', 'check', ...args]);
-    assert.deepEqual([code, stdout], [2, '']);
-  });
-}

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { runWith } from './shell/terminal.ts';
+import { connectorEnvironment, settingsText } from '../../support/connectors/connector-process.ts';
+import { settingsFile } from '../../support/connectors/settings-file.ts';
+import { NO_PROVIDER, NOWHERE, runWith } from './shell/terminal.ts';
 
-/** Nothing listens there. */
-const ELSEWHERE = { KAFKA_BROKERS: '127.0.0.1:1', SCHEMA_REGISTRY_URL: 'http://127.0.0.1:1' };
+const ELSEWHERE = { KAFKA_BROKERS: NOWHERE.brokers.join(), SCHEMA_REGISTRY_URL: NOWHERE.registryUrl };
 
 /** Every command that asks Kafka or the registry alone, and what it ends with where nothing answers. */
 const COMMANDS: readonly (readonly [line: string, code: string])[] = [
@@ -31,5 +32,28 @@ test('commands that do not ask the provider need nothing of it: no address, no l
   assert.match(
     ran[0]?.stderr ?? '',
     /^\w+: Kafka does not answer at 127\.0\.0\.1:1 \(.*kafka\.brokers \(KAFKA_BROKERS\)/,
+  );
+});
+
+test('a processor that has nothing to price is refused before Kafka is asked for anything', {
+  timeout: 1_200_000,
+}, async (t) => {
+  const config = await settingsFile(t, settingsText());
+  const env = connectorEnvironment(NOWHERE, NO_PROVIDER, { TOPIC_PREFIX: 'p', LOG_LEVEL: 'error' });
+  const { code, stderr } = await runWith(['run', '--roles', 'processor', '--config', config], {
+    env,
+    signal: t.signal,
+  });
+  assert.equal(code, 2, stderr);
+  assert.match(stderr, /^SETTINGS_INVALID: There is nothing to price: set marketData\.url/);
+});
+
+test('a topic or a source that the settings do not have is refused with those that they have', async () => {
+  const topic = await runWith(['tail', 'instrumens'], { env: ELSEWHERE });
+  assert.equal(topic.code, 2);
+  assert.match(topic.stderr, /have: instruments, instrument-events.*\n\(Did you mean instruments\?/);
+  assert.match(
+    (await runWith(['pause', 'x'], { env: ELSEWHERE })).stderr,
+    /unknown source "x"\. The settings have: inst/,
   );
 });

@@ -55,6 +55,7 @@ const wrong: Record<string, { args: string[]; says: RegExp }> = {
   'a port beyond the last': { args: ['simulate', '--port', '65536'], says: /Expected a port from 0 to 65535/ },
   'a rate that is no number': { args: ['simulate', '--changes', 'fast'], says: /Expected a number from 0 to 10000/ },
   'a rate without end': { args: ['simulate', '--changes', 'Infinity'], says: /Expected a number from 0 to 10000/ },
+  'a path in place of the id of a check': { args: ['lookup', 'check', '..'], says: /Expected the id of a pre-trade/ },
   'a walk of nothing': { args: ['walk'], says: /missing required argument 'source'/ },
   'an allowance that is no count': {
     args: ['walk', 'instruments', '--allow-shrink', 'all'],
