@@ -67,12 +67,12 @@ function offsetRow(
   ];
 }
 
-interface ChangeOptions {
-  readonly execute: boolean;
-}
-
 /** `offsets reset`: deletes the committed offset, which goes to stdout. */
-export async function offsetsReset(context: CommandContext, { execute }: ChangeOptions, name: string): Promise<void> {
+export async function offsetsReset(
+  context: CommandContext,
+  { execute }: { readonly execute: boolean },
+  name: string,
+): Promise<void> {
   const { stderr, signal } = context;
   const settings = await loadWithoutProvider(context);
   const source = knownSource(context, name, settings.sources);
@@ -84,30 +84,27 @@ export async function offsetsReset(context: CommandContext, { execute }: ChangeO
     stderr.write(`Source ${name} has no committed offset: there is nothing to reset.\n`);
   } else if (done) {
     const next = `The source starts from the beginning when it is resumed (spconnect resume ${name}).`;
-    stderr.write(`The offset of source ${name} was deleted. ${next}${othersText(change)}\n`);
+    stderr.write(`The offset of source ${name} was deleted. ${next}${besidesText(change)}\n`);
   } else {
     if (execute) throw new Error(`The offset of source ${name} was not deleted.`);
     stderr.write(
       `Nothing was changed. With --execute, the offset of source ${name} is deleted. The source then starts from the beginning: ` +
         'with a complete walk, and with the stream as it is then. Events that it has not read yet are lost; records in the ' +
-        `topics stay.${stopText(change)}${othersText(change)}\n`,
+        `topics stay.${besidesText(change)}\n`,
     );
   }
 }
 
-function othersText({ besides, before }: OffsetChange): string {
-  if (besides.length === 0) return '';
-  return ` The other sources on partition ${before.partition} continue: ${besides.join(', ')}.`;
-}
-
-function stopText({ isStopped, before }: OffsetChange): string {
-  return isStopped ? '' : ` Stop the source first: spconnect stop ${before.source}.`;
+function besidesText({ isStopped, besides, before }: OffsetChange): string {
+  const stop = isStopped ? '' : ` Stop the source first: spconnect stop ${before.source}.`;
+  const others = ` The other sources on partition ${before.partition} continue: ${besides.join(', ')}.`;
+  return `${stop}${besides.length === 0 ? '' : others}`;
 }
 
 /** `offsets set`: the stream of a source continues at another offset. */
 export async function offsetsSet(
   context: CommandContext,
-  { since, to, execute }: ChangeOptions & { readonly since?: string; readonly to?: number },
+  { since, to, execute }: { readonly since?: string; readonly to?: number; readonly execute: boolean },
   name: string,
 ): Promise<void> {
   const { stderr, signal, refuse } = context;
@@ -129,7 +126,7 @@ export async function offsetsSet(
     ...(place.isOldest ? ['The topic has no record of the source from before the requested time.'] : []),
     ...(change.done ? [`The source continues from there when it is resumed (spconnect resume ${name}).`] : []),
   ];
-  stderr.write(withoutControls(`${sentences.join(' ')}${stopText(change)}${othersText(change)}\n`));
+  stderr.write(withoutControls(`${sentences.join(' ')}${besidesText(change)}\n`));
 }
 
 interface Place {
@@ -242,7 +239,7 @@ const MOST_POSITIONS = 100;
 /** `offsets skip`: the stream of a source continues behind a position that can never be read. */
 export async function offsetsSkip(
   context: CommandContext,
-  { to: given, execute }: ChangeOptions & { readonly to?: string },
+  { to: given, execute }: { readonly to?: string; readonly execute: boolean },
   name: string,
 ): Promise<void> {
   const { stderr, signal, exitWith } = context;
@@ -272,9 +269,9 @@ function skippedText({ problem, from, to, positions, change }: OffsetSkip, sourc
   const lost = `What comes after ${from ?? 'the start'}, up to and with ${to},`;
   if (change.done) {
     const next = `Source ${source} goes on behind ${to} when it is resumed (spconnect resume ${source}).`;
-    return `${what} ${next} ${lost} is lost, and a notification says so.${othersText(change)}\n`;
+    return `${what} ${next} ${lost} is lost, and a notification says so.${besidesText(change)}\n`;
   }
-  return `Nothing was changed; --execute goes on behind ${to}. ${lost} is then lost. ${what}${stopText(change)}${othersText(change)}\n`;
+  return `Nothing was changed; --execute goes on behind ${to}. ${lost} is then lost. ${what}${besidesText(change)}\n`;
 }
 
 interface SkipRequest {
