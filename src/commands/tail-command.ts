@@ -1,9 +1,8 @@
 import { isUtf8 } from 'node:buffer';
 import { PRICE_KINDS } from '../config/price-kinds/all.ts';
 import { type Settings, topicOf } from '../config/settings.ts';
-import type { CommittedRecord } from '../kafka/record.ts';
-import { partitionFor } from '../kafka/record.ts';
-import type { TopicSpecification } from '../kafka/topic.ts';
+import { type CommittedRecord, partitionFor } from '../kafka/record.ts';
+import { partitionsOf, type TopicSpecification } from '../kafka/topic.ts';
 import { topicPlan } from '../kafka/topic-plan.ts';
 import { createRecordReader, type ReadableValue, type RecordReader } from '../records/avro/record-reader.ts';
 import { readWireValue } from '../records/avro/wire-format.ts';
@@ -56,26 +55,11 @@ function knownTopic(context: CommandContext, settings: Settings, given: string):
   return found ?? refuseName(context, 'topic', given, names);
 }
 
-/** A record of any of our topics, for people. */
-interface ReadableTopicRecord {
-  readonly topic: string;
-  readonly partition: number;
-  readonly offset: string;
-  /** ISO 8601, by the broker's clock. */
-  readonly timestamp: string;
-  readonly key: string | null;
-  readonly headers: Readonly<Record<string, string>>;
-  /** Decimals and longs are exact text; null for a tombstone. */
-  readonly value: ReadableValue;
-}
+type ReadableTopicRecord = Awaited<ReturnType<ReturnType<typeof recordReader>>>;
 
-interface TailRequest {
+interface TailRequest extends Required<Pick<TailOptions, 'limit' | 'fromBeginning' | 'untilEnd'>> {
   readonly topic: TopicSpecification;
   readonly key: string | null;
-  readonly fromBeginning: boolean;
-  /** Ends at the end that the topic had at the start; only with `fromBeginning`. */
-  readonly untilEnd: boolean;
-  readonly limit: number;
   /** Reading waits for its result: no more is held in memory than the reader of the output takes. */
   readonly onRecord: (record: ReadableTopicRecord) => void | Promise<void>;
 }
@@ -94,7 +78,6 @@ export async function tailTopic(at: Installation, request: TailRequest): Promise
   const stop = AbortSignal.any([signal, ended.signal]);
   const registry = await createRegistry(settings.schemaRegistry, { clock, log: silentLog });
   const read = recordReader(at, (id) => registry.schemaText(id, stop));
-
   let given = 0;
   let shown: Promise<void> = Promise.resolve();
   const take = (record: CommittedRecord): void => {
@@ -109,10 +92,9 @@ export async function tailTopic(at: Installation, request: TailRequest): Promise
     shown.catch((error: unknown) => ended.abort(error));
   };
 
+  const all = partitionsOf(topic).map(({ partition }) => partition);
   const partitions =
-    key === null
-      ? Array.from({ length: topic.partitions }, (_, partition) => partition)
-      : [partitionFor(Buffer.from(placingPart(at, topic, key), 'utf8'), topic.partitions)];
+    key === null ? all : [partitionFor(Buffer.from(placingPart(at, topic, key), 'utf8'), topic.partitions)];
   const room = () => shown.catch(() => {});
   const log = { topic: topic.name, partitions, onRecord: take, room, signal: stop };
   try {
@@ -130,31 +112,30 @@ function placingPart({ topics }: Installation, { name }: TopicSpecification, key
   return ofPrices ? (key.split('/')[0] ?? key) : key;
 }
 
-/** Dead letters stay text; offsets and states are JSON, unless another program wrote them. */
+/** Dead letters stay text; offsets and states are JSON, unless another program wrote them. Decimals and longs are text. */
 function recordReader({ topics }: Installation, schemaText: (id: number) => Promise<string>) {
   const json = [topics.offsets.name, topics.states.name];
   const readers = new Map<number, RecordReader>();
 
-  async function readValue(topic: string, value: Buffer): Promise<ReadableValue> {
+  async function readValue(topic: string, value: Buffer | null): Promise<ReadableValue> {
+    if (value === null) return null;
     if (json.includes(topic)) return parsed(textOf(value));
     if (topic === topics['dead-letters'].name || value[0] !== AVRO_BEGINS) return textOf(value);
     const { schemaId } = readWireValue(value);
-    let reader = readers.get(schemaId);
-    if (reader === undefined) {
-      reader = createRecordReader({ schemas: new Map([[schemaId, await schemaText(schemaId)]]) });
-      readers.set(schemaId, reader);
-    }
+    const known = readers.get(schemaId);
+    const reader = known ?? createRecordReader({ schemas: new Map([[schemaId, await schemaText(schemaId)]]) });
+    readers.set(schemaId, reader);
     return reader.read(value);
   }
 
-  return async (record: CommittedRecord): Promise<ReadableTopicRecord> => ({
-    topic: record.topic,
-    partition: record.partition,
-    offset: String(record.offset),
-    timestamp: new Date(record.timestampMs).toISOString(),
-    key: record.key === null ? null : record.key.toString(),
-    headers: record.headers,
-    value: record.value === null ? null : await readValue(record.topic, record.value),
+  return async ({ topic, partition, offset, timestampMs, key, headers, value }: CommittedRecord) => ({
+    topic,
+    partition,
+    offset: String(offset),
+    timestamp: new Date(timestampMs).toISOString(),
+    key: key === null ? null : key.toString(),
+    headers,
+    value: await readValue(topic, value),
   });
 }
 
