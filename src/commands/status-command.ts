@@ -1,9 +1,9 @@
 import type { WholeStatus } from '../admin/status/status.ts';
 import { viewOf } from '../admin/status/status-view.ts';
-import type { AdminSettings } from '../config/settings.ts';
 import { ConnectorError } from '../errors.ts';
 import { type Clock, systemClock } from '../support/clock.ts';
 import { loadWithoutProvider } from './command-settings.ts';
+import { adminUrl } from './shell/health-probe.ts';
 import { jsonLine, print, printable } from './shell/output.ts';
 import { type CommandContext, EXIT_CODES } from './shell/terminal.ts';
 
@@ -17,7 +17,7 @@ export async function statusCommand(
   context: CommandContext,
   { url, watch }: { readonly url?: string; readonly watch: boolean },
 ): Promise<void> {
-  const base = url ?? adminAddress((await loadWithoutProvider(context)).admin);
+  const base = url ?? adminUrl((await loadWithoutProvider(context)).admin);
   if (watch) return watchStatus(context, base, systemClock);
   const status = await requestStatus(base, context.signal);
   print(context, status, linesText(cardLines(status)));
@@ -105,11 +105,4 @@ async function requestStatus(base: string, signal: AbortSignal): Promise<WholeSt
     const why = inner instanceof Error ? inner.message : String(inner);
     throw new ConnectorError('ADMIN_UNREACHABLE', `No admin server responded at ${base} (${why}).`, { cause });
   }
-}
-
-/** The admin server of the settings, as seen from this machine. */
-function adminAddress({ host, port }: Pick<AdminSettings, 'host' | 'port'>): string {
-  // A server that listens on every network also listens on this machine.
-  const near = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
-  return `http://${near.includes(':') ? `[${near}]` : near}:${port}`;
 }

@@ -24,9 +24,14 @@ export async function livenessUrl({ env, read }: ProbedProcess): Promise<string 
   const { enabled = true, host = '127.0.0.1', port = 8083 } = admin ?? {};
   // The system gives a port 0 a number that nothing here knows.
   if (String(enabled) === 'false' || Number(port) === 0) return null;
+  return `${adminUrl({ host: String(host), port: Number(port) })}/livez`;
+}
+
+/** The admin server of the settings, as seen from this machine. */
+export function adminUrl({ host, port }: { readonly host: string; readonly port: number }): string {
   // A server that listens on every network also listens on this machine.
-  const near = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : String(host);
-  return `http://${near.includes(':') ? `[${near}]` : near}:${port}/livez`;
+  const near = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
+  return `http://${near.includes(':') ? `[${near}]` : near}:${port}`;
 }
 
 /** As `spconnect run` takes it: `--config file` or `--config=file`, the last one. */
