@@ -147,19 +147,6 @@ test('a start as it comes listens on this machine alone, and what it shows holds
   await assert.rejects(fetch(`${line.url}/livez`));
 });
 
-test('a port that is taken ends the start with what to do', options, async (t) => {
-  const world = await adminWorld(t, INSTRUMENTS);
-  if (!world) return;
-  const { stack, simulator, prefix } = world;
-  const { url } = await world.start();
-  const env = { ADMIN_ENABLED: 'true', ADMIN_PORT: new URL(url).port };
-  const connector = await startCommand(t, { stack, simulator, prefix: `${prefix}-2`, env });
-  assert.deepEqual(await connector.ended, { code: 1, signal: null });
-  const text = connector.lines.join('\n');
-  assert.match(text, /ADMIN_PORT_TAKEN: The admin server cannot listen on 127\.0\.0\.1:\d+ \(EADDRINUSE\)/);
-  assert.match(text, /Set admin\.port \(ADMIN_PORT\)/);
-});
-
 test('with two replicas, the status of either shows both: from the groups and the topics', options, async (t) => {
   const prices = (simulator: { readonly marketDataUrl: string }) => `marketData: { url: "${simulator.marketDataUrl}" }
 prices: { kinds: { overview: { refreshInterval: 2s } } }`;

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { MOST_CONNECTIONS, openAdminPort } from '../../../src/admin/admin-port.ts';
+import type { ConnectorError } from '../../../src/errors.ts';
 import { eventually } from '../../support/runner/eventually.ts';
 
 /** Answers all but `/slow`, which waits until it is let go. */
@@ -55,8 +56,10 @@ test('a port that is taken is one sentence with the code of the system', async (
   const port = Number(new URL(server.url).port);
   await assert.rejects(
     openAdminPort({ host: '127.0.0.1', port }, async () => () => {}),
-    ({ message, cause }: Error) =>
-      message === `The admin server cannot listen on 127.0.0.1:${port} (EADDRINUSE).` && cause === undefined,
+    ({ code, message, cause }: ConnectorError) =>
+      message === `The admin server cannot listen on 127.0.0.1:${port} (EADDRINUSE).` &&
+      code === 'ADMIN_PORT_TAKEN' &&
+      cause === undefined,
   );
 });
 

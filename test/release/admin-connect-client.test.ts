@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
-import { adminWorld } from '../../support/connectors/admin-connector.ts';
-import { pythonWith } from '../../support/decoding/python-environment.ts';
+import { adminWorld } from '../support/connectors/admin-connector.ts';
+import { pythonWith } from '../support/decoding/python-environment.ts';
 
 // The client needs a module that Python has dropped with 3.13.
 const CLIENT = ['kafka-connect-cli==0.2.5', 'legacy-cgi==2.6.4'];
