@@ -330,8 +330,9 @@ export interface BatchPriced extends InputPartition {
   readonly gone: number;
   /** And those whose price did not come in time, and is owed. */
   readonly postponed: number;
-  /** Repaid products aside: that they have no price any more is as it should be. */
   readonly deadLetters: number;
+  /** Counted besides: that repaid products have no price any more is as it should be. */
+  readonly deadLettersOfRepaid: number;
   /** Those of them that are new, a log line each: an instrument that fails for days has one per problem. */
   readonly dead?: readonly (DeadRow & { readonly source: string; readonly kind: Kind })[];
   readonly tombstones: Readonly<Partial<Record<TombstoneReason, number>>>;

@@ -178,6 +178,7 @@ function reportOf(
     deadLetters: count((result) =>
       result.kind === 'failure' ? result.isDeadLetter && !result.isRepaid : result.kind === 'unreadable',
     ),
+    deadLettersOfRepaid: count((result) => result.kind === 'failure' && result.isDeadLetter && result.isRepaid),
     dead: counts.dead ?? [],
     calls: answers.calls,
     drift: answers.drift,

@@ -82,6 +82,10 @@ export function alarmsOf({
     const length = durationText(Math.max(...some.map(({ seconds }) => seconds)));
     add(false, `Retrying for ${length} (${code}): ${some.map(({ called }) => called).join(', ')}.`);
   }
+  for (const { name, refusedAt } of sources) {
+    if (refusedAt === null) continue;
+    add(false, `The provider has refused the offset for ${durationText(secondsSince(refusedAt))}: source ${name}.`);
+  }
   return alarms;
 }
 

@@ -53,7 +53,7 @@ export function createStatusBoard(options: StatusBoardOptions): StatusBoard {
   let kafkaClusterId: string | null = null;
   const own: Partial<Events> = {
     attemptFailed({ source, err }) {
-      if (source === 'topics') topics = { ...topics, why: describe(err) };
+      if (source === 'topics') topics = { ...topics, why: describe(err).replace(/\s+/g, ' ') };
     },
     // The two others that go to the topic, besides being events of their own.
     walkCompleted: (event) => notice(event.source, 'walkCompleted', walkText(event)),

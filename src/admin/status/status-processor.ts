@@ -19,7 +19,7 @@ export function createStatusProcessor({
   const isoNow = (afterMs = 0) => new Date(clock.wallMs() + afterMs).toISOString();
   const partitions = new Map<string, { topic: string; partition: number }>();
   const writerTroubles = new Map<string, string>();
-  const written = { records: 0, deadLetters: 0 };
+  const written = { records: 0, deadLetters: 0, deadLettersOfRepaid: 0 };
   const minutes = new MinuteCounts(clock);
   let assigned = 0;
   /** The only kind of prices that the trouble is about; null: all. */
@@ -69,9 +69,10 @@ export function createStatusProcessor({
       partitions.delete(keyOf(lost));
       writerTroubles.set(keyOf(lost), describe(err));
     },
-    batchPriced({ records, deadLetters, items, kind }) {
+    batchPriced({ records, deadLetters, deadLettersOfRepaid, items, kind }) {
       written.records += records;
       written.deadLetters += deadLetters;
+      written.deadLettersOfRepaid += deadLettersOfRepaid;
       minutes.add(records);
       // Records without any response do not show that the provider answers.
       if (items === 0) return;

@@ -115,12 +115,17 @@ export function createStatusSources({
       setPlace(poll);
       update(poll.source, (known) => {
         known.lastPollAt = isoNow();
+        if (poll.endpoint !== 'instruments') known.refusedAt = null;
         known.caughtUp = poll.caughtUp;
         if (poll.caughtUp) known.caughtUpAt = known.lastPollAt;
         // Another endpoint's retry may not be wanted any more. Until then it may hang: its failure is an event of its own.
         const isOver = (known.trouble?.nextTryAt ?? '') <= isoNow(-TRIED_WITHIN_MS);
         if (known.heldEndpoint === null || known.heldEndpoint === poll.endpoint || isOver) known.trouble = null;
       });
+    },
+    responseDiscarded({ source, why }) {
+      if (why === 'refused')
+        update(source, (known) => Object.assign(known, { refusedAt: known.refusedAt ?? isoNow() }));
     },
     // Each event of an instruments source writes its instrument, or the tombstone of it.
     streamCommitted: ({ source, items, deadLetters }) => addWritten(source, { items, instruments: items, deadLetters }),
@@ -172,11 +177,12 @@ export function createStatusSources({
     const nowMs = clock.monotonicMs();
     const secondsTo = (ms: number | null) => (ms === null ? null : Math.round((ms - nowMs) / 1_000));
     return all.map(({ cliffMs, nextWalkMs, rowsOfLastWalk: _, heldEndpoint, minutes, walk, ...known }) => {
-      const { task, trouble, writerTrouble, caughtUp, caughtUpAt } = known;
+      const { task, trouble, writerTrouble, refusedAt, caughtUp, caughtUpAt } = known;
       // A source that has failed, or was stopped, resumes its walk when it starts.
       const mayWalk = ['running', 'paused'].includes(task);
       // The stream goes on where the list alone fails.
-      const isHeld = writerTrouble !== null || (trouble !== null && heldEndpoint !== 'instruments');
+      const isHeld =
+        writerTrouble !== null || refusedAt !== null || (trouble !== null && heldEndpoint !== 'instruments');
       const isRead = task === 'running' && !isHeld && kafkaAnsweredAt === null;
       const seenAt = [caughtUpAt, kafkaAnsweredAt].filter((instant) => instant !== null).sort()[0] ?? null;
       return {
@@ -186,7 +192,7 @@ export function createStatusSources({
         caughtUpAt: caughtUpAt && seenAt,
         walk: walk && { ...walk, running: walk.running && mayWalk },
         wanted: targets.of(known.name).state,
-        secondsToRetentionCliff: secondsTo(cliffMs),
+        secondsToRetentionCliff: refusedAt === null ? secondsTo(cliffMs) : null,
         secondsToNextWalk: mayWalk ? secondsTo(nextWalkMs) : null,
         walksWithoutDeletion: mayWalk ? known.walksWithoutDeletion : null,
         perMinute: minutes.counts(),
@@ -225,6 +231,7 @@ function nothingSeen() {
     since: null,
     caughtUp: null,
     providerEndsAt: null,
+    refusedAt: null,
     caughtUpAt: null,
     cliffMs: null,
     nextWalkMs: null,

@@ -182,10 +182,12 @@ function sinceFact(label: string, at: string | null, now: string): Fact {
   return { label, at, value: at === null ? 'none yet' : ago(at, now) };
 }
 
-function deadLetters(count: number, source: string): Fact {
-  if (count === 0) return fact('Dead letters', '0');
+/** Those of repaid products are as it should be; the command lists them too. */
+function deadLetters(count: number, source: string, ofRepaid = 0): Fact {
+  if (count + ofRepaid === 0) return fact('Dead letters', '0');
   const command = `spconnect dead-letters list --source ${source} --since 1d`;
-  return { label: 'Dead letters', value: countText(count), level: 'wait', command };
+  const value = `${countText(count)}${ofRepaid === 0 ? '' : `, and ${countText(ofRepaid)} of repaid products`}`;
+  return { ...fact('Dead letters', value, count === 0 ? 'plain' : 'wait'), command };
 }
 
 /** Below this there is little time left to correct what keeps the source from reading: a day. */
@@ -219,7 +221,7 @@ function sourceFacts(source: SourceStatus, now: string): readonly Fact[] {
   const records = type === 'instruments' ? `${counted(written.instruments, 'instrument')}, ${streamed}` : streamed;
   const next = secondsToNextWalk;
   return [
-    fact('Stream', caughtUpText(source), source.caughtUp === false ? 'wait' : 'plain'),
+    fact('Stream', caughtUpText(source), source.caughtUp === false || source.refusedAt !== null ? 'wait' : 'plain'),
     ...(since === null ? [] : [fact('Offset', since)]),
     sinceFact('Last poll', lastPollAt, now),
     ...cliffFacts(source),
@@ -230,8 +232,9 @@ function sourceFacts(source: SourceStatus, now: string): readonly Fact[] {
   ];
 }
 
-/** `caught up`, `behind`, by how much the provider is behind us, or when it was lately caught up. */
-function caughtUpText({ caughtUp: is, caughtUpAt: at, since, providerEndsAt }: SourceStatus): string {
+/** `caught up`, `behind`, by how much the provider is behind us, since when it refuses, or when it was lately caught up. */
+function caughtUpText({ caughtUp: is, caughtUpAt: at, since, providerEndsAt, refusedAt }: SourceStatus): string {
+  if (refusedAt !== null) return `the provider refuses the offset since ${refusedAt.slice(11, 19)} UTC`;
   if (providerEndsAt !== null) return `the provider is behind us by ${providerEndsAt} to ${since}`;
   if (is !== null) return is ? 'caught up' : 'behind';
   return at === null ? 'not known yet' : `caught up as of ${at.slice(11, 19)} UTC`;
@@ -285,7 +288,7 @@ function processorCard(processor: ProcessorStatus, status: Now, fleet: Fleet | n
           ]),
       sinceFact('Last batch', lastBatchAt, now),
       fact('Written', counted(written.records, 'price')),
-      deadLetters(written.deadLetters, name),
+      deadLetters(written.deadLetters, name, written.deadLettersOfRepaid),
       ...(fleet?.of(name) ?? []),
     ],
     charts: [
@@ -373,7 +376,9 @@ function fleetOf({ whole, sources, processor, at }: WholeStatus): Fleet | null {
 
 /** The partition whose newest price is oldest shows whether one stands still. */
 function pricedText({ partitions }: DescribedMember, newest: Whole['newestPrices'], now: string): string {
-  const size = counted(partitions.length, 'partition');
+  const numbers = partitions.map(({ partition }) => partition).sort((a, b) => a - b);
+  // Several replicas may have one address.
+  const size = `${counted(partitions.length, 'partition')}${numbers.length === 0 ? '' : ` (${numbers.join(', ')})`}`;
   const instants = partitions.map(({ partition }) => newest[partition] ?? '').sort();
   const [oldest] = instants;
   if (oldest === undefined) return size;

@@ -90,7 +90,9 @@ export interface SourceStatus {
   readonly caughtUpAt: string | null;
   /** Where the provider's stream ends, if that is before our offset. */
   readonly providerEndsAt: string | null;
-  /** Until the provider drops events that we have not read, were no poll answered any more; null without an offset. */
+  /** Since when the provider refuses the offset; null where it does not. */
+  readonly refusedAt: string | null;
+  /** Until the provider drops events that we have not read, were no poll answered any more; null without an offset, and while it is refused. */
   readonly secondsToRetentionCliff: number | null;
   /** Until the next walk begins by itself, negative: overdue; null during a walk, and for sources that do not walk. */
   readonly secondsToNextWalk: number | null;
@@ -167,6 +169,6 @@ export interface ProcessorStatus {
   readonly freshness: ShownFreshness | null;
   readonly lastBatchAt: string | null;
   readonly trouble: Trouble | null;
-  readonly written: { readonly records: number; readonly deadLetters: number };
+  readonly written: { readonly records: number; readonly deadLetters: number; readonly deadLettersOfRepaid: number };
   readonly perMinute: PerMinute;
 }

@@ -17,6 +17,12 @@ test('status shows each source with its facts, or all as JSON, and says by its e
   const before = await status();
   assert.equal(before.code, 1);
   assert.match(before.stderr, /^Not ready: topics: not verified yet$/m);
+  const unreachable = new ConnectorError('KAFKA_UNREACHABLE', 'No broker answered.');
+  scene.board.events.attemptFailed({ source: 'topics', failures: 1, waitMs: 1, err: unreachable });
+  assert.match(
+    (await status()).stderr,
+    /^Not ready: topics: KAFKA_UNREACHABLE: No broker answered\. Start the brokers/m,
+  );
   makeReady(scene);
   const { code, stdout } = await status();
   assert.equal(code, 0);

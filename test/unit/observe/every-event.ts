@@ -73,6 +73,9 @@ const EVENTS: { readonly [Name in keyof Events]: (emit: Events[Name]) => void } 
   sourceStopped: (emit) => emit({ source }),
   sourceFailed: (emit) => emit({ source, err: new Error('canary-error') }),
   sourceStarted: (emit) => emit(place),
+  responseDiscarded: (emit) => {
+    for (const why of DISCARD_REASONS) emit({ source, why });
+  },
   polled: (emit) => emit({ ...place, endpoint: 'events', rows: 3, caughtUp: true, durationMs: 5 }),
   schemasRegistered: (emit) => emit({ source }),
   walkCompleted(emit) {
@@ -103,9 +106,6 @@ const EVENTS: { readonly [Name in keyof Events]: (emit: Events[Name]) => void } 
   },
   instrumentsDeleted: (emit) => {
     for (const why of DELETION_REASONS) emit({ source, why, instruments: 4 });
-  },
-  responseDiscarded: (emit) => {
-    for (const why of DISCARD_REASONS) emit({ source, why });
   },
   notified: (emit) => {
     for (const each of NOTIFICATION_KINDS) emit({ source, kind: each, text: 'What has happened.' });
@@ -160,6 +160,7 @@ const EVENTS: { readonly [Name in keyof Events]: (emit: Events[Name]) => void } 
       gone: 1,
       postponed: 1,
       deadLetters: 3,
+      deadLettersOfRepaid: 1,
       tombstones: { gone: 1, 'no-price': 2 },
       calls: 2,
       drift: 1,

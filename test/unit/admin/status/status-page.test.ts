@@ -199,8 +199,8 @@ test('what another replica runs is shown from the groups and the topics, with no
   for (const part of [
     '2 replicas run sources; this one runs 1 of 2; 4 replicas price; this one has 1 of 4 partitions',
     '<dt>Runs at</dt><dd>10.0.0.2</dd>\n<dt>Offset</dt><dd>8-1</dd>',
-    '<dt>At 10.0.0.2</dt><dd>2 partitions, each with a price of the last 1 min</dd>',
-    '<dt>At 10.0.0.3</dt><dd>1 partition, one without a price</dd>',
+    '<dt>At 10.0.0.2</dt><dd>2 partitions (1, 2), each with a price of the last 1 min</dd>',
+    '<dt>At 10.0.0.3</dt><dd>1 partition (3), one without a price</dd>',
     '<dt>At 10.0.0.4</dt><dd>0 partitions</dd>',
   ]) {
     assert.ok(shown.includes(part), `${part} is missing`);
@@ -227,7 +227,7 @@ test('bars are as high as their shares, a single price shows, and ages end one s
   const fresh = { kinds: [overview], instruments: 51, unreadable: 0, pulled: 0, unansweredInputs: 0, lag: 0 } as never;
   board.events.processorStarted({ groupId: 'g', topics: ['i'], kinds: ['overview'], freshness: () => fresh });
   for (const records of [4, 0, 8, 2, 3]) {
-    board.events.batchPriced({ records, deadLetters: 0 } as never);
+    board.events.batchPriced({ records, deadLetters: 1, deadLettersOfRepaid: 7 } as never);
     scene.now += 60_000;
   }
   const page = await pageOf(await scene.ask('/', asPage));
@@ -252,7 +252,8 @@ test('bars are as high as their shares, a single price shows, and ages end one s
   );
   assert.ok((bars(byMinute).at(-1)?.[0] ?? 0) > 96, 'the newest minute stands at the end');
   assert.match(byMinute, /30 min ago/);
-  assert.match(page, /3 in the last minute; 3\.4 on average and at most 8 since the start 5 min ago/);
+  assert.match(page, /<dt>Dead letters<\/dt><dd><span class="badge wait">5, and 35 of repaid products<\/span>/);
+  assert.match(page, /3 in the last whole minute, 0 since; 3\.4 on average and at most 8 since the start 5 min ago/);
 });
 
 test('the processor shows how fresh its prices are', async (t) => {
@@ -408,6 +409,28 @@ test('behind stays behind, whatever fails; caught up is not known while the sour
   scene.now += 120_000;
   const text = 'Failed 2 min ago (PROVIDER_BUSY), waits for an operator: source instruments.';
   assert.equal(board.status().alarms[0]?.text, text);
+});
+
+test('an offset that the provider refuses is said, and no retention is claimed until the stream is read again', async (t) => {
+  const scene = await startAdminScene(t);
+  const { board } = scene;
+  makeReady(scene);
+  const source = 'instruments';
+  const poll = { source, since: '7-1', secondsToRetentionCliff: 600_000, rows: 0, caughtUp: true, durationMs: 1 };
+  const page = async () => pageOf(await scene.ask('/', asPage));
+  board.events.polled({ ...poll, endpoint: 'events' });
+  assert.match(await page(), /unread events are kept for 6 d 22 h/);
+  board.events.responseDiscarded({ source, why: 'refused' });
+  scene.now += 90_000;
+  board.events.responseDiscarded({ source, why: 'refused' });
+  board.events.polled({ ...poll, endpoint: 'instruments' });
+  const refused = await page();
+  assert.match(refused, /role="alert">The provider has refused the offset for 1 min 30 s: source instruments\.</);
+  assert.match(refused, /<span class="badge wait">the provider refuses the offset since 10:00:00 UTC</);
+  const [card = ''] = refused.split('</article>');
+  assert.doesNotMatch(card, /are kept for|caught up/);
+  board.events.polled({ ...poll, endpoint: 'events' });
+  assert.doesNotMatch(await page(), /refuse/);
 });
 
 test('what all retry for one reason is one line, with the age of the oldest trouble; each card has its own age', async (t) => {

@@ -59,7 +59,7 @@ test('a price processor is ready while it is a member of its group that holds it
   events.processorAttemptFailed({ ...failure, isMember: true });
   assert.equal(prices()?.ok, true, 'it waits for the registry, and holds its partitions');
   const priced = (items: number, kind = 'overview') =>
-    events.batchPriced({ items, kind, records: 0, deadLetters: 0 } as never);
+    events.batchPriced({ items, kind, records: 0, deadLetters: 0, deadLettersOfRepaid: 0 } as never);
   priced(0);
   assert.notEqual(status(false).trouble, null, 'a batch that asks for nothing shows no answer');
   priced(1);

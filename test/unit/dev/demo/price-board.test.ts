@@ -32,6 +32,7 @@ async function batchOf(
     gone: 0,
     postponed: 0,
     deadLetters: 0,
+    deadLettersOfRepaid: 0,
     tombstones: {},
     calls: 2,
     drift: 0,
