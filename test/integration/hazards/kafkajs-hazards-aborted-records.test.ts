@@ -24,7 +24,7 @@ async function interleavedAborts(raw: RawCluster): Promise<AbortedTopic> {
   // An abort is answered before its markers are written: without the wait, the second one's may come first.
   await raw.viewWhen(topic, ({ lastStableOffset }) => lastStableOffset === 1);
   await second.abort();
-  await commit(raw, topic);
+  await raw.commit(await raw.producer(uniqueName('good')), topic, 'committed');
   // kafkajs finds the leader of this call only for topics that it has asked about before.
   await raw.admin.fetchTopicOffsets(topic);
   await raw.admin.deleteTopicRecords({ topic, partitions: [{ partition: 0, offset: '2' }] });
@@ -38,15 +38,8 @@ async function abortedMarkerKey(raw: RawCluster): Promise<AbortedTopic> {
   const transaction = await producer.transaction();
   await transaction.send({ topic, messages: [{ key: Buffer.alloc(4), value: 'aborted' }, { value: 'aborted too' }] });
   await transaction.abort();
-  await commit(raw, topic);
+  await raw.commit(await raw.producer(uniqueName('good')), topic, 'committed');
   return { topic, end: await quietEnd(raw, topic, 0) };
-}
-
-async function commit(raw: RawCluster, topic: string): Promise<void> {
-  const producer = await raw.producer(uniqueName('good'));
-  const transaction = await producer.transaction();
-  await transaction.send({ topic, messages: [{ value: 'committed' }] });
-  await transaction.commit();
 }
 
 /** The log's end once no transaction is open; the oracle must agree that one record is visible. */

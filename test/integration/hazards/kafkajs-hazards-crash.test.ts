@@ -6,11 +6,6 @@ import { eventually } from '../../support/runner/eventually.ts';
 testOnBroker('H15: a raw consumer whose handler threw lives on and reads nothing', async (t, raw) => {
   const topic = await raw.createTopic();
   const producer = await raw.producer(uniqueName('writer'));
-  const write = async (value: string) => {
-    const transaction = await producer.transaction();
-    await transaction.send({ topic, messages: [{ value }] });
-    await transaction.commit();
-  };
   const settings = { groupId: uniqueName('group'), maxWaitTimeInMs: 100, retry: { retries: 1, initialRetryTime: 20 } };
   const consumer = raw.client().consumer(settings);
   t.after(() => consumer.disconnect());
@@ -29,9 +24,9 @@ testOnBroker('H15: a raw consumer whose handler threw lives on and reads nothing
     });
   };
   await consumer.run({ eachMessage });
-  for (const value of ['a', 'b', 'c']) await write(value);
+  for (const value of ['a', 'b', 'c']) await raw.commit(producer, topic, value);
   assert.equal(await crashed.promise, false);
-  await write('d');
+  await raw.commit(producer, topic, 'd');
   const { members } = await consumer.describeGroup();
   assert.deepEqual([members, seen], [[], ['a', 'b', 'c']]);
 });

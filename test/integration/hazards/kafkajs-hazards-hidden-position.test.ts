@@ -14,16 +14,11 @@ async function hidePosition(raw: RawCluster): Promise<HiddenPosition> {
   const topic = await raw.createTopic();
   const openId = uniqueName('stalled');
   const [stalled, other] = [await raw.producer(openId), await raw.producer(uniqueName('other'))];
-  const commit = async (value: string) => {
-    const transaction = await other.transaction();
-    await transaction.send({ topic, messages: [{ value }] });
-    await transaction.commit();
-  };
-  await commit('position 1');
+  await raw.commit(other, topic, 'position 1');
   // The end of a transaction comes some moments after its commit was answered, and must stand before what is left open.
   await raw.viewWhen(topic, ({ lastStableOffset }) => lastStableOffset === 2);
   await (await stalled.transaction()).send({ topic, messages: [{ value: 'never committed' }] });
-  await commit('position 2');
+  await raw.commit(other, topic, 'position 2');
   await raw.viewWhen(topic, ({ lastStableOffset, highWatermark }) => lastStableOffset === 2 && highWatermark === 5);
   return { topic, openId };
 }

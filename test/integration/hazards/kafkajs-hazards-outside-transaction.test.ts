@@ -38,9 +38,7 @@ testOnBroker(
     const leaving = await raw.producer(uniqueName('leaving'));
     await (await leaving.transaction()).send({ topic, messages: [{ value: 'left open' }] });
     await leaving.disconnect();
-    const later = await (await raw.producer(uniqueName('later'))).transaction();
-    await later.send({ topic, messages: [{ value: 'committed' }] });
-    await later.commit();
+    await raw.commit(await raw.producer(uniqueName('later')), topic, 'committed');
     const view = await raw.viewWhen(topic, ({ highWatermark }) => highWatermark === 3);
     assert.equal(view.lastStableOffset, 0);
     assert.deepEqual(view.committed, [], 'the committed record cannot be seen');

@@ -35,16 +35,14 @@ export function testKafkaContract(
 
 function testWriterContract(contract: (title: string, body: (parts: Parts) => Promise<void>) => void): void {
   contract('a committed transaction is visible in order on every partition it touched', async (parts) => {
-    const writer = parts.writer();
-    await writer.open(parts.nothing, parts.signal);
+    const writer = await parts.opened();
     await writer.commit({ records: [parts.record(0, 'a'), parts.record(1, 'b'), parts.record(0, 'c')] });
     await writer.commit({ records: [parts.record(0, 'd')] });
     assert.deepEqual(await parts.readUntil(4), ['0:a', '0:c', '0:d', '1:b']);
   });
 
   contract('key, value, headers, tombstones and rising offsets come back as they were written', async (parts) => {
-    const writer = parts.writer();
-    await writer.open(parts.nothing, parts.signal);
+    const writer = await parts.opened();
     const headers = { 'spc-source': 'instruments', empty: '' };
     await writer.commit({
       records: [
@@ -67,8 +65,7 @@ function testWriterContract(contract: (title: string, body: (parts: Parts) => Pr
   });
 
   contract('a closed writer refuses to write, and can be opened again', async (parts) => {
-    const writer = parts.writer();
-    await writer.open(parts.nothing, parts.signal);
+    const writer = await parts.opened();
     await writer.close();
     await writer.close();
     await assert.rejects(writer.commit({ records: [parts.record(0, 'a')] }), { code: 'WRITER_CLOSED' });
@@ -78,16 +75,14 @@ function testWriterContract(contract: (title: string, body: (parts: Parts) => Pr
   });
 
   contract('an empty commit does nothing and leaves the writer open', async (parts) => {
-    const writer = parts.writer();
-    await writer.open(parts.nothing, parts.signal);
+    const writer = await parts.opened();
     await writer.commit({ records: [] });
     await writer.commit({ records: [parts.record(0, 'a')] });
     assert.deepEqual(await parts.readUntil(1), ['0:a']);
   });
 
   contract('two commits at once: the second is refused, the first is whole', async (parts) => {
-    const writer = parts.writer();
-    await writer.open(parts.nothing, parts.signal);
+    const writer = await parts.opened();
     const first = writer.commit({ records: [parts.record(0, 'a')] });
     await assert.rejects(writer.commit({ records: [parts.record(0, 'b')] }), { code: 'WRITER_CLOSED' });
     await first;
@@ -97,8 +92,7 @@ function testWriterContract(contract: (title: string, body: (parts: Parts) => Pr
   contract(
     'a second writer with the same id fences the first, of which nothing is visible afterwards',
     async (parts) => {
-      const [zombie, heir] = [parts.writer(), parts.writer()];
-      await zombie.open(parts.nothing, parts.signal);
+      const [zombie, heir] = [await parts.opened(), parts.writer()];
       await zombie.commit({ records: [parts.record(0, 'before')] });
       await heir.open(parts.nothing, parts.signal);
       await assert.rejects(zombie.commit({ records: [parts.record(0, 'zombie')] }), (error: ConnectorError) => {
@@ -117,8 +111,7 @@ function testWriterContract(contract: (title: string, body: (parts: Parts) => Pr
     async (parts) => {
       const heir = parts.writer();
       await parts.subject.leaveOpen(parts.transactionalId, [parts.record(0, 'left'), parts.record(1, 'left')]);
-      const other = parts.writer(`${parts.transactionalId}-other`);
-      await other.open(parts.nothing, parts.signal);
+      const other = await parts.opened(`${parts.transactionalId}-other`);
       await other.commit({ records: [parts.record(0, 'behind')] });
       // A transaction has ended on the partitions, too, when its id is opened again.
       await other.open(parts.nothing, parts.signal);
@@ -137,8 +130,7 @@ function testWriterContract(contract: (title: string, body: (parts: Parts) => Pr
   });
 
   contract('only the partitions asked for are read', async (parts) => {
-    const writer = parts.writer();
-    await writer.open(parts.nothing, parts.signal);
+    const writer = await parts.opened();
     await writer.commit({ records: [parts.record(0, 'a'), parts.record(1, 'b'), parts.record(2, 'c')] });
     await parts.readUntil(3);
     for (const [partition, expected] of ['a', 'b', 'c'].entries()) {
@@ -150,8 +142,7 @@ function testWriterContract(contract: (title: string, body: (parts: Parts) => Pr
   });
 
   contract('a reader whose callback throws fails with what it threw', async (parts) => {
-    const writer = parts.writer();
-    await writer.open(parts.nothing, parts.signal);
+    const writer = await parts.opened();
     await writer.commit({ records: [parts.record(0, 'a')] });
     await parts.readUntil(1);
     const onRecord = () => {
@@ -167,8 +158,7 @@ function testWriterContract(contract: (title: string, body: (parts: Parts) => Pr
     await assert.rejects(logReader.readToEnd({ ...parts, partitions: [PARTITIONS], onRecord }), {
       code: 'KAFKA_UNREACHABLE',
     });
-    const writer = parts.writer();
-    await writer.open(parts.nothing, parts.signal);
+    const writer = await parts.opened();
     const lost = writer.commit({ records: [parts.record(0, 'half'), parts.record(PARTITIONS, 'nowhere')] });
     await assert.rejects(lost, { code: 'TRANSACTION_FAILED' });
     assert.deepEqual(await writer.open(parts.read, parts.signal), [], 'half a transaction is never visible');
@@ -284,14 +274,21 @@ async function prepare(subject: ContractSubject) {
     return records.sort((a, b) => a.partition - b.partition || Number(a.offset - b.offset));
   };
   const read = async () => (await readRecords()).map(({ partition, value }) => `${partition}:${value}`);
+  const nothing = async () => {};
+  const writer = (id = transactionalId) => subject.cluster.transactionalWriter(id);
   return {
     subject,
     topic,
     transactionalId,
     specification,
     signal,
-    nothing: async () => {},
-    writer: (id = transactionalId) => subject.cluster.transactionalWriter(id),
+    nothing,
+    writer,
+    async opened(id?: string) {
+      const opened = writer(id);
+      await opened.open(nothing, signal);
+      return opened;
+    },
     record: (partition: number, value: string): OutgoingRecord => ({
       topic,
       partition,

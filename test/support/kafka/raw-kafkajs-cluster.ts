@@ -35,6 +35,8 @@ export interface RawCluster {
   /** A connected producer with the project's settings; straight to the brokers unless `through` is the proxy. */
   producer(transactionalId: string, options?: RawProducerOptions): Promise<Producer>;
   createTopic(settings?: { partitions?: number; settings?: Record<string, string> }): Promise<string>;
+  /** One transaction of these values. */
+  commit(producer: Producer, topic: string, ...values: readonly string[]): Promise<void>;
   view(topic: string, partition?: number, from?: number): Promise<PartitionView>;
   /** The same of partition 0, once it is as expected. */
   viewWhen(topic: string, isExpected: (view: PartitionView) => boolean): Promise<PartitionView>;
@@ -119,6 +121,11 @@ async function openRawCluster(t: TestContext, brokers: readonly string[]): Promi
         await cluster.view(topic, partition);
       }
       return topic;
+    },
+    async commit(producer, topic, ...values) {
+      const transaction = await producer.transaction();
+      await transaction.send({ topic, messages: values.map((value) => ({ value })) });
+      await transaction.commit();
     },
     async view(topic, partition = 0, from = 0) {
       return viewPartition({ broker: await leaderOf(brokers[0] ?? '', topic, partition), topic, partition, from });
