@@ -3,10 +3,10 @@ import { type TestContext, test } from 'node:test';
 import { connectKafka } from '../../../src/kafka/kafkajs/kafkajs-cluster.ts';
 import { systemClock } from '../../../src/support/clock.ts';
 import { viewPartition } from '../../support/kafka/kafka-wire-log.ts';
+import { placeTopics, rawAdmin } from '../../support/kafka/placed-topics.ts';
 import { proxiedBrokersOrSkip } from '../../support/kafka/proxied-brokers.ts';
-import { loadRawKafkajs } from '../../support/kafka/raw-kafkajs.ts';
 import { noPosition, textRecord } from '../../support/network/tcp-proxy-cluster.ts';
-import { eventually, outcomeOf } from '../../support/runner/eventually.ts';
+import { eventually } from '../../support/runner/eventually.ts';
 
 const RETRY = { retries: 5, initialRetryTime: 50, maxRetryTime: 200 };
 /** Longer than the other broker's failure and the retry after it take. */
@@ -22,29 +22,13 @@ async function threeBrokers(t: TestContext) {
   const [first, second, third] = started?.proxies ?? [];
   if (!started || !first || !second || !third) return undefined;
   const { kafka } = started;
-  const { Kafka, logLevel } = loadRawKafkajs();
   // It leads nothing and is connected all the same.
   const brokers = [third.address];
-  const client = new Kafka({ brokers, clientId: 'raw', logLevel: logLevel.NOTHING, retry: RETRY });
-  const admin = client.admin();
-  await admin.connect();
-  t.after(() => admin.disconnect());
+  const { raw, admin } = await rawAdmin(t, brokers);
   return {
-    client,
+    client: raw,
     brokers,
-    async createTopic(topic: string) {
-      const replicaAssignment = PARTITIONS.map((partition) => ({ partition, replicas: [partition + 1] }));
-      await admin.createTopics({ waitForLeaders: false, topics: [{ topic, replicaAssignment }] });
-      await eventually(
-        'every partition has its leader',
-        () => outcomeOf(admin.fetchTopicMetadata()),
-        (outcome) => {
-          const topics = 'value' in outcome ? outcome.value.topics : [];
-          const found = topics.find(({ name }) => name === topic)?.partitions ?? [];
-          return found.length === 2 && found.every(({ leader, partitionId }) => leader === partitionId + 1);
-        },
-      );
-    },
+    createTopic: (topic: string) => placeTopics(admin, [{ topic, replicas: PARTITIONS.map((of) => [of + 1]) }]),
     /** From now on the first broker answers late, and the connection to the second is cut once. */
     disturb() {
       first.addRule({ on: 'Produce', fault: 'delayAnswer', delayMs: LATE_MS });

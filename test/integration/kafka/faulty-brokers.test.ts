@@ -1,14 +1,13 @@
 import { type TestContext, test } from 'node:test';
-import type { Admin } from 'kafkajs';
 import { connectKafka } from '../../../src/kafka/kafkajs/kafkajs-cluster.ts';
 import { systemClock } from '../../../src/support/clock.ts';
 import { SEED, writePagesThroughFaults } from '../../support/kafka/faulty-pages.ts';
 import { viewPartition } from '../../support/kafka/kafka-wire-log.ts';
+import { placeTopics, rawAdmin } from '../../support/kafka/placed-topics.ts';
 import { proxiedBrokersOrSkip } from '../../support/kafka/proxied-brokers.ts';
-import { loadRawKafkajs } from '../../support/kafka/raw-kafkajs.ts';
 import type { FaultRule } from '../../support/network/tcp-proxy-faults.ts';
 import { createSeededRandom } from '../../support/network/tcp-proxy-random.ts';
-import { eventually, outcomeOf } from '../../support/runner/eventually.ts';
+import { outcomeOf } from '../../support/runner/eventually.ts';
 
 const NODES = 3;
 const PARTITIONS = [0, 1, 2, 3, 4, 5] as const;
@@ -41,33 +40,15 @@ interface Operator {
 }
 
 async function operatorAt(t: TestContext, brokers: readonly string[]): Promise<Operator> {
-  const { Kafka, logLevel } = loadRawKafkajs();
-  const retry = { retries: 8, initialRetryTime: 50, maxRetryTime: 1_000 };
-  const admin: Admin = new Kafka({
-    brokers: [...brokers],
-    clientId: 'operator',
-    logLevel: logLevel.NOTHING,
-    retry,
-  }).admin();
-  await admin.connect();
-  t.after(() => admin.disconnect());
+  const { admin } = await rawAdmin(t, brokers);
   const leaderOf = async (topic: string, partition: number) => {
     const { topics } = await admin.fetchTopicMetadata({ topics: [topic] });
     return topics[0]?.partitions.find(({ partitionId }) => partitionId === partition)?.leader ?? -1;
   };
-  const assignment = PARTITIONS.map((partition) => ({ partition, replicas: [(partition % NODES) + 1] }));
-  await admin.createTopics({
-    waitForLeaders: false,
-    topics: [
-      { topic: TOPIC, replicaAssignment: assignment },
-      { topic: OFFSETS, replicaAssignment: [{ partition: 0, replicas: [1] }] },
-    ],
-  });
-  await eventually(
-    'every partition has its leader',
-    () => outcomeOf(Promise.all(PARTITIONS.map((partition) => leaderOf(TOPIC, partition)))),
-    (outcome) => 'value' in outcome && outcome.value.every((leader) => leader > 0),
-  );
+  await placeTopics(admin, [
+    { topic: TOPIC, replicas: PARTITIONS.map((partition) => [(partition % NODES) + 1]) },
+    { topic: OFFSETS, replicas: [[1]] },
+  ]);
   return {
     leaderOf,
     async move(partition) {

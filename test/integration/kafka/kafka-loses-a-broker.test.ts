@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import type { Admin } from 'kafkajs';
 import { ConnectorError } from '../../../src/errors.ts';
 import type { KafkaCluster } from '../../../src/kafka/cluster.ts';
@@ -7,7 +7,7 @@ import { connectKafka } from '../../../src/kafka/kafkajs/kafkajs-cluster.ts';
 import type { TransactionalWriter } from '../../../src/kafka/transactional-writer.ts';
 import { systemClock } from '../../../src/support/clock.ts';
 import { readCommitted } from '../../support/kafka/kafka-real.ts';
-import { loadRawKafkajs } from '../../support/kafka/raw-kafkajs.ts';
+import { placeTopics, rawAdmin } from '../../support/kafka/placed-topics.ts';
 import { ownKafkaOrSkip } from '../../support/kafka/stack.ts';
 import { textRecord } from '../../support/network/tcp-proxy-cluster.ts';
 import { eventually, outcomeOf } from '../../support/runner/eventually.ts';
@@ -15,10 +15,10 @@ import { eventually, outcomeOf } from '../../support/runner/eventually.ts';
 const LOST = 3;
 /** The brokers of each topic's one partition, and how many of them have to be there for a write. */
 const TOPICS = [
-  { topic: 'positions', replicas: [1, 2, LOST], inSync: 2 },
-  { topic: 'rows', replicas: [1, LOST], inSync: 2 },
-  { topic: 'others', replicas: [2, 1], inSync: 1 },
-  { topic: 'theirs', replicas: [LOST], inSync: 1 },
+  { topic: 'positions', replicas: [[1, 2, LOST]], inSync: 2 },
+  { topic: 'rows', replicas: [[1, LOST]], inSync: 2 },
+  { topic: 'others', replicas: [[2, 1]], inSync: 1 },
+  { topic: 'theirs', replicas: [[LOST]], inSync: 1 },
 ];
 const PAGES_BEFORE = 3;
 const PAGES = 8;
@@ -28,7 +28,9 @@ const pageTexts = (pages: number) => Array.from({ length: pages }, (_, page) => 
 test('one of three brokers is lost: what has too few replicas waits and skips nothing, and all else goes on', async (t) => {
   const kafka = await ownKafkaOrSkip(t, { nodes: 3 });
   if (!kafka) return;
-  const admin = await createTopics(t, kafka.brokers);
+  // It takes a missing leader anywhere for a failure of its own.
+  const { admin } = await rawAdmin(t, kafka.brokers);
+  await placeTopics(admin, TOPICS);
   const refusals: unknown[] = [];
   const log = { debug() {}, info() {}, warn: (...said: unknown[]) => void refusals.push(said), error() {} };
   const options = { brokers: kafka.brokers, clientId: 'ours', clock: systemClock, random: Math.random, log };
@@ -88,23 +90,6 @@ test('one of three brokers is lost: what has too few replicas waits and skips no
   const positions = async () => (await readTexts(cluster, 'positions')).length;
   assert.equal(await eventually('all positions are seen', positions, (count) => count >= PAGES), PAGES);
 });
-
-/** Raw kafkajs, which takes a missing leader anywhere for a failure of its own. */
-async function createTopics(t: TestContext, brokers: string[]): Promise<Admin> {
-  const { Kafka, logLevel } = loadRawKafkajs();
-  const retry = { retries: 5, initialRetryTime: 50, maxRetryTime: 200 };
-  const admin = new Kafka({ brokers, clientId: 'raw', logLevel: logLevel.NOTHING, retry }).admin();
-  await admin.connect();
-  t.after(() => admin.disconnect());
-  for (const { topic, replicas, inSync } of TOPICS) {
-    const configEntries = [{ name: 'min.insync.replicas', value: String(inSync) }];
-    const replicaAssignment = [{ partition: 0, replicas }];
-    await admin.createTopics({ waitForLeaders: false, topics: [{ topic, replicaAssignment, configEntries }] });
-  }
-  const isLed = (outcome: object) => 'value' in outcome;
-  await eventually('every partition has its leader', () => outcomeOf(admin.fetchTopicMetadata()), isLed);
-  return admin;
-}
 
 /** What is committed, as texts. */
 async function readTexts(cluster: KafkaCluster, topic: string): Promise<string[]> {

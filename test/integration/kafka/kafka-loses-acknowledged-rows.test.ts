@@ -4,7 +4,7 @@ import type { Transaction } from 'kafkajs';
 import { connectKafka, type KafkajsOptions } from '../../../src/kafka/kafkajs/kafkajs-cluster.ts';
 import { systemClock } from '../../../src/support/clock.ts';
 import { hookTransactions, readCommitted } from '../../support/kafka/kafka-real.ts';
-import { loadRawKafkajs } from '../../support/kafka/raw-kafkajs.ts';
+import { placeTopics, rawAdmin } from '../../support/kafka/placed-topics.ts';
 import { ownKafkaOrSkip } from '../../support/kafka/stack.ts';
 import { innerListeners } from '../../support/network/inner-listener.ts';
 import { textRecord } from '../../support/network/tcp-proxy-cluster.ts';
@@ -13,13 +13,13 @@ import { eventually, outcomeOf } from '../../support/runner/eventually.ts';
 const [NODES, LOST] = [3, 3];
 /** The brokers of each topic's one partition. */
 const TOPICS = [
-  { topic: 'positions', replicas: [1, 2] },
-  { topic: 'rows', replicas: [LOST] },
-  { topic: 'shared-positions', replicas: [1, 2] },
-  { topic: 'cut-rows', replicas: [LOST] },
-  { topic: 'other-rows', replicas: [2, 1] },
-  { topic: 'busy-positions', replicas: [1, 2] },
-  { topic: 'busy-rows', replicas: [LOST] },
+  { topic: 'positions', replicas: [[1, 2]] },
+  { topic: 'rows', replicas: [[LOST]] },
+  { topic: 'shared-positions', replicas: [[1, 2]] },
+  { topic: 'cut-rows', replicas: [[LOST]] },
+  { topic: 'other-rows', replicas: [[2, 1]] },
+  { topic: 'busy-positions', replicas: [[1, 2]] },
+  { topic: 'busy-rows', replicas: [[LOST]] },
 ];
 const partitions = (...topics: string[]) => topics.map((topic) => ({ topic, partition: 0 }));
 const PAGES = ['page 1', 'page 2', 'page 3'] as const;
@@ -33,16 +33,8 @@ test('a page that was acknowledged just before the broker of its rows was lost i
   t.after(() => Promise.all(inner.proxies.map((proxy) => proxy.close())));
   const kafka = await ownKafkaOrSkip(t, { nodes: NODES, settings: inner.settings });
   if (!kafka) return;
-  const { Kafka, logLevel } = loadRawKafkajs();
-  const admin = new Kafka({ brokers: kafka.brokers, clientId: 'raw', logLevel: logLevel.NOTHING }).admin();
-  await admin.connect();
-  t.after(() => admin.disconnect());
-  for (const { topic, replicas } of TOPICS) {
-    const replicaAssignment = [{ partition: 0, replicas }];
-    await admin.createTopics({ waitForLeaders: false, topics: [{ topic, replicaAssignment }] });
-  }
-  const metadata = () => outcomeOf(admin.fetchTopicMetadata());
-  await eventually('every partition has its leader', metadata, (outcome) => 'value' in outcome);
+  const { admin } = await rawAdmin(t, kafka.brokers);
+  await placeTopics(admin, TOPICS);
 
   const connect = (more: Partial<KafkajsOptions> = {}) => {
     const silent = { debug() {}, info() {}, warn() {}, error() {} };
@@ -107,7 +99,7 @@ test('a page that was acknowledged just before the broker of its rows was lost i
   inner.proxies[LOST - 1]?.clearRules();
   lost.resolve();
   const hasNoLeader = (outcome: object) => 'error' in outcome && /no leader/.test(String(outcome.error));
-  await eventually('the rows have no leader', metadata, hasNoLeader);
+  await eventually('the rows have no leader', () => outcomeOf(admin.fetchTopicMetadata()), hasNoLeader);
   // It was quiet meanwhile, and has the next page now.
   await assert.rejects(first.commit(PAGES[2]), { code: 'TRANSACTION_FAILED' });
   await assert.rejects(
