@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Problem, SettingPath } from './problem.ts';
+import { memberOf, type Problem, type SettingPath } from './problem.ts';
 import { FileReference } from './secret.ts';
 import { nearestName } from './suggestion.ts';
 
@@ -91,13 +91,7 @@ function describe(value: unknown, secret: boolean): string {
 }
 
 function valueAt(value: unknown, path: SettingPath): unknown {
-  return path.reduce<unknown>(
-    (around, key) =>
-      around !== null && typeof around === 'object' && Object.hasOwn(around, key)
-        ? (around as Record<string | number, unknown>)[key]
-        : undefined,
-    value,
-  );
+  return path.reduce(memberOf, value);
 }
 
 interface SettingDocumentation {
@@ -113,10 +107,10 @@ function documentationOf(root: z.ZodType, path: SettingPath, given: unknown): Se
   let schema = root;
   let value = given;
   for (const key of path) {
-    const member = memberOf(alternativeFor(schema, value), key);
+    const member = memberSchema(alternativeFor(schema, value), key);
     if (member === undefined) break;
     schema = member;
-    value = memberOfValue(value, key);
+    value = memberOf(value, key);
   }
   const layers = layersOf(schema);
   const inner = alternativeFor(schema, value);
@@ -154,19 +148,13 @@ export function alternativeFor(schema: z.ZodType, value: unknown): z.ZodType {
   const groups = options.filter((option) => option instanceof z.ZodObject);
   const chosen = groups.find((option) => {
     const type: unknown = option.shape.type;
-    return !(type instanceof z.ZodLiteral) || type.values.has(memberOfValue(value, 'type') as z.core.util.Literal);
+    return !(type instanceof z.ZodLiteral) || type.values.has(memberOf(value, 'type') as z.core.util.Literal);
   });
   return chosen ?? inner;
 }
 
-function memberOf(schema: z.ZodType, key: string | number): z.ZodType | undefined {
+function memberSchema(schema: z.ZodType, key: string | number): z.ZodType | undefined {
   if (schema instanceof z.ZodArray) return schema.element as z.ZodType;
   if (!(schema instanceof z.ZodObject) || typeof key !== 'string') return undefined;
   return Object.hasOwn(schema.shape, key) ? (schema.shape[key] as z.ZodType) : undefined;
-}
-
-function memberOfValue(value: unknown, key: string | number): unknown {
-  return value !== null && typeof value === 'object' && Object.hasOwn(value, key)
-    ? (value as Record<string | number, unknown>)[key]
-    : undefined;
 }

@@ -46,7 +46,7 @@ export async function loadSettingsTree(options: LoadSettingsOptions): Promise<Lo
   // Loaded only now: every command imports this function, and loading them takes most of the time of a usage error.
   const [{ readSettingsTree }, { withoutRetired }, { createSettingsSchema }, { problemsOf }] = await Promise.all([
     import('./yaml-tree.ts'),
-    import('./retired.ts'),
+    import('./warnings.ts'),
     import('./settings.ts'),
     import('./issue-problems.ts'),
   ]);

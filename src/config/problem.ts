@@ -6,6 +6,12 @@ export interface Problem {
   readonly message: string;
 }
 
+/** What a value has under a name or at a position; undefined where it is no group or list, or has none. */
+export function memberOf(value: unknown, key: string | number): unknown {
+  if (value === null || typeof value !== 'object' || !Object.hasOwn(value, key)) return undefined;
+  return (value as Readonly<Record<string | number, unknown>>)[key];
+}
+
 export interface Position {
   readonly line: number;
   readonly column: number;

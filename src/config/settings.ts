@@ -6,6 +6,7 @@ import { schemaRegistrySettings } from './groups/schema-registry.ts';
 import { DEFAULT_SOURCES, sourcesSettings } from './groups/sources.ts';
 import { SHARED_TOPICS, type TopicRole, topicsSettings } from './groups/topics.ts';
 import { PRICE_KINDS } from './price-kinds/all.ts';
+import { memberOf } from './problem.ts';
 import type { SecretReader } from './secret.ts';
 import {
   crossCheck,
@@ -148,10 +149,6 @@ function pricesThatRun(value: {
   const from = prices.from.length > 0 ? prices.from.filter((name) => all.includes(name)) : all;
   const isAsked = Object.values(prices.kinds).some(({ enabled }) => enabled);
   return { ...prices, from, enabled: prices.enabled && marketData.url !== null && from.length > 0 && isAsked };
-}
-
-function memberOf(value: unknown, key: string): unknown {
-  return value !== null && typeof value === 'object' ? (value as Readonly<Record<string, unknown>>)[key] : undefined;
 }
 
 type TopicNames = z.output<typeof topicsSettings>['names'];

@@ -1,4 +1,5 @@
 import { KNOWN_EVENT_TYPES } from './groups/sources.ts';
+import { memberOf } from './problem.ts';
 import type { Settings } from './settings.ts';
 import { nearestName } from './suggestion.ts';
 
@@ -22,4 +23,25 @@ function ofUnknownTypes(setting: string, given: readonly string[]): string[] {
       const meant = nearest === undefined ? '' : `; did you mean ${nearest}?`;
       return `${setting}: ${JSON.stringify(type)} is not among the known event types (${known.join(', ')})${meant}${meant ? '' : '.'} The provider may refuse it, or send no such event.`;
     });
+}
+
+/** Settings of sources that have no effect any more, with the reason. */
+const RETIRED: Readonly<Record<string, string>> = {
+  drainLimit: 'a page of a walk waits until the stream was read, however long that takes',
+};
+
+/** The values without retired settings, so that a file of an earlier version still works; a warning for each of them. */
+export function withoutRetired(given: unknown): { readonly value: unknown; readonly warnings: readonly string[] } {
+  const sources = memberOf(given, 'sources');
+  if (!Array.isArray(sources)) return { value: given, warnings: [] };
+  const warnings = sources.flatMap((source, at) =>
+    Object.entries(RETIRED)
+      .filter(([name]) => memberOf(source, name) !== undefined)
+      .map(([name, why]) => `sources[${at}].${name} has no effect since version 0.2.0: ${why}. Remove it.`),
+  );
+  const kept = sources.map((source) => {
+    if (source === null || typeof source !== 'object') return source;
+    return Object.fromEntries(Object.entries(source).filter(([name]) => !Object.hasOwn(RETIRED, name)));
+  });
+  return { value: { ...Object(given), sources: kept }, warnings };
 }

@@ -1,5 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import { METRICS, type MetricDefinition, type MetricLabel, type MetricName } from './metric-table.ts';
+import { METRICS, type MetricDefinition, type MetricName } from './metric-table.ts';
 
 /** Gauges of the library with names of counters; the same numbers exist, by type, under the names without the ending. */
 const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
@@ -17,7 +17,7 @@ type NamesOf<Type extends string> = {
   [Name in MetricName]: (typeof METRICS)[Name]['type'] extends Type ? Name : never;
 }[MetricName];
 
-type GivenLabels = Readonly<Partial<Record<MetricLabel, string>>>;
+type GivenLabels = Readonly<Record<string, string>>;
 
 export type LabelsOf<Name extends MetricName> = Readonly<Record<(typeof METRICS)[Name]['labels'][number], string>>;
 
@@ -83,8 +83,8 @@ export function createMeters(isThere: (name: string) => boolean = () => true): M
 }
 
 /** Every series of a metric with these labels; none where it lacks one of them, or has others with unknown values. */
-function seriesWith(labels: GivenLabels, { labels: names, values = {} }: MetricDefinition): readonly GivenLabels[] {
-  if (Object.keys(labels).some((name) => !names.includes(name as MetricLabel))) return [];
+function seriesWith(labels: GivenLabels, { labels: names, values }: MetricDefinition): readonly GivenLabels[] {
+  if (Object.keys(labels).some((name) => !names.includes(name))) return [];
   const others = names.filter((name) => !(name in labels));
   return others.reduce<readonly GivenLabels[]>(
     (series, name) => series.flatMap((given) => (values[name] ?? []).map((value) => ({ ...given, [name]: value }))),

@@ -6,47 +6,26 @@ import {
   UNREADABLE_REASONS,
 } from './events.ts';
 
-/** The meaning of each label. Its values come from a short list in the settings or the code; never from data. */
-const METRIC_LABELS = {
-  version: 'the version of this program',
-  node: 'the version of Node.js',
-  source: 'the name of a source in the settings; of failures also topics and replicas, which come before sources',
-  status: 'unassigned, running, paused, stopped or failed',
-  record: 'instrument, event, check or tombstone',
-  result: 'the outcome, out of a short list',
-  reason: 'the reason, out of a short list',
-  kind: 'the kind of a notification',
-  partition: 'a partition of the offsets topic',
-  price: 'the kind of price: overview, daily or intraday; of several series also which one, such as daily/OHLC',
-  problem:
-    'why an instrument has no price: status and number, refused and number, mismatch, unanswered, unusable, none or other',
-  code: 'an error code, or the status of an HTTP response',
-  client: 'referenceData or marketData; of tokens also schemaRegistry and kafka.sasl',
-  clock: 'referenceData, marketData or kafka',
-  endpoint: 'a path of the provider without ids and query; of polls: what was read, such as events',
-} as const;
-
-export type MetricLabel = keyof typeof METRIC_LABELS;
-
-interface Details {
-  /** The values of labels that have only these: with them, a counter is 0 before its first increase. */
-  readonly values?: Readonly<Partial<Record<MetricLabel, readonly string[]>>>;
-}
-
-/** One metric. Its name begins with `spconnect_` and ends with its unit; `help` names what is measured, in that unit. */
-export interface MetricDefinition extends Details {
+/**
+ * One metric. Its name begins with `spconnect_` and ends with its unit; `help` names what is measured, in that unit. The
+ * values of labels come from a short list in the settings or the code, never from data. `source`: a name of the settings;
+ * of failures also topics and replicas. `client`: referenceData or marketData; of tokens also schemaRegistry and kafka.sasl.
+ * `price`: a kind of prices, or one of its series, such as daily/OHLC. `endpoint`: a path without ids and query.
+ */
+export interface MetricDefinition {
   readonly type: 'counter' | 'gauge' | 'histogram';
   readonly help: string;
-  readonly labels: readonly MetricLabel[];
+  readonly labels: readonly string[];
+  /** The values of labels that have only these: with them, a counter is 0 before its first increase. */
+  readonly values: Readonly<Record<string, readonly string[]>>;
 }
 
 function ofType<const Type extends MetricDefinition['type']>(type: Type) {
-  return <const Labels extends readonly MetricLabel[]>(labels: Labels, help: string, details: Details = {}) => ({
-    type,
-    help,
-    labels,
-    ...details,
-  });
+  return <const Labels extends readonly string[]>(
+    labels: Labels,
+    help: string,
+    values: MetricDefinition['values'] = {},
+  ) => ({ type, labels, help, values });
 }
 
 const [counter, gauge, histogram] = [ofType('counter'), ofType('gauge'), ofType('histogram')];
@@ -57,7 +36,7 @@ export const SOURCE_METRICS = {
   spconnect_source_status: gauge(
     ['source', 'status'],
     'Status of the source: 1 for the one that it has, 0 for the others.',
-    { values: { status: STATUSES } },
+    { status: STATUSES },
   ),
   spconnect_source_caught_up: gauge(['source'], '1 when the stream was lately read to its end, else 0.'),
   spconnect_source_last_poll_timestamp_seconds: gauge(
@@ -79,14 +58,12 @@ export const SOURCE_METRICS = {
   spconnect_tombstones_total: counter(
     ['source', 'reason'],
     'Instruments that were deleted from the topic: no longer found by a walk, or named by an event that deletes.',
-    {
-      values: { reason: DELETION_REASONS },
-    },
+    { reason: DELETION_REASONS },
   ),
   spconnect_dead_letters_total: counter(
     ['source', 'reason'],
     'Rows that could not become a record and went to the dead letters: wrongType, tooLarge or withoutKey.',
-    { values: { reason: ['wrongType', 'tooLarge', 'withoutKey'] } },
+    { reason: ['wrongType', 'tooLarge', 'withoutKey'] },
   ),
   spconnect_drift_fields_total: counter(['source'], 'Fields that the schema does not know, kept in extras.'),
   spconnect_rounded_numbers_total: counter(
@@ -102,16 +79,12 @@ export const SOURCE_METRICS = {
   spconnect_stream_responses_discarded_total: counter(
     ['source', 'reason'],
     'Responses of a stream that contradict our offset: not used, as they would repeat or lose events, or empty.',
-    {
-      values: { reason: DISCARD_REASONS },
-    },
+    { reason: DISCARD_REASONS },
   ),
   spconnect_notifications_total: counter(
     ['source', 'kind'],
     'Records that went to the notifications topic, except those of completed walks and failed sources.',
-    {
-      values: { kind: NOTIFICATION_KINDS },
-    },
+    { kind: NOTIFICATION_KINDS },
   ),
   spconnect_walk_running: gauge(['source'], '1 while a walk is under way, else 0.'),
   spconnect_walk_pages: gauge(['source'], 'Pages of the walk that is under way, or of the last one.'),
@@ -124,7 +97,7 @@ export const SOURCE_METRICS = {
     'Seconds until the next walk begins by itself, by the clock on which that is sooner; negative: it is overdue.',
   ),
   spconnect_walk_rows_total: counter(['source', 'result'], 'What completed walks found, row by row.', {
-    values: { result: ['added', 'corrected', 'unchanged', 'reEncoded', 'gone', 'deadLetter'] },
+    result: ['added', 'corrected', 'unchanged', 'reEncoded', 'gone', 'deadLetter'],
   }),
 };
 
@@ -132,9 +105,7 @@ export const PRICE_METRICS = {
   spconnect_prices_status: gauge(
     ['status'],
     'Status of the price processor: 1 for the one that it has, 0 for the others.',
-    {
-      values: { status: STATUSES },
-    },
+    { status: STATUSES },
   ),
   spconnect_prices_partitions: gauge([], 'Partitions of instruments topics whose instruments are priced here.'),
   spconnect_prices_writer_lost_total: counter(
@@ -145,19 +116,15 @@ export const PRICE_METRICS = {
   spconnect_prices_items_total: counter(
     ['price', 'result'],
     'Instruments requested: priced, problem (the provider could not), unusable (a wrong type), dropped (gone meanwhile).',
-    {
-      values: { result: ['priced', 'problem', 'unusable', 'dropped'] },
-    },
+    { result: ['priced', 'problem', 'unusable', 'dropped'] },
   ),
   spconnect_prices_unreadable_records_total: counter(
     ['reason'],
     'Records that cannot be read: of no known schema, of no instrument, or of no series of prices.',
-    {
-      values: { reason: UNREADABLE_REASONS },
-    },
+    { reason: UNREADABLE_REASONS },
   ),
   spconnect_prices_tombstones_total: counter(['reason'], 'Tombstones on the topic of latest prices, by the reason.', {
-    values: { reason: TOMBSTONE_REASONS },
+    reason: TOMBSTONE_REASONS,
   }),
   spconnect_prices_bulk_calls_total: counter(
     ['price'],
@@ -223,15 +190,13 @@ const CONNECTION_METRICS = {
     'Times that a writer was lost and every position read again, by the code of the error.',
   ),
   spconnect_registry_failures_total: counter(['code'], 'Failures of the schema registry, by the code of the error.', {
-    values: {
-      code: [
-        'REGISTRY_UNREACHABLE',
-        'REGISTRY_REFUSED',
-        'REGISTRY_MISMATCH',
-        'SCHEMA_INCOMPATIBLE',
-        'SCHEMA_NOT_REGISTERED',
-      ],
-    },
+    code: [
+      'REGISTRY_UNREACHABLE',
+      'REGISTRY_REFUSED',
+      'REGISTRY_MISMATCH',
+      'SCHEMA_INCOMPATIBLE',
+      'SCHEMA_NOT_REGISTERED',
+    ],
   }),
   spconnect_http_requests_total: counter(['client', 'endpoint', 'code'], 'Requests to the provider, by their outcome.'),
   spconnect_http_request_duration_seconds: histogram(

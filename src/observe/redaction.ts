@@ -13,8 +13,8 @@ export const REDACTED = '[redacted]';
 
 /** A shorter value would match parts of ordinary words, and is not taken out: the settings warn of it. */
 export const SHORTEST_SECRET = 6;
-/** Of the secrets that were replaced in their place: beyond this the oldest are forgotten; they have expired long ago. */
-const MAXIMUM_REPLACED = 100;
+/** Of one place: beyond this the oldest are forgotten; they have expired long ago. */
+const MAXIMUM_VALUES = 100;
 
 const LOGIN = /\b(bearer|basic) {1,8}[A-Za-z0-9+/=._~-]{4,}/gi;
 const URL_TEXT = /\bhttps?:\/\/[^\s"'<>]+/gi;
@@ -36,28 +36,25 @@ export function isSecretKey(key: string, value: unknown): boolean {
 }
 
 export function createRedaction(): Redaction {
-  const forms = new Map<string, readonly string[]>();
-  const inForce = new Map<string, string>();
-  const replaced = new Set<string>();
+  /** By place: its values, each with its forms, the newest last. */
+  const places = new Map<string, Map<string, readonly string[]>>();
   return {
     register(secret, place = secret) {
       const value = secret.trim();
       if (isTooShortToRedact(value)) return;
-      const before = inForce.get(place) ?? value;
-      if (!forms.has(value)) forms.set(value, formsOf(value));
-      inForce.set(place, value);
-      if (before === value) return;
-      replaced.delete(before);
-      replaced.add(before);
-      const [oldest = ''] = replaced;
-      if (replaced.size <= MAXIMUM_REPLACED) return;
-      replaced.delete(oldest);
-      if (![...inForce.values()].includes(oldest)) forms.delete(oldest);
+      const values = places.get(place) ?? new Map<string, readonly string[]>();
+      const forms = values.get(value) ?? formsOf(value);
+      values.delete(value);
+      places.set(place, values.set(value, forms));
+      const [oldest = ''] = values.keys();
+      if (values.size > MAXIMUM_VALUES) values.delete(oldest);
     },
     redact(text) {
       let clean = text;
-      for (const encodings of forms.values()) {
-        for (const encoded of encodings) clean = clean.replaceAll(encoded, REDACTED);
+      for (const values of places.values()) {
+        for (const forms of values.values()) {
+          for (const form of forms) clean = clean.replaceAll(form, REDACTED);
+        }
       }
       return clean.replace(LOGIN, `$1 ${REDACTED}`).replace(URL_TEXT, withoutSecretParts);
     },

@@ -49,7 +49,7 @@ test('nothing becomes a label that comes without end: ids, isins, offsets, texts
 
 test('where a table says which values a label has, it has no other', async () => {
   const series = [...scraped(await afterEverything()).keys()];
-  for (const [name, { values = {} }] of table) {
+  for (const [name, { values }] of table) {
     for (const [label, known] of Object.entries(values)) {
       const seen = series
         .filter((key) => key.startsWith(`${name}{`))
