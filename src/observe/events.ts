@@ -46,13 +46,33 @@ export interface Events {
   schemasRegistered(event: { readonly source: string }): void;
   /** The provider has answered a poll, and its results, if any, are committed. */
   polled(event: Polled): void;
-  walkStarted(event: WalkStarted): void;
-  walkResumed(event: WalkResumed): void;
+  walkStarted(event: {
+    readonly source: string;
+    /** The number of the walk, from 1. */
+    readonly walk: number;
+    /** The provider's offset in its event stream from before the walk's first row. */
+    readonly since: string;
+    readonly why: string;
+    /** The list may lag the stream: it is read so long after the start of the walk, and of a walk that goes on. */
+    readonly waitMs: number;
+  }): void;
+  walkResumed(event: {
+    readonly source: string;
+    readonly walk: number;
+    readonly pages: number;
+    /** Where it goes on: the minId of its next page, null at its beginning. */
+    readonly cursor: string | null;
+    readonly waitMs: number;
+  }): void;
   pageCommitted(event: PageCommitted): void;
   walkCompleted(event: WalkCompleted): void;
   streamCommitted(event: StreamCommitted): void;
   /** Tombstones on an instruments topic are committed. */
-  instrumentsDeleted(event: InstrumentsDeleted): void;
+  instrumentsDeleted(event: {
+    readonly source: string;
+    readonly why: (typeof DELETION_REASONS)[number];
+    readonly instruments: number;
+  }): void;
   /** A response of the stream was not used: it would repeat or lose events, or is empty while our offset is in doubt. */
   responseDiscarded(event: { readonly source: string; readonly why: (typeof DISCARD_REASONS)[number] }): void;
   notified(event: {
@@ -84,20 +104,50 @@ export interface Events {
   stopped(event: Stopped): void;
 
   /** The processor begins to read instruments; `freshness` can be asked from now on until the process ends. */
-  processorStarted(event: ProcessorStarted): void;
+  processorStarted(event: {
+    readonly groupId: string;
+    readonly topics: readonly string[];
+    readonly kinds: readonly Kind[];
+    /** How fresh the prices were at the last computation; null until the instruments of a partition are known. */
+    readonly freshness: () => Freshness | null;
+    /** Resolves when that is at most a second old; the pass over all instruments leaves other work its turn. */
+    readonly refreshed?: () => Promise<void>;
+  }): void;
   /** The member has joined its group (again) with this number of partitions, perhaps 0. */
   processorJoined(event: { readonly partitions: number }): void;
   /** A partition is ours: earlier holders are fenced, the committed offset is read and the table is filled. */
-  partitionAssigned(event: PartitionAssigned): void;
+  partitionAssigned(
+    event: InputPartition & {
+      readonly transactionalId: string;
+      /** Where reading goes on; the beginning where no offset was committed. */
+      readonly offset: string;
+      /** Instruments in the table, those without isin left out. */
+      readonly instruments: number;
+      readonly durationMs: number;
+    },
+  ): void;
   /** Another member reads this partition now, or we stop, or cannot go on. */
   partitionLost(event: InputPartition & { readonly why: string }): void;
   /** The writer of a partition is dead; a new one is opened, and offset and table are read again. */
   partitionWriterLost(event: InputPartition & { readonly err: unknown }): void;
   /** Records that cannot be read were met: of instruments, as the table is filled or as they come, or of a series. */
-  recordsUnreadable(event: RecordsUnreadable): void;
+  recordsUnreadable(
+    event: InputPartition & {
+      readonly reason: UnreadableReason;
+      readonly records: number;
+      readonly firstOffset: string;
+    },
+  ): void;
   batchPriced(event: BatchPriced): void;
   /** A bulk request failed twice, while others were answered: its parts are requested. */
-  batchBisected(event: BatchBisected): void;
+  batchBisected(event: {
+    readonly kind: Kind;
+    readonly items: number;
+    /** The code of the error, such as BULK_MISMATCH. */
+    readonly code: string;
+    /** The HTTP status of the refusal; null when the response did not fit. */
+    readonly status: number | null;
+  }): void;
   batchLimitLearnt(event: { readonly kind: Kind; readonly maxItems: number }): void;
   /** A bulk request failed as a whole. It is tried again once another one is answered; one item is asked after the wait. */
   bulkAttemptFailed(event: {
@@ -162,26 +212,6 @@ export interface Polled extends StreamPlace {
   readonly durationMs: number;
 }
 
-export interface WalkStarted {
-  readonly source: string;
-  /** The number of the walk, from 1. */
-  readonly walk: number;
-  /** The provider's offset in its event stream from before the walk's first row. */
-  readonly since: string;
-  readonly why: string;
-  /** The list may lag the stream: it is read so long after the start of the walk, and of a walk that goes on. */
-  readonly waitMs: number;
-}
-
-export interface WalkResumed {
-  readonly source: string;
-  readonly walk: number;
-  readonly pages: number;
-  /** Where it goes on: the minId of its next page, null at its beginning. */
-  readonly cursor: string | null;
-  readonly waitMs: number;
-}
-
 /** A dead letter as its log line has it: `pointer` and `reason` quote no value. */
 export interface DeadRow {
   readonly key: string | null;
@@ -220,7 +250,6 @@ export interface PageCommitted extends ResponseCounts {
   /** Rows that came again further down the same page; the last one counts. */
   readonly repeatedRows: number;
   readonly jsonBytes: number;
-  readonly avroBytes: number;
   readonly fetchMs: number;
   readonly commitMs: number;
   /** The minId of the walk's next page; null when this was its last. */
@@ -249,12 +278,6 @@ export interface WalkCompleted {
 /** Why an instrument was deleted: a walk found it no more, or an event of a type in `deleteOnEventTypes` named it. */
 export const DELETION_REASONS = ['walk', 'event'] as const;
 
-export interface InstrumentsDeleted {
-  readonly source: string;
-  readonly why: (typeof DELETION_REASONS)[number];
-  readonly instruments: number;
-}
-
 /** One response of a stream, committed in one transaction. */
 export interface StreamCommitted extends ResponseCounts {
   readonly source: string;
@@ -281,34 +304,9 @@ export interface Stopped {
   readonly peakMemoryBytes: number;
 }
 
-export interface ProcessorStarted {
-  readonly groupId: string;
-  readonly topics: readonly string[];
-  readonly kinds: readonly Kind[];
-  /** How fresh the prices were at the last computation; null until the instruments of a partition are known. */
-  readonly freshness: () => Freshness | null;
-  /** Resolves when that is at most a second old; the pass over all instruments leaves other work its turn. */
-  readonly refreshed?: () => Promise<void>;
-}
-
-export interface PartitionAssigned extends InputPartition {
-  readonly transactionalId: string;
-  /** Where reading goes on; the beginning where no offset was committed. */
-  readonly offset: string;
-  /** Instruments in the table, those without isin left out. */
-  readonly instruments: number;
-  readonly durationMs: number;
-}
-
 /** A record cannot be read: its schema id is unknown, the value is not an instrument, or it is not a price. */
 export const UNREADABLE_REASONS = ['schema', 'instrument', 'price'] as const;
 export type UnreadableReason = (typeof UNREADABLE_REASONS)[number];
-
-export interface RecordsUnreadable extends InputPartition {
-  readonly reason: UnreadableReason;
-  readonly records: number;
-  readonly firstOffset: string;
-}
 
 export interface BatchPriced extends InputPartition {
   readonly kind: Kind;
@@ -325,11 +323,6 @@ export interface BatchPriced extends InputPartition {
   readonly dropped: number;
   /** Records of instruments that this batch answers; 0 for a refresh. */
   readonly inputs: number;
-  /** Of them those that need no price: instruments without isin, and instruments that are gone. */
-  readonly withoutIsin: number;
-  readonly gone: number;
-  /** And those whose price did not come in time, and is owed. */
-  readonly postponed: number;
   readonly deadLetters: number;
   /** Counted besides: that repaid products have no price any more is as it should be. */
   readonly deadLettersOfRepaid: number;
@@ -360,15 +353,6 @@ export interface PricedItem {
   readonly isin: string;
   /** The values of its records, Avro in the wire format. */
   readonly values: readonly Buffer[];
-}
-
-export interface BatchBisected {
-  readonly kind: Kind;
-  readonly items: number;
-  /** The code of the error, such as BULK_MISMATCH. */
-  readonly code: string;
-  /** The HTTP status of the refusal; null when the response did not fit. */
-  readonly status: number | null;
 }
 
 /** Windows of a series were never requested: nothing was answered, or no processor ran, for longer than `catchUp`. */

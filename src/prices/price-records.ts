@@ -172,9 +172,6 @@ function reportOf(
     unusable: count((result) => result.kind === 'failure' && result.outcome.kind === 'unusable'),
     dropped: count((result) => result.kind === 'dropped'),
     inputs: results.reduce((sum, result) => sum + ('offsets' in result ? result.offsets.length : 0), 0),
-    withoutIsin: count((result) => result.kind === 'noIsin'),
-    gone: count((result) => result.kind === 'gone'),
-    postponed: results.reduce((sum, result) => sum + (result.kind === 'postponed' ? result.offsets.length : 0), 0),
     deadLetters: count((result) =>
       result.kind === 'failure' ? result.isDeadLetter && !result.isRepaid : result.kind === 'unreadable',
     ),

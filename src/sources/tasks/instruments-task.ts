@@ -277,7 +277,6 @@ function pageReport(
     ...deadLetterCounts(written),
     repeatedRows: repeated,
     ...totals(decoded),
-    avroBytes: decoded.rows.reduce((sum, row) => sum + (row.kind === 'record' ? row.value.length : 0), 0),
     jsonBytes: decoded.bytes,
     fetchMs,
   };

@@ -24,7 +24,6 @@ test('each event is one line with a fixed message, its fields and a fitting leve
     roundedNumbers: 0,
     duplicateKeys: 0,
     jsonBytes: 9,
-    avroBytes: 5,
     fetchMs: 7,
     commitMs: 8,
     cursor: '4',

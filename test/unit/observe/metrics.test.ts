@@ -25,7 +25,6 @@ const page = {
   roundedNumbers: 6,
   duplicateKeys: 7,
   jsonBytes: 9,
-  avroBytes: 5,
   fetchMs: 700,
   commitMs: 80,
   cursor: '4',

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ConnectorError } from '../../../src/errors.ts';
 import type { GroupReader, GroupReaderOptions } from '../../../src/kafka/group-reader.ts';
-import type { Events, ProcessorStarted } from '../../../src/observe/events.ts';
+import type { Events } from '../../../src/observe/events.ts';
 import type { PartitionCore } from '../../../src/prices/core/partition-core.ts';
 import type { PartitionTask } from '../../../src/prices/partition-task.ts';
 import { runPriceMember } from '../../../src/prices/price-member.ts';
@@ -57,11 +57,11 @@ test('a member whose run failed is reported to be none until it has joined again
 
 test('what is known of prices grows old while no group is joined, until another member has the partition', async () => {
   const clock = skippingClock();
-  const [stop, started] = [new AbortController(), Promise.withResolvers<ProcessorStarted>()];
+  const [stop, started] = [new AbortController(), Promise.withResolvers<Parameters<Events['processorStarted']>[0]>()];
   const shown: unknown[] = [];
   const known: (PartitionCore | null)[] = [];
   const events = new Proxy({} as Events, {
-    get: (_, name) => async (event: ProcessorStarted) => {
+    get: (_, name) => async (event: Parameters<Events['processorStarted']>[0]) => {
       if (name === 'processorStarted') started.resolve(event);
     },
   });

@@ -111,7 +111,7 @@ test('a walk goes on counting when its writer is opened again, and shows how muc
     drift: 0,
     roundedNumbers: 0,
   };
-  const sizes = { duplicateKeys: 0, jsonBytes: 1, avroBytes: 1, fetchMs: 1, commitMs: 1, cursor: null };
+  const sizes = { duplicateKeys: 0, jsonBytes: 1, fetchMs: 1, commitMs: 1, cursor: null };
   const commit = (number: number) => board.events.pageCommitted({ source, page: number, rows: 10, ...page, ...sizes });
   const started = { source, since: '1-1', secondsToRetentionCliff: null };
   board.events.sourceStarted(started);

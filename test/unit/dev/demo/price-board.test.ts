@@ -28,9 +28,6 @@ async function batchOf(
   );
   const counts = { priced: priced.length, records: 0, unchanged: 0, problems: 0, unusable: 0, dropped: 0, inputs: 0 };
   const more = {
-    withoutIsin: 0,
-    gone: 0,
-    postponed: 0,
     deadLetters: 0,
     deadLettersOfRepaid: 0,
     tombstones: {},
