@@ -51,6 +51,7 @@ const EVENTS: { readonly [Of in Name]: Row<EventOf<Of>> } = {
   walkCompleted: {
     level: 'info',
     text: 'walk completed',
+    fields: withoutZeros,
     count({ source, deadLetters, ...walk }, add) {
       for (const result of WALK_RESULTS) add('spconnect_walk_rows_total', { source, result }, walk[result]);
       add('spconnect_walk_rows_total', { source, result: 'deadLetter' }, deadLetters);

@@ -75,12 +75,15 @@ export function alarmsOf({
   // The reason of each would be Kafka.
   if (kafka.isSilent) return alarms;
   const retrying = all.flatMap(({ called, trouble }) =>
-    trouble === null ? [] : [{ called, code: codeOf(trouble.message), seconds: secondsSince(trouble.since) }],
+    trouble === null
+      ? []
+      : [{ ...trouble, called, code: codeOf(trouble.message), seconds: secondsSince(trouble.since) }],
   );
   const lasting = retrying.filter(({ seconds }) => seconds >= PASSES_WITHIN_SECONDS);
   for (const [code, some] of Map.groupBy(lasting, (one) => one.code)) {
     const length = durationText(Math.max(...some.map(({ seconds }) => seconds)));
-    add(false, `Retrying for ${length} (${code}): ${some.map(({ called }) => called).join(', ')}.`);
+    const which = some.map(({ called, only }) => (only === null ? called : `${called} (${only} alone)`));
+    add(false, `Retrying for ${length} (${code}): ${which.join(', ')}.`);
   }
   for (const { name, refusedAt } of sources) {
     if (refusedAt === null) continue;

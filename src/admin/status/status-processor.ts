@@ -22,8 +22,6 @@ export function createStatusProcessor({
   const written = { records: 0, deadLetters: 0, deadLettersOfRepaid: 0 };
   const minutes = new MinuteCounts(clock);
   let assigned = 0;
-  /** The only kind of prices that the trouble is about; null: all. */
-  let troubledKind: string | null = null;
   let known: Pick<ProcessorStatus, 'task' | 'trace' | 'changedAt' | 'lastBatchAt' | 'trouble'> = {
     task: 'unassigned',
     trace: null,
@@ -40,10 +38,14 @@ export function createStatusProcessor({
     known = { ...known, task, trace, changedAt, trouble: null };
   }
 
-  function setTrouble({ failures, waitMs, err }: { failures: number; waitMs: number; err: Error }): void {
+  interface Failed {
+    readonly failures: number;
+    readonly waitMs: number;
+    readonly err: Error;
+  }
+  function setTrouble({ failures, waitMs, err }: Failed, only: string | null = null): void {
     const since = known.trouble?.since ?? isoNow();
-    troubledKind = null;
-    known = { ...known, trouble: { since, failures, message: describe(err), nextTryAt: isoNow(waitMs) } };
+    known = { ...known, trouble: { since, only, failures, message: describe(err), nextTryAt: isoNow(waitMs) } };
   }
 
   const events = {
@@ -77,13 +79,10 @@ export function createStatusProcessor({
       // Records without any response do not show that the provider answers.
       if (items === 0) return;
       // Prices of one kind may be refused while those of another come.
-      const isOver = troubledKind === null || troubledKind === kind;
+      const isOver = [kind, null].includes(known.trouble?.only ?? null);
       known = { ...known, lastBatchAt: isoNow(), trouble: isOver ? null : known.trouble };
     },
-    bulkAttemptFailed(failed) {
-      setTrouble(failed);
-      troubledKind = failed.kind;
-    },
+    bulkAttemptFailed: (failed) => setTrouble(failed, failed.kind),
     processorAttemptFailed(failed) {
       if (!failed.isMember) {
         // It holds nothing until it joins again. The trouble of before goes on.

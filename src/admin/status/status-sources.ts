@@ -1,6 +1,6 @@
 import type { SourceSettings } from '../../config/settings.ts';
 import { offsetKey, offsetPartition } from '../../kafka/offset-store.ts';
-import type { Events, Polled, SourceStarted, StreamPlace } from '../../observe/events.ts';
+import type { Events, SourceStarted, StreamPlace } from '../../observe/events.ts';
 import type { Clock } from '../../support/clock.ts';
 import type { WorkerTargets } from '../../worker/target.ts';
 import { MinuteCounts } from './minute-counts.ts';
@@ -21,8 +21,6 @@ interface Known extends Mutable<Omit<SourceStatus, Derived>> {
   nextWalkMs: number | null;
   walk: Mutable<WalkStatus> | null;
   rowsOfLastWalk: number | null;
-  /** The only endpoint that the trouble is about; null: the whole source. */
-  heldEndpoint: Polled['endpoint'] | null;
   written: Mutable<Written>;
   minutes: MinuteCounts;
 }
@@ -120,7 +118,7 @@ export function createStatusSources({
         if (poll.caughtUp) known.caughtUpAt = known.lastPollAt;
         // Another endpoint's retry may not be wanted any more. Until then it may hang: its failure is an event of its own.
         const isOver = (known.trouble?.nextTryAt ?? '') <= isoNow(-TRIED_WITHIN_MS);
-        if (known.heldEndpoint === null || known.heldEndpoint === poll.endpoint || isOver) known.trouble = null;
+        if (isOver || known.trouble?.only === null || known.trouble?.only === poll.endpoint) known.trouble = null;
       });
     },
     responseDiscarded({ source, why }) {
@@ -137,8 +135,7 @@ export function createStatusSources({
         const since = known.trouble?.since ?? isoNow();
         if (isLeft) setTask(known, 'unassigned');
         if (isLeft) known.owned = null;
-        known.heldEndpoint = endpoint;
-        known.trouble = { since, failures, message: describe(err), nextTryAt: isoNow(waitMs) };
+        known.trouble = { since, only: endpoint, failures, message: describe(err), nextTryAt: isoNow(waitMs) };
       }
     },
     walkStarted: ({ source, walk, waitMs }) => beginWalk(source, walk, 0, waitMs),
@@ -176,13 +173,12 @@ export function createStatusSources({
   function status(kafkaAnsweredAt: string | null): readonly SourceStatus[] {
     const nowMs = clock.monotonicMs();
     const secondsTo = (ms: number | null) => (ms === null ? null : Math.round((ms - nowMs) / 1_000));
-    return all.map(({ cliffMs, nextWalkMs, rowsOfLastWalk: _, heldEndpoint, minutes, walk, ...known }) => {
+    return all.map(({ cliffMs, nextWalkMs, rowsOfLastWalk: _, minutes, walk, ...known }) => {
       const { task, trouble, writerTrouble, refusedAt, caughtUp, caughtUpAt } = known;
       // A source that has failed, or was stopped, resumes its walk when it starts.
       const mayWalk = ['running', 'paused'].includes(task);
       // The stream goes on where the list alone fails.
-      const isHeld =
-        writerTrouble !== null || refusedAt !== null || (trouble !== null && heldEndpoint !== 'instruments');
+      const isHeld = (writerTrouble ?? refusedAt) !== null || (trouble !== null && trouble.only !== 'instruments');
       const isRead = task === 'running' && !isHeld && kafkaAnsweredAt === null;
       const seenAt = [caughtUpAt, kafkaAnsweredAt].filter((instant) => instant !== null).sort()[0] ?? null;
       return {
@@ -219,7 +215,6 @@ function nothingKnown(
     owned: null,
     writerTrouble: null,
     ...nothingSeen(),
-    heldEndpoint: null,
     trouble: null,
     written: { instruments: 0, items: 0, deadLetters: 0 },
     minutes,

@@ -162,7 +162,8 @@ function heading(shown: SourceStatus | ProcessorStatus, { at, kafkaIsSilent, kaf
   // While Kafka is silent, the reason of each would be Kafka.
   if (trouble !== null && !kafkaIsSilent) {
     const wait = durationText(secondsBetween(at, trouble.nextTryAt));
-    const text = `${counted(trouble.failures, 'failure')} in a row, next try in ${wait}.\n${trouble.message}`;
+    const row = `${counted(trouble.failures, 'failure')} in a row${trouble.only === null ? '' : ` of ${trouble.only} alone`}`;
+    const text = `${row}, next try in ${wait}.\n${trouble.message}`;
     notes.push({ level: 'wait', label: 'Retrying', text });
   }
   if (writerTrouble !== null && !kafkaIsSilent) {
@@ -221,7 +222,7 @@ function sourceFacts(source: SourceStatus, now: string): readonly Fact[] {
   const records = type === 'instruments' ? `${counted(written.instruments, 'instrument')}, ${streamed}` : streamed;
   const next = secondsToNextWalk;
   return [
-    fact('Stream', caughtUpText(source), source.caughtUp === false || source.refusedAt !== null ? 'wait' : 'plain'),
+    streamFact(source, now),
     ...(since === null ? [] : [fact('Offset', since)]),
     sinceFact('Last poll', lastPollAt, now),
     ...cliffFacts(source),
@@ -232,12 +233,19 @@ function sourceFacts(source: SourceStatus, now: string): readonly Fact[] {
   ];
 }
 
+/** In a busy stream, some responses are not its end. */
+const BEHIND_AFTER_SECONDS = 30;
+
 /** `caught up`, `behind`, by how much the provider is behind us, since when it refuses, or when it was lately caught up. */
-function caughtUpText({ caughtUp: is, caughtUpAt: at, since, providerEndsAt, refusedAt }: SourceStatus): string {
-  if (refusedAt !== null) return `the provider refuses the offset since ${refusedAt.slice(11, 19)} UTC`;
-  if (providerEndsAt !== null) return `the provider is behind us by ${providerEndsAt} to ${since}`;
-  if (is !== null) return is ? 'caught up' : 'behind';
-  return at === null ? 'not known yet' : `caught up as of ${at.slice(11, 19)} UTC`;
+function streamFact(source: SourceStatus, now: string): Fact {
+  const { caughtUp: is, caughtUpAt: at, isRead, since, providerEndsAt, refusedAt } = source;
+  const stream = (text: string) => fact('Stream', text, is === false || refusedAt !== null ? 'wait' : 'plain');
+  if (refusedAt !== null) return stream(`the provider refuses the offset since ${refusedAt.slice(11, 19)} UTC`);
+  if (providerEndsAt !== null) return stream(`the provider is behind us by ${providerEndsAt} to ${since}`);
+  const isLately = isRead && at !== null && secondsBetween(at, now) < BEHIND_AFTER_SECONDS;
+  if (is === true || isLately) return fact('Stream', 'caught up');
+  if (is === false) return stream(at === null ? 'behind' : `behind for ${durationText(secondsBetween(at, now))}`);
+  return stream(at === null ? 'not known yet' : `caught up as of ${at.slice(11, 19)} UTC`);
 }
 
 function cliffFacts({ secondsToRetentionCliff: seconds, isRead }: SourceStatus): readonly Fact[] {

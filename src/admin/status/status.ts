@@ -116,6 +116,8 @@ export type PerMinute = readonly number[];
 
 export interface Trouble {
   readonly since: string;
+  /** The only kind of prices, or of polls, that is retried while the others go on; null: all are. */
+  readonly only: string | null;
   readonly failures: number;
   readonly message: string;
   readonly nextTryAt: string;

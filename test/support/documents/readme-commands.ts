@@ -9,6 +9,8 @@ export interface DocumentedCommand {
   readonly path: string;
   /** With its arguments. */
   readonly usage: string;
+  /** `--since` and the like. */
+  readonly options: readonly string[];
   readonly description: string;
   /** Whether it has `--output text|json`. */
   readonly hasOutput: boolean;
@@ -43,6 +45,7 @@ export async function documentedCommands(): Promise<DocumentedCommand[]> {
       {
         path,
         usage: command.createHelp().commandUsage(command).replace(' [options]', ''),
+        options: command.options.map(({ long }) => long ?? ''),
         description: command.description(),
         hasOutput: command.options.some(
           ({ flags, argChoices }) => /^--output\b/.test(flags) && argChoices?.join() === 'text,json',

@@ -58,11 +58,11 @@ test('what the paragraphs name is there: commands, metrics, panels, error codes'
   const [, ...paragraphs] = runbook.split(/^(?=### )/m);
   const text = paragraphs.join('');
   const named = (pattern: RegExp) => [...new Set([...text.matchAll(pattern)].map((match) => match[1] ?? ''))];
-  const usages = (await documentedCommands()).map(({ path, usage }) => ({ path, usage }));
+  const commands = await documentedCommands();
   for (const command of named(/`spconnect ([a-z][^`]*)`/g)) {
-    const found = usages.find(({ path }) => `${command} `.startsWith(`${path} `));
+    const found = commands.find(({ path }) => `${command} `.startsWith(`${path} `));
     assert.ok(found, command);
-    for (const [option] of command.matchAll(/--[a-z-]+/g)) assert.ok(found.usage.includes(option), command);
+    for (const [option] of command.matchAll(/--[a-z-]+/g)) assert.ok(found.options.includes(option), command);
   }
   const scrape = await createMetrics({ version: '1.2.3', sources: ['instruments'] }).text();
   for (const metric of named(/`[^`]*(spconnect_\w+)[^`]*`/g))

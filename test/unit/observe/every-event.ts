@@ -30,10 +30,16 @@ const place = {
   secondsToNextWalk: 3_000,
   walksWithoutDeletion: 1,
 };
-const dead = { deadLetters: 3, deadLettersTooLarge: 1, deadLettersWithoutKey: 1 };
-const counted = { ...dead, drift: 1, roundedNumbers: 1, duplicateKeys: 1 };
+const dead = { deadLetters: 3, deadLettersTooLarge: 0, deadLettersWithoutKey: 1 };
+const counted = { ...dead, drift: 5, roundedNumbers: 6, duplicateKeys: 7 };
 const kind = 'overview';
 const partition = { topic, partition: 3 };
+
+/** A page of a walk, with numbers that differ. */
+export const PAGE = {
+  ...{ source, page: 3, rows: 10, records: 4, unchanged: 3, repeatedRows: 1, ...counted },
+  ...{ jsonBytes: 9, fetchMs: 700, commitMs: 80, cursor: UNBOUNDED.cursor },
+};
 
 const FRESH = {
   kind,
@@ -84,21 +90,7 @@ const EVENTS: { readonly [Name in keyof Events]: (emit: Events[Name]) => void } 
   },
   walkStarted: (emit) => emit({ source, walk: 1, since: UNBOUNDED.since, why: 'first', waitMs: 5_000 }),
   walkResumed: (emit) => emit({ source, walk: 1, pages: 2, cursor: UNBOUNDED.cursor, waitMs: 5_000 }),
-  pageCommitted: (emit) =>
-    emit({
-      source,
-      page: 3,
-      rows: 8,
-      records: 2,
-      unchanged: 2,
-      ...counted,
-      repeatedRows: 1,
-      duplicateKeys: 1,
-      jsonBytes: 9,
-      fetchMs: 7,
-      commitMs: 8,
-      cursor: UNBOUNDED.cursor,
-    }),
+  pageCommitted: (emit) => emit(PAGE),
   streamCommitted(emit) {
     const events = [{ type: 'newissue', name: UNBOUNDED.name, isin: UNBOUNDED.isin, id: UNBOUNDED.id }];
     emit({ source, record: 'event', items: 1, ...counted, since: UNBOUNDED.since, commitMs: 3, events });
@@ -120,33 +112,17 @@ const EVENTS: { readonly [Name in keyof Events]: (emit: Events[Name]) => void } 
     emit({ groupId: 'canary-group', topics: [topic], kinds: [kind], freshness: () => FRESHNESS }),
   processorJoined: (emit) => emit({ partitions: 1 }),
   windowsMissed: (emit) =>
-    emit({
-      kind,
-      from: '2026-01-01T00:00:00Z',
-      to: '2026-01-02T00:00:00Z',
-      products: null,
-      command: 'spconnect backfill',
-    }),
+    emit({ kind, from: '2026-01-01T00:00:00Z', to: '2026-01-02T00:00:00Z', products: null, command: 'spconnect' }),
   partitionWriterLost: (emit) => emit({ ...partition, err }),
   partitionAssigned(emit) {
     const { transactionalId } = UNBOUNDED;
     emit({ ...partition, transactionalId, offset: '77', instruments: 9, durationMs: 20 });
-    emit({
-      ...partition,
-      partition: 4,
-      transactionalId,
-      offset: '0',
-      instruments: 9,
-
-      durationMs: 20,
-    });
+    emit({ ...partition, partition: 4, transactionalId, offset: '0', instruments: 9, durationMs: 20 });
   },
   partitionLost: (emit) => emit({ ...partition, partition: 4, why: 'rebalance' }),
   recordsUnreadable: (emit) => emit({ ...partition, reason: 'schema', records: 2, firstOffset: UNBOUNDED.cursor }),
-  batchPriced: (emit) =>
-    emit({
-      ...partition,
-      kind,
+  batchPriced(emit) {
+    const results = {
       items: 10,
       priced: 6,
       records: 6,
@@ -155,24 +131,25 @@ const EVENTS: { readonly [Name in keyof Events]: (emit: Events[Name]) => void } 
       unusable: 1,
       dropped: 1,
       inputs: 12,
-      deadLetters: 3,
-      deadLettersOfRepaid: 1,
-      tombstones: { gone: 1, 'no-price': 2 },
-      calls: 2,
-      drift: 1,
-      roundedNumbers: 1,
-      askMs: 30,
-      commitMs: 5,
-      prices: [{ instrumentId: UNBOUNDED.id, isin: UNBOUNDED.isin, values: [] }],
-    }),
+    };
+    const dead = { deadLetters: 3, deadLettersOfRepaid: 1 };
+    const more = { ...dead, tombstones: { gone: 1, 'no-price': 2 }, calls: 2, drift: 1, roundedNumbers: 1 };
+    const prices = [{ instrumentId: UNBOUNDED.id, isin: UNBOUNDED.isin, values: [] }];
+    emit({ ...partition, kind, ...results, ...more, askMs: 30, commitMs: 5, prices });
+  },
   batchBisected: (emit) => emit({ kind, items: 10, code: 'BULK_MISMATCH', status: null }),
   batchLimitLearnt: (emit) => emit({ kind, maxItems: 250 }),
   bulkAttemptFailed: (emit) => emit({ kind, items: 10, failures: 1, waitMs: 100, err }),
 };
 
-/** Everything that can happen, once; what must never become a label is marked with "canary". */
-export function everythingHappens({ events, httpObserver }: Metrics): void {
+/** Every event, once or for each reason; what must never become a label is marked with "canary". */
+export function everyEvent(events: Events): void {
   for (const name of Object.keys(EVENTS) as (keyof Events)[]) EVENTS[name](events[name] as never);
+}
+
+/** Everything that can happen. */
+export function everythingHappens({ events, httpObserver }: Metrics): void {
+  everyEvent(events);
   const client = 'referenceData';
   httpObserver.requested({ client, endpoint: '/v1/instruments', code: '200', durationMs: 40, bytes: 100 });
   httpObserver.heldBack({ client, waitMs: 50 });

@@ -7,29 +7,10 @@ import { systemClock } from '../../../src/support/clock.ts';
 import { statusMetrics } from '../../support/connectors/status-metrics.ts';
 import { scraped } from '../../support/ledgers/scraped.ts';
 import { eventually } from '../../support/runner/eventually.ts';
-import { FRESHNESS } from './every-event.ts';
+import { FRESHNESS, PAGE } from './every-event.ts';
 
 const source = 'instruments';
 const place = { source, since: '5-0', secondsToRetentionCliff: 604_800 };
-const page = {
-  source,
-  page: 3,
-  rows: 10,
-  records: 4,
-  unchanged: 3,
-  deadLetters: 2,
-  deadLettersTooLarge: 0,
-  deadLettersWithoutKey: 1,
-  repeatedRows: 1,
-  drift: 5,
-  roundedNumbers: 6,
-  duplicateKeys: 7,
-  jsonBytes: 9,
-  fetchMs: 700,
-  commitMs: 80,
-  cursor: '4',
-};
-
 function metricsAt() {
   const now = { wallMs: 1_000_000, monotonicMs: 5_000, kafkaAnsweredMs: Number.POSITIVE_INFINITY };
   const clock = { wallMs: () => now.wallMs, monotonicMs: () => now.monotonicMs };
@@ -65,12 +46,12 @@ test('the delay of the event loop is measured four times a second, not a hundred
 test('the numbers of a committed page are added up', async () => {
   const { events, series } = metricsAt();
   events.walkStarted({ source, walk: 1, since: '5-0', why: 'first', waitMs: 0 });
-  events.pageCommitted(page);
-  events.pageCommitted(page);
+  events.pageCommitted(PAGE);
+  events.pageCommitted(PAGE);
   const seen = await series();
   const sum = (name: string, more = '') => seen.get(`spconnect_${name}{source="instruments"${more}}`);
   assert.equal(sum('records_written_total', ',record="instrument"'), 8);
-  assert.equal(sum('dead_letters_total', ',reason="wrongType"'), 2);
+  assert.equal(sum('dead_letters_total', ',reason="wrongType"'), 4);
   assert.equal(sum('dead_letters_total', ',reason="withoutKey"'), 2);
   assert.equal(sum('drift_fields_total'), 10);
   assert.equal(sum('rounded_numbers_total'), 12);

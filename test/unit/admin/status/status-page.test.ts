@@ -1,57 +1,76 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { ago, durationText } from '../../../../src/admin/texts.ts';
 import { ConnectorError } from '../../../../src/errors.ts';
 import { makeReady, startAdminScene } from '../../../support/connectors/admin-scene.ts';
 
-/** With spaces where lines may not end, too. */
-const pageOf = async (answer: Response) => (await answer.text()).replaceAll('\u00a0', ' ');
-const asPage = { headers: { accept: 'text/html,application/xhtml+xml' } };
+const source = 'instruments';
+const PLACE = { source, since: '7-1', secondsToRetentionCliff: 600_000 };
+const POLL = { ...PLACE, rows: 0, durationMs: 1, caughtUp: true, endpoint: 'events' } as const;
+const BUSY = new ConnectorError('PROVIDER_BUSY', 'The provider answered with 503.');
+const STRANGE = new ConnectorError('OFFSET_UNREADABLE', 'It is no offset.');
+const FAILED = { source, failures: 2, waitMs: 5_000, err: BUSY };
+const PROCESSOR = { groupId: 'g', topics: ['i'], kinds: ['overview'] };
+const NO_AGES = { ageP50Ms: 1, ageP99Ms: 1, ageMaxMs: 1, ages: [] };
+const KIND = { kind: 'overview', priced: 51, waiting: 0, repaid: 0, overdue: 0, pulled: 0, failing: {}, ...NO_AGES };
+const FRESH = { ...KIND, kinds: [KIND], instruments: 51, unreadable: 0, unansweredInputs: 0, lag: 0 };
 
-test('after a restart the page shows the walk and the next one from the committed offset', async (t) => {
+/** A connector, ready unless it only begins, and its page, with spaces also where no line may end. */
+async function pageScene(t: TestContext, { isReady = true } = {}) {
   const scene = await startAdminScene(t);
   const { board } = scene;
-  const source = 'instruments';
-  const startedAt = '2026-03-01T08:00:00.000Z';
-  const place = { source, since: '7-1', secondsToRetentionCliff: 600_000 };
-  const walk = { walk: 41, startedAt, pages: 50, rows: 50_000, gone: 19 };
-  board.events.sourceStarted({ ...place, secondsToNextWalk: 79_200, walk });
+  if (isReady) makeReady(scene);
+  const pageCommitted = (page: number, rows: number) =>
+    board.events.pageCommitted({ source, page, rows, records: rows, deadLetters: 0 } as never);
+  const walkStarted = (walk: number, waitMs = 0) =>
+    board.events.walkStarted({ source, walk, since: '7-1', why: 'due', waitMs });
+  return {
+    ...{ scene, board, operator: scene.operator, pageCommitted, walkStarted },
+    async page() {
+      const answer = await scene.ask('/', { headers: { accept: 'text/html,application/xhtml+xml' } });
+      return (await answer.text()).replaceAll('\u00a0', ' ');
+    },
+    first: () => board.status().sources[0],
+    check: (wanted: string) => board.status().checks.find(({ name }) => name === wanted),
+    alarms: () => board.status().alarms.map(({ text }) => text),
+  };
+}
+
+test('after a restart the page shows the walk and the next one from the committed offset', async (t) => {
+  const { scene, board, page, first, walkStarted } = await pageScene(t, { isReady: false });
+  const walk = { walk: 41, startedAt: '2026-03-01T08:00:00.000Z', pages: 50, rows: 50_000, gone: 19 };
+  board.events.sourceStarted({ ...PLACE, secondsToNextWalk: 79_200, walk });
   scene.now += 60_000;
-  const page = await pageOf(await scene.ask('/', asPage));
-  assert.match(page, /no\. 41: 50,000 rows in 50 pages, 19 gone, complete, begun 2 h 1 min ago/);
-  assert.match(page, /<dt>Next walk<\/dt><dd>in 21 h 59 min<\/dd>/);
+  const text = await page();
+  assert.match(text, /no\. 41: 50,000 rows in 50 pages, 19 gone, complete, begun 2 h 1 min ago/);
+  assert.match(text, /<dt>Next walk<\/dt><dd>in 21 h 59 min<\/dd>/);
   // The next walk then has an end that is known.
-  board.events.walkStarted({ source, walk: 42, since: '7-1', why: 'due', waitMs: 0 });
-  assert.deepEqual(board.status().sources[0]?.walk?.expectedRows, 50_000);
-  assert.notEqual(board.status().sources[0]?.secondsToNextWalk, null);
+  walkStarted(42);
+  assert.deepEqual(first()?.walk?.expectedRows, 50_000);
+  assert.notEqual(first()?.secondsToNextWalk, null);
   board.events.sourceFailed({ source, err: new Error('x') });
-  assert.equal(board.status().sources[0]?.secondsToNextWalk, null, 'it walks only when it runs again');
+  assert.equal(first()?.secondsToNextWalk, null, 'it walks only when it runs again');
 });
 
 test('a walk that was interrupted by the restart goes on with the rows of before', async (t) => {
-  const { board } = await startAdminScene(t);
-  const source = 'instruments';
+  const { board, first, pageCommitted } = await pageScene(t, { isReady: false });
   const startedAt = '2026-03-01T09:00:00.000Z';
   board.events.walkResumed({ source, walk: 3, pages: 20, cursor: '9', waitMs: 0 });
   const walk = { walk: 3, startedAt, pages: 20, rows: 20_000, gone: null };
-  board.events.sourceStarted({ source, since: '7-1', secondsToRetentionCliff: null, secondsToNextWalk: null, walk });
-  board.events.pageCommitted({ source, page: 21, rows: 1_000, records: 0, deadLetters: 0 } as never);
-  const { rows, pages, running, startedAt: shown } = board.status().sources[0]?.walk ?? {};
+  board.events.sourceStarted({ ...PLACE, secondsToRetentionCliff: null, secondsToNextWalk: null, walk });
+  pageCommitted(21, 1_000);
+  const { rows, pages, running, startedAt: shown } = first()?.walk ?? {};
   assert.deepEqual([rows, pages, running, shown], [21_000, 21, true, startedAt]);
-  assert.equal(board.status().sources[0]?.secondsToNextWalk, null);
+  assert.equal(first()?.secondsToNextWalk, null);
 });
 
 test('a walk that waits for the list says how long and why, until it reads on', async (t) => {
-  const scene = await startAdminScene(t);
-  const { board } = scene;
-  makeReady(scene);
-  const source = 'instruments';
-  const page = async () => pageOf(await scene.ask('/', asPage));
+  const { scene, board, page, pageCommitted, walkStarted } = await pageScene(t);
   const waiting = /no\. 3 running: .*, reads the list in 8 min, since the list may lag the stream</;
-  board.events.walkStarted({ source, walk: 3, since: '7-1', why: 'requested', waitMs: 540_000 });
+  walkStarted(3, 540_000);
   scene.now += 60_000;
   assert.match(await page(), waiting);
-  board.events.pageCommitted({ source, page: 1, rows: 1_000, records: 0, deadLetters: 0 } as never);
+  pageCommitted(1, 1_000);
   assert.doesNotMatch(await page(), /reads the list/);
   board.events.walkResumed({ source, walk: 3, pages: 1, cursor: '9', waitMs: 540_000 });
   scene.now += 60_000;
@@ -61,129 +80,102 @@ test('a walk that waits for the list says how long and why, until it reads on', 
 });
 
 test('whatever is shown is escaped, and no secret is', async (t) => {
-  const scene = await startAdminScene(t);
-  const { board } = scene;
-  makeReady(scene);
+  const { board, page } = await pageScene(t);
   board.events.sourceFailed({ source: 'checks', err: new Error('<script>alert("1")</script> hunter2 \u001b[2J') });
   board.events.notified({ source: '<img src=x>', kind: 'gapProven', text: 'Events are lost. <b>hunter2</b>' });
-  board.events.attemptFailed({ source: 'instruments', failures: 2, waitMs: 5_000, err: new Error('<i>no</i>') });
-  const page = await pageOf(await scene.ask('/', asPage));
-  assert.doesNotMatch(page, /<script|<img|<i>|<b>|hunter2/);
-  assert.ok(!page.includes('\u001b'));
-  assert.match(page, /&lt;script&gt;alert\(&quot;1&quot;\)&lt;\/script&gt; \[redacted\]/);
-  assert.match(page, /<h1>p&lt;q<\/h1>/);
-  assert.match(page, /Events are lost\. &lt;b&gt;\[redacted\]&lt;\/b&gt;/);
-  assert.match(page, /2 failures in a row, next try in 5 s\./);
-  assert.match(page, /not ready/);
+  board.events.attemptFailed({ ...FAILED, err: new Error('<i>no</i>') });
+  const text = await page();
+  assert.doesNotMatch(text, /<script|<img|<i>|<b>|hunter2/);
+  assert.ok(!text.includes('\u001b'));
+  assert.match(text, /&lt;script&gt;alert\(&quot;1&quot;\)&lt;\/script&gt; \[redacted\]/);
+  assert.match(text, /<h1>p&lt;q<\/h1>/);
+  assert.match(text, /Events are lost\. &lt;b&gt;\[redacted\]&lt;\/b&gt;/);
+  assert.match(text, /2 failures in a row, next try in 5 s\./);
+  assert.match(text, /not ready/);
 });
 
 test('the page shows how far each source is', async (t) => {
-  const scene = await startAdminScene(t);
-  const { board } = scene;
-  makeReady(scene);
-  const source = 'instruments';
-  const poll = { source, since: '7-1', secondsToRetentionCliff: 3_600, rows: 0, caughtUp: false, durationMs: 1 };
-  board.events.polled({ ...poll, endpoint: 'events' });
-  board.events.walkStarted({ source, walk: 3, since: '7-1', why: 'due', waitMs: 0 });
+  const { scene, board, page, walkStarted } = await pageScene(t);
+  board.events.polled(POLL);
+  scene.now += 20_000;
+  board.events.polled({ ...POLL, secondsToRetentionCliff: 3_600, caughtUp: false });
+  assert.match(await page(), /<dt>Stream<\/dt><dd>caught up</, 'of a busy stream, some responses are not its end');
+  walkStarted(3);
   board.events.notified({ source, kind: 'shrinkRefused', text: 'Far fewer instruments than before.' });
   scene.now += 65_000;
-  const page = await pageOf(await scene.ask('/', asPage));
-  for (const part of ['behind', '7-1', '1 min 5 s ago', 'kept for 58 min 55 s', 'no. 3 running', 'shrink refused']) {
-    assert.ok(page.includes(part), `${part} is missing`);
+  const text = await page();
+  for (const part of [
+    'behind for 1 min 25 s',
+    '7-1',
+    '1 min 5 s ago',
+    'kept for 58 min 55 s',
+    'no. 3 running',
+    'shrink refused',
+  ]) {
+    assert.ok(text.includes(part), `${part} is missing`);
   }
   const { sources } = (await (await scene.ask('/status.json')).json()) as { sources: Record<string, unknown>[] };
   const { secondsToRetentionCliff, caughtUp, lastPollAt } = sources[0] ?? {};
-  assert.deepEqual([secondsToRetentionCliff, caughtUp, lastPollAt], [3_535, false, '2026-03-01T10:00:00.000Z']);
+  assert.deepEqual([secondsToRetentionCliff, caughtUp, lastPollAt], [3_535, false, '2026-03-01T10:00:20.000Z']);
 });
 
 test('a walk goes on counting when its writer is opened again, and shows how much there will be from the last one', async (t) => {
-  const scene = await startAdminScene(t);
-  const { board } = scene;
-  const source = 'instruments';
-  const walk = () => board.status().sources[0]?.walk;
-  const page = {
-    records: 8,
-    unchanged: 1,
-    deadLetters: 1,
-    repeatedRows: 0,
-    deadLettersTooLarge: 0,
-    deadLettersWithoutKey: 0,
-    drift: 0,
-    roundedNumbers: 0,
-  };
-  const sizes = { duplicateKeys: 0, jsonBytes: 1, fetchMs: 1, commitMs: 1, cursor: null };
-  const commit = (number: number) => board.events.pageCommitted({ source, page: number, rows: 10, ...page, ...sizes });
-  const started = { source, since: '1-1', secondsToRetentionCliff: null };
-  board.events.sourceStarted(started);
-  board.events.walkStarted({ source, walk: 1, since: '1-1', why: 'first', waitMs: 0 });
+  const { board, page, first, walkStarted } = await pageScene(t, { isReady: false });
+  const walk = () => first()?.walk;
+  const commit = (number: number) =>
+    board.events.pageCommitted({ source, page: number, rows: 10, records: 8, deadLetters: 1 } as never);
+  board.events.sourceStarted(PLACE);
+  walkStarted(1);
   commit(1);
   board.events.sourceFailed({ source, err: new Error('x') });
   assert.equal(walk()?.running, false, 'it stands');
-  assert.match(await pageOf(await scene.ask('/', asPage)), /no\. 1 not running: 10 rows in 1 page,/);
-  board.events.sourceStarted(started);
+  assert.match(await page(), /no\. 1 not running: 10 rows in 1 page,/);
+  board.events.sourceStarted(PLACE);
   board.events.walkResumed({ source, walk: 1, pages: 1, cursor: '9', waitMs: 0 });
   commit(2);
   assert.deepEqual([walk()?.rows, walk()?.pages, walk()?.running, walk()?.expectedRows], [20, 2, true, null]);
   const result = { added: 16, corrected: 0, unchanged: 2, reEncoded: 0, gone: 4, deadLetters: 2, durationMs: 5 };
   board.events.walkCompleted({ source, walk: 1, resumed: true, pages: 2, rows: 20, ...result });
   assert.deepEqual([walk()?.running, walk()?.gone], [false, 4]);
-  board.events.walkStarted({ source, walk: 2, since: '1-1', why: 'due', waitMs: 0 });
+  walkStarted(2);
   assert.deepEqual([walk()?.rows, walk()?.expectedRows], [0, 20]);
-  assert.deepEqual(board.status().sources[0]?.written, { instruments: 20, items: 0, deadLetters: 2 });
+  assert.deepEqual(first()?.written, { instruments: 20, items: 0, deadLetters: 2 });
 });
 
 test('what needs somebody stands first, and how many do what is reported above', async (t) => {
-  const scene = await startAdminScene(t);
-  const { board } = scene;
-  makeReady(scene);
-  const cards = async () => {
-    const page = await pageOf(await scene.ask('/', asPage));
-    return {
-      page,
-      names: [...page.matchAll(/<h3>(\S+) <span class="badge ([a-z]*)">([^<]*)/g)].map((match) => match.slice(1)),
-    };
-  };
-  const calm = await cards();
-  assert.deepEqual(calm.names[0], ['instruments', 'good', 'RUNNING']);
-  assert.match(calm.page, /2 sources: 2 running</);
-  board.events.attemptFailed({
-    source: 'instruments',
-    failures: 2,
-    waitMs: 5_000,
-    err: new ConnectorError('PROVIDER_BUSY', 'The provider answered with 503.'),
-  });
-  board.events.sourceFailed({ source: 'checks', err: new ConnectorError('OFFSET_UNREADABLE', 'It is no offset.') });
-  const { page, names } = await cards();
-  assert.deepEqual(names.slice(0, 2), [
+  const { board, page } = await pageScene(t);
+  const cards = (text: string) =>
+    [...text.matchAll(/<h3>(\S+) <span class="badge ([a-z]*)">([^<]*)/g)].map((match) => match.slice(1));
+  const calm = await page();
+  assert.deepEqual(cards(calm)[0], ['instruments', 'good', 'RUNNING']);
+  assert.match(calm, /2 sources: 2 running</);
+  board.events.attemptFailed(FAILED);
+  board.events.sourceFailed({ source: 'checks', err: STRANGE });
+  const text = await page();
+  assert.deepEqual(cards(text).slice(0, 2), [
     ['checks', 'bad', 'FAILED'],
     ['instruments', 'wait', 'RUNNING, retrying'],
   ]);
-  assert.match(page, /2 sources: 1 running, 1 failed</);
-  assert.match(page, /<li><span class="badge bad">no<\/span><span>source checks: failed/);
-  assert.ok(page.indexOf('source checks: failed') < page.indexOf('process: running'));
+  assert.match(text, /2 sources: 1 running, 1 failed</);
+  assert.match(text, /<li><span class="badge bad">no<\/span><span>source checks: failed/);
+  assert.ok(text.indexOf('source checks: failed') < text.indexOf('process: running'));
 });
 
 test('what another replica runs is shown from the groups and the topics, with nothing of what was seen here before', async (t) => {
-  const scene = await startAdminScene(t);
-  const { board } = scene;
-  makeReady(scene);
-  const poll = { source: 'instruments', since: '7-1', secondsToRetentionCliff: 9, rows: 0, durationMs: 1 };
-  board.events.polled({ ...poll, caughtUp: false, endpoint: 'events' });
-  const [instruments, checks] = board.status().sources.map(({ partition }) => partition);
-  const own = checks ?? -1;
-  const page = async () => pageOf(await scene.ask('/', asPage));
+  const { scene, board, page } = await pageScene(t);
+  board.events.polled({ ...POLL, caughtUp: false });
+  const [instruments = -1, own = -1] = board.status().sources.map(({ partition }) => partition);
   board.events.replicaJoined({ partitions: [own], sources: ['checks'] });
   const unknown = await page();
   assert.match(unknown, /Another replica runs it\./);
   assert.doesNotMatch(unknown, /replicas|Runs at/);
   const priced = (partition: number) => ({ topic: 'p.instruments', partition });
-  const assigned = { transactionalId: 'x', offset: '0', instruments: 1, durationMs: 1 };
   board.events.processorJoined({ partitions: 1 });
-  board.events.partitionAssigned({ ...priced(0), ...assigned });
+  board.events.partitionAssigned({ ...priced(0), transactionalId: 'x', offset: '0', instruments: 1, durationMs: 1 });
   scene.whole = {
     sources: [
       { host: '10.0.0.1', partitions: [{ topic: 'p.offsets', partition: own }] },
-      { host: '10.0.0.2', partitions: [{ topic: 'p.offsets', partition: instruments ?? -1 }] },
+      { host: '10.0.0.2', partitions: [{ topic: 'p.offsets', partition: instruments }] },
     ],
     prices: [
       { host: '10.0.0.1', partitions: [priced(0)] },
@@ -209,74 +201,56 @@ test('what another replica runs is shown from the groups and the topics, with no
 });
 
 test('bars are as high as their shares, a single price shows, and ages end one step beside the last ones', async (t) => {
-  const scene = await startAdminScene(t);
-  const { board } = scene;
-  const counts = [
-    [1, 0],
-    [2, 0],
-    [5, 10],
-    [45, 50],
-    [60, 51],
-    [90, 51],
-    [129_600, 51],
-    [Number.POSITIVE_INFINITY, 51],
+  const { scene, board, page } = await pageScene(t, { isReady: false });
+  const [bounds, counts] = [
+    [1, 2, 5, 45, 60, 90, 129_600, Number.POSITIVE_INFINITY],
+    [0, 0, 10, 50, 51, 51, 51, 51],
   ];
-  const ages = counts.map(([seconds = 0, instruments = 0]) => ({ atMostMs: seconds * 1_000, instruments }));
-  const none = { waiting: 0, repaid: 0, overdue: 0, pulled: 0, failing: {} };
-  const overview = { ...none, kind: 'overview', priced: 51, ages, ageP50Ms: 1, ageP99Ms: 1 } as never;
-  const fresh = { kinds: [overview], instruments: 51, unreadable: 0, pulled: 0, unansweredInputs: 0, lag: 0 } as never;
-  board.events.processorStarted({ groupId: 'g', topics: ['i'], kinds: ['overview'], freshness: () => fresh });
+  const ages = bounds.map((seconds, at) => ({ atMostMs: seconds * 1_000, instruments: counts[at] ?? 0 }));
+  board.events.processorStarted({ ...PROCESSOR, freshness: () => ({ ...FRESH, kinds: [{ ...KIND, ages }] }) });
   for (const records of [4, 0, 8, 2, 3]) {
     board.events.batchPriced({ records, deadLetters: 1, deadLettersOfRepaid: 7 } as never);
     scene.now += 60_000;
   }
-  const page = await pageOf(await scene.ask('/', asPage));
-  const [byAge = '', byMinute = ''] = page.split('<svg class="chart"').slice(1);
+  const text = await page();
+  const [byAge = '', byMinute = ''] = text.split('<svg class="chart"').slice(1);
   const bars = (chart: string) =>
-    [...chart.matchAll(/<rect x="([\d.]+)%" y="[\d.]+" width="[\d.]+%" height="([\d.]+)"/g)].map((found) =>
-      found.slice(1).map(Number),
+    [...chart.matchAll(/<rect x="([\d.]+)%" y="[\d.]+" width="[\d.]+%" height="([\d.]+)"/g)].map(
+      ([, x, height]) => [Number(x), Number(height)] as const,
     );
   assert.deepEqual(bars(byAge), [
     [20, 14],
     [40, 56],
     [60, 1.5],
   ]);
-  assert.deepEqual(
-    [...byAge.matchAll(/text-anchor="end">([^<]*)/g)].map(([, name]) => name),
-    ['2 s', '5 s', '45 s', '1 min', '90 s'],
-  );
+  const names = [...byAge.matchAll(/text-anchor="end">([^<]*)/g)].map(([, name]) => name);
+  assert.deepEqual(names, ['2 s', '5 s', '45 s', '1 min', '90 s']);
   assert.match(byAge, /<th scope="row">at most 90 s<\/th><td>0</);
-  assert.deepEqual(
-    bars(byMinute).map(([, height]) => height),
-    [28, 56, 14, 21],
-  );
+  const heights = bars(byMinute).map(([, height]) => height);
+  assert.deepEqual(heights, [28, 56, 14, 21]);
   assert.ok((bars(byMinute).at(-1)?.[0] ?? 0) > 96, 'the newest minute stands at the end');
   assert.match(byMinute, /30 min ago/);
-  assert.match(page, /<dt>Dead letters<\/dt><dd><span class="badge wait">5, and 35 of repaid products<\/span>/);
-  assert.match(page, /3 in the last whole minute, 0 since; 3\.4 on average and at most 8 since the start 5 min ago/);
+  assert.match(text, /<dt>Dead letters<\/dt><dd><span class="badge wait">5, and 35 of repaid products<\/span>/);
+  assert.match(text, /3 in the last whole minute, 0 since; 3\.4 on average and at most 8 since the start 5 min ago/);
 });
 
 test('the processor shows how fresh its prices are', async (t) => {
-  const scene = await startAdminScene(t);
-  const { board } = scene;
-  const ages = { ageP50Ms: 30_000, ageP99Ms: 61_000, ageMaxMs: 90_000, ages: [] };
+  const { board, page } = await pageScene(t, { isReady: false });
   const failing = { 'status 404': 5, none: 1_000 };
-  const fresh = { ...ages, priced: 180, waiting: 0, repaid: 15, overdue: 3, pulled: 2, failing };
-  const overview = { ...fresh, kind: 'overview' } as const;
-  const daily = {
-    ...fresh,
-    kind: 'daily',
-    priced: 17,
-    waiting: 1_183,
-    repaid: 0,
-    overdue: 1_183,
-    failing: {},
-  } as const;
-  const rest = { instruments: 1_200, unreadable: 42, unansweredInputs: 0, lag: 7 };
-  const freshness = () => ({ ...overview, kinds: [overview, daily], ...rest });
-  board.events.processorStarted({ groupId: 'g', topics: ['i'], kinds: ['overview'], freshness });
+  const ages = { ageP50Ms: 30_000, ageP99Ms: 61_000 };
+  const overview = { ...KIND, ...ages, priced: 180, repaid: 15, overdue: 3, pulled: 2, failing };
+  const daily = { ...KIND, kind: 'daily', priced: 17, waiting: 1_183, overdue: 1_183 };
+  const all = {
+    ...overview,
+    kinds: [overview, daily],
+    instruments: 1_200,
+    unreadable: 42,
+    unansweredInputs: 0,
+    lag: 7,
+  };
+  board.events.processorStarted({ ...PROCESSOR, freshness: () => all });
   board.events.processorJoined({ partitions: 0 });
-  const page = await pageOf(await scene.ask('/', asPage));
+  const text = await page();
   for (const part of [
     '<dt>Instruments</dt><dd>1,200</dd>',
     '<dt>Prices overview</dt><dd>180 priced, 1,005 failing, 15 repaid</dd>',
@@ -287,62 +261,42 @@ test('the processor shows how fresh its prices are', async (t) => {
     '<dt>Prices daily</dt><dd>17 priced, 1,183 not requested by this process yet</dd>',
     '<dt>Overdue daily</dt><dd><span class="badge bad">1,183</span></dd>',
   ]) {
-    assert.ok(page.includes(part), `${part} is missing`);
+    assert.ok(text.includes(part), `${part} is missing`);
   }
 });
 
 test('all that goes to the notifications topic is reported: completed walks and failed sources too', async (t) => {
-  const { board } = await startAdminScene(t);
-  const walk = { walk: 1, resumed: false, pages: 1, rows: 2, added: 2, corrected: 0, unchanged: 0, reEncoded: 0 };
-  board.events.walkCompleted({ source: 'instruments', ...walk, gone: 0, deadLetters: 0, durationMs: 5 } as never);
-  board.events.notified({ source: 'instruments', kind: 'shrinkRefused', text: 'Far fewer instruments than before.' });
-  board.events.sourceFailed({
-    source: 'instruments',
-    err: new ConnectorError('OFFSET_UNREADABLE', 'It is no offset.'),
-  });
-  assert.deepEqual(
-    board.status().notifications.map(({ kind }) => kind),
-    ['sourceFailed', 'shrinkRefused', 'walkCompleted'],
-  );
-  const [failed, shrunk, walked] = board.status().notifications.map(({ text }) => text);
-  assert.match(failed ?? '', /^OFFSET_UNREADABLE: It is no offset\.\n/);
-  assert.equal(shrunk, 'Far fewer instruments than before.');
-  assert.equal(walked, 'Walk 1: 2 rows, 2 added, 0 corrected, 0 gone.');
+  const { board } = await pageScene(t, { isReady: false });
+  board.events.walkCompleted({ source, walk: 1, rows: 2, added: 2, corrected: 0, gone: 0 } as never);
+  board.events.notified({ source, kind: 'shrinkRefused', text: 'Far fewer instruments than before.' });
+  board.events.sourceFailed({ source, err: STRANGE });
+  const [failed, ...others] = board.status().notifications.map(({ kind, text }) => [kind, text]);
+  assert.deepEqual(others, [
+    ['shrinkRefused', 'Far fewer instruments than before.'],
+    ['walkCompleted', 'Walk 1: 2 rows, 2 added, 0 corrected, 0 gone.'],
+  ]);
+  assert.match(String(failed), /^sourceFailed,OFFSET_UNREADABLE: It is no offset\.\n/);
 });
 
 test('lengths of time are reported in their two largest units', () => {
   const shown = [0, 0.4, 59, 60, 3_599, 3_600, 86_399, 86_400, 604_799, -90].map(durationText);
-  assert.deepEqual(shown, [
-    '0 s',
-    '0 s',
-    '59 s',
-    '1 min',
-    '59 min 59 s',
-    '1 h',
-    '23 h 59 min',
-    '1 d',
-    '6 d 23 h',
-    '−1 min 30 s',
-  ]);
+  const wanted = '0 s, 0 s, 59 s, 1 min, 59 min 59 s, 1 h, 23 h 59 min, 1 d, 6 d 23 h, −1 min 30 s';
+  assert.equal(shown.join(', '), wanted);
   assert.equal(ago('2026-01-01T00:00:10Z', '2026-01-01T00:00:00Z'), '0 s ago');
 });
 
 test('with Kafka silent the page says so first and since when, and what it shows of a source is as of then', async (t) => {
-  const scene = await startAdminScene(t);
-  const { board } = scene;
-  makeReady(scene);
-  const poll = { source: 'instruments', since: '7-1', secondsToRetentionCliff: 600_000, rows: 0, durationMs: 1 };
-  board.events.polled({ ...poll, endpoint: 'events', caughtUp: true });
-  const page = async () => pageOf(await scene.ask('/', asPage));
+  const { scene, board, page, first } = await pageScene(t);
+  board.events.polled(POLL);
   assert.match(await page(), /caught up<\/dd>/);
   assert.doesNotMatch(await page(), /role="alert"/);
   scene.kafkaAnsweredMs = scene.now;
   scene.now += 80_000;
   // The provider goes on to answer, and there is nothing to commit.
-  board.events.polled({ ...poll, endpoint: 'events', caughtUp: true });
+  board.events.polled(POLL);
   const err = new ConnectorError('TRANSACTION_FAILED', 'a request got no response');
   board.events.writerLost({ partition: board.status().sources[1]?.partition ?? -1, err });
-  board.events.attemptFailed({ source: 'checks', failures: 2, waitMs: 1_000, err });
+  board.events.attemptFailed({ ...FAILED, source: 'checks', err });
   scene.kafkaAnsweredMs = scene.now - 8_900;
   assert.match(await page(), /kafka: answered 9 s ago; from 10 s on it counts as silent/);
   scene.kafkaAnsweredMs = scene.now - 80_000;
@@ -350,127 +304,173 @@ test('with Kafka silent the page says so first and since when, and what it shows
   assert.doesNotMatch(silent, /class="note wait"/, 'no card blames anything else');
   assert.match(silent, /<\/header>\n<p class="note bad" role="alert">Kafka has not answered for 1 min 20 s: nothing/);
   assert.match(silent, /caught up as of 10:00:00 UTC/);
-  board.events.polled({ ...poll, endpoint: 'events', caughtUp: false });
-  assert.match(
-    await page(),
-    /behind<[\s\S]*<rect class="plain" width="99.21%"/,
-    'the bar of a source that is not read',
-  );
-  board.events.polled({ ...poll, endpoint: 'events', caughtUp: true });
   assert.match(silent, /RUNNING, waiting for Kafka<\/span><span class="soft">for 1 min 20 s</);
   const [, cards = ''] = silent.split('class="cards"');
   assert.doesNotMatch(cards, /class="(?:badge )?good"/);
-  const [source] = board.status().sources;
-  assert.deepEqual([source?.caughtUp, source?.caughtUpAt], [null, '2026-03-01T10:00:00.000Z']);
+  assert.deepEqual([first()?.caughtUp, first()?.caughtUpAt], [null, '2026-03-01T10:00:00.000Z']);
+  board.events.polled({ ...POLL, caughtUp: false });
+  assert.match(
+    await page(),
+    /behind for 1 min 20 s<[\s\S]*<rect class="plain" width="99.21%"/,
+    'the bar of a source that is not read',
+  );
   // It has left its groups, as any other replica has.
-  board.events.attemptFailed({ source: 'replicas', failures: 1, waitMs: 1_000, err });
+  board.events.attemptFailed({ ...FAILED, source: 'replicas', err });
   board.events.processorAttemptFailed({ failures: 1, waitMs: 1_000, err, isMember: false });
   const left = await page();
   assert.equal([...left.matchAll(/>WAITING FOR KAFKA<\/span><span class="soft">for 1 min 20 s</g)].length, 3);
   assert.doesNotMatch(left, /unassigned/i);
   assert.match(left, /2 sources: 2 waiting for Kafka</);
-  const { checks } = board.status();
+  const failing = board.status().checks.filter(({ ok }) => !ok);
   assert.deepEqual(
-    checks.filter(({ ok }) => !ok).map(({ name, why }) => [name, why]),
+    failing.map(({ name, why }) => `${name}: ${why}`),
     [
-      ['kafka', 'has not answered since 10:00:00 UTC'],
-      ...['source instruments', 'source checks', 'prices'].map((name) => [name, 'waits for Kafka']),
+      'kafka: has not answered since 10:00:00 UTC',
+      ...['source instruments', 'source checks', 'prices'].map((name) => `${name}: waits for Kafka`),
     ],
   );
 });
 
 test('behind stays behind, whatever fails; caught up is not known while the source does not read', async (t) => {
-  const scene = await startAdminScene(t);
-  const { board, operator } = scene;
-  makeReady(scene);
-  const source = 'instruments';
-  const poll = { source, since: '7-1', secondsToRetentionCliff: 600_000, rows: 0, durationMs: 1 };
-  const caughtUp = () => board.status().sources[0]?.caughtUp;
-  const err = new ConnectorError('PROVIDER_BUSY', 'The provider answered with 503.');
-  for (const [was, shown] of [
-    [true, null],
-    [false, false],
-  ] as const) {
-    board.events.polled({ ...poll, endpoint: 'events', caughtUp: was });
-    assert.equal(caughtUp(), was);
-    board.events.attemptFailed({ source, endpoint: 'instruments', failures: 1, waitMs: 1_000, err });
-    assert.equal(caughtUp(), was, 'the stream goes on beside the list');
-    board.events.attemptFailed({ source, failures: 1, waitMs: 1_000, err });
-    assert.equal(caughtUp(), shown);
+  const { scene, board, operator, first, alarms } = await pageScene(t);
+  for (const was of [true, false]) {
+    board.events.polled({ ...POLL, caughtUp: was });
+    assert.equal(first()?.caughtUp, was);
+    board.events.attemptFailed({ ...FAILED, endpoint: 'instruments' });
+    assert.equal(first()?.caughtUp, was, 'the stream goes on beside the list');
+    board.events.attemptFailed(FAILED);
+    assert.equal(first()?.caughtUp, was ? null : false);
   }
   scene.now += 60_000;
-  assert.equal(board.status().alarms[0]?.text, 'Retrying for 1 min (PROVIDER_BUSY): source instruments.');
-  board.events.polled({ ...poll, endpoint: 'events', caughtUp: true });
-  assert.deepEqual(board.status().alarms, []);
+  assert.deepEqual(alarms(), ['Retrying for 1 min (PROVIDER_BUSY): source instruments.']);
+  board.events.polled(POLL);
+  assert.deepEqual(alarms(), []);
   operator.wants(source, { state: 'paused' });
   board.events.sourcePaused({ source });
-  assert.equal(caughtUp(), null);
-  board.events.sourceFailed({ source, err });
+  assert.equal(first()?.caughtUp, null);
+  board.events.sourceFailed({ source, err: BUSY });
   scene.now += 120_000;
-  const text = 'Failed 2 min ago (PROVIDER_BUSY), waits for an operator: source instruments.';
-  assert.equal(board.status().alarms[0]?.text, text);
+  assert.deepEqual(alarms(), ['Failed 2 min ago (PROVIDER_BUSY), waits for an operator: source instruments.']);
 });
 
 test('an offset that the provider refuses is said, and no retention is claimed until the stream is read again', async (t) => {
-  const scene = await startAdminScene(t);
-  const { board } = scene;
-  makeReady(scene);
-  const source = 'instruments';
-  const poll = { source, since: '7-1', secondsToRetentionCliff: 600_000, rows: 0, caughtUp: true, durationMs: 1 };
-  const page = async () => pageOf(await scene.ask('/', asPage));
-  board.events.polled({ ...poll, endpoint: 'events' });
+  const { scene, board, page } = await pageScene(t);
+  board.events.polled(POLL);
   assert.match(await page(), /unread events are kept for 6 d 22 h/);
   board.events.responseDiscarded({ source, why: 'refused' });
   scene.now += 90_000;
   board.events.responseDiscarded({ source, why: 'refused' });
-  board.events.polled({ ...poll, endpoint: 'instruments' });
+  board.events.polled({ ...POLL, endpoint: 'instruments' });
   const refused = await page();
   assert.match(refused, /role="alert">The provider has refused the offset for 1 min 30 s: source instruments\.</);
   assert.match(refused, /<span class="badge wait">the provider refuses the offset since 10:00:00 UTC</);
   const [card = ''] = refused.split('</article>');
   assert.doesNotMatch(card, /are kept for|caught up/);
-  board.events.polled({ ...poll, endpoint: 'events' });
+  board.events.polled(POLL);
   assert.doesNotMatch(await page(), /refuse/);
 });
 
 test('what all retry for one reason is one line, with the age of the oldest trouble; each card has its own age', async (t) => {
-  const scene = await startAdminScene(t);
-  const { board } = scene;
-  makeReady(scene);
+  const { scene, board, page, alarms } = await pageScene(t);
   scene.now += 3_600_000;
-  const err = new ConnectorError('PROVIDER_BUSY', 'The provider answered with 500.');
-  board.events.attemptFailed({ source: 'instruments', failures: 1, waitMs: 1_000, err });
-  board.events.bulkAttemptFailed({ kind: 'overview', items: 5, failures: 1, waitMs: 1_000, err });
+  board.events.attemptFailed(FAILED);
+  board.events.bulkAttemptFailed({ kind: 'daily', items: 5, failures: 1, waitMs: 1_000, err: BUSY });
   scene.now += 60_000;
-  const refused = new ConnectorError('PROVIDER_REFUSED', 'The provider answered with 403.');
-  board.events.attemptFailed({ source: 'checks', failures: 1, waitMs: 1_000, err: refused });
+  board.events.attemptFailed({ ...FAILED, source: 'checks', err: new ConnectorError('PROVIDER_REFUSED', '403') });
   scene.now += 30_000;
-  assert.deepEqual(
-    board.status().alarms.map(({ text }) => text),
-    [
-      'Retrying for 1 min 30 s (PROVIDER_BUSY): source instruments, the price processor.',
-      'Retrying for 30 s (PROVIDER_REFUSED): source checks.',
-    ],
-  );
-  const ages = [
-    ...(await pageOf(await scene.ask('/', asPage))).matchAll(/retrying<\/span><span class="soft">([^<]*)/g),
-  ];
-  assert.deepEqual(
-    ages.map(([, age]) => age),
-    ['for 1 min 30 s', 'for 30 s', 'for 1 min 30 s'],
-  );
+  assert.deepEqual(alarms(), [
+    'Retrying for 1 min 30 s (PROVIDER_BUSY): source instruments, the price processor (daily alone).',
+    'Retrying for 30 s (PROVIDER_REFUSED): source checks.',
+  ]);
+  assert.match(await page(), />1 failure in a row of daily alone, next try in/);
+  const ages = [...(await page()).matchAll(/retrying<\/span><span class="soft">([^<]*)/g)].map(([, age]) => age);
+  assert.deepEqual(ages, ['for 1 min 30 s', 'for 30 s', 'for 1 min 30 s']);
 });
 
 test('without its group a replica runs no source, and says why', async (t) => {
-  const scene = await startAdminScene(t);
-  const { board } = scene;
-  makeReady(scene);
+  const { scene, board, check } = await pageScene(t);
   board.events.replicaJoined({ partitions: board.status().sources.map(({ partition }) => partition), sources: [] });
   makeReady(scene);
   const err = new ConnectorError('KAFKA_UNREACHABLE', 'The member could not go on.');
-  board.events.attemptFailed({ source: 'replicas', failures: 1, waitMs: 1_000, err });
-  const { sources, checks, ready } = board.status();
-  for (const { task, owned } of sources) assert.deepEqual([task, owned], ['unassigned', null]);
-  assert.equal(ready, false);
-  assert.match(checks.find(({ name }) => name === 'source checks')?.why ?? '', /: KAFKA_UNREACHABLE: The member could/);
+  board.events.attemptFailed({ ...FAILED, source: 'replicas', err });
+  for (const { task, owned } of board.status().sources) assert.deepEqual([task, owned], ['unassigned', null]);
+  assert.equal(board.status().ready, false);
+  assert.match(check('source checks')?.why ?? '', /: KAFKA_UNREACHABLE: The member could/);
 });
+
+test('the trouble of the list is shown until the list is asked again, also while the stream answers', async (t) => {
+  const { scene, board, first } = await pageScene(t);
+  const trouble = () => first()?.trouble;
+  board.events.attemptFailed({ ...FAILED, endpoint: 'instruments', waitMs: 3_600_000 });
+  for (const afterMs of [0, 30_000, 3_569_000, 61_000]) {
+    scene.now += afterMs;
+    board.events.polled(POLL);
+    assert.match(trouble()?.message ?? '', /503/);
+  }
+  board.events.polled({ ...POLL, endpoint: 'instruments' });
+  assert.equal(trouble(), null);
+  board.events.attemptFailed({ ...FAILED, endpoint: 'instruments', waitMs: 1_000 });
+  scene.now += 3_600_000;
+  board.events.polled(POLL);
+  assert.equal(trouble(), null, 'the list is not asked any more');
+  board.events.attemptFailed({ ...FAILED, waitMs: 60_000 });
+  assert.notEqual(trouble(), null);
+  board.events.polled(POLL);
+  assert.equal(trouble(), null, 'what concerns the whole source is over with any answer');
+});
+
+test('a price processor that rests has no instruments, which is no count of 0 prices', async (t) => {
+  const { board, operator } = await pageScene(t);
+  const fresh = () => board.status().processor?.freshness;
+  board.events.processorStarted({ ...PROCESSOR, freshness: () => ({ ...FRESH, kinds: [], instruments: 0 }) });
+  assert.equal(fresh()?.instruments, 0);
+  operator.wants('prices', { state: 'paused' });
+  board.events.processorRests({ wanted: 'paused' });
+  assert.equal(fresh(), null);
+});
+
+test('a price processor is ready while it is a member of its group that holds its partitions, or says why it is not', async (t) => {
+  const { board, check } = await pageScene(t, { isReady: false });
+  const status = () => board.status().processor;
+  const prices = () => [check('prices')?.ok, check('prices')?.why];
+  const failure = { failures: 1, waitMs: 100, err: new ConnectorError('KAFKA_UNREACHABLE', 'The group is away.') };
+  const [first, second] = [0, 1].map((partition) => ({ topic: 'p.instruments', partition })) as [Held, Held];
+  const assign = (held: Held) =>
+    board.events.partitionAssigned({ ...held, transactionalId: 'x', offset: '0', instruments: 1, durationMs: 1 });
+  const priced = (items: number, kind = 'overview') =>
+    board.events.batchPriced({ items, kind, records: 0, deadLetters: 0, deadLettersOfRepaid: 0 } as never);
+  const joined = 'joined its group; all 2 assigned partitions are fenced and read';
+
+  assert.equal(prices()[0], false);
+  board.events.processorJoined({ partitions: 2 });
+  assert.deepEqual(prices(), [false, '0 of its 2 assigned partitions are fenced and read']);
+  for (const held of [first, second]) assign(held);
+  assert.deepEqual(prices(), [true, joined]);
+  board.events.partitionWriterLost({ ...first, err: new Error('It was cut.') });
+  assert.deepEqual([status()?.partitions, status()?.writerTrouble], [[second], 'Error: It was cut.']);
+  assert.deepEqual(prices(), [false, '1 of its 2 assigned partitions are fenced and read: Error: It was cut.']);
+  assign(first);
+  assert.deepEqual([prices(), status()?.writerTrouble], [[true, joined], null]);
+  board.events.processorAttemptFailed({ ...failure, isMember: true });
+  assert.deepEqual(prices(), [true, joined], 'it waits for the registry, and holds its partitions');
+  priced(0);
+  assert.notEqual(status()?.trouble, null, 'a batch that asks for nothing shows no answer');
+  priced(1);
+  assert.equal(status()?.trouble, null);
+  board.events.bulkAttemptFailed({ ...failure, kind: 'daily', items: 5 });
+  priced(1);
+  assert.match(status()?.trouble?.message ?? '', /group is away/, 'overview is answered, daily is not');
+  priced(1, 'daily');
+  assert.equal(status()?.trouble, null);
+  board.events.processorAttemptFailed({ ...failure, isMember: false });
+  assert.deepEqual(prices(), [false, 'not joined its group: KAFKA_UNREACHABLE: The group is away.']);
+  board.events.processorJoined({ partitions: 2 });
+  assert.equal(prices()[0], true);
+  board.events.partitionLost({ ...first, why: 'another has it' });
+  assert.deepEqual(status()?.partitions, [second]);
+});
+
+interface Held {
+  readonly topic: string;
+  readonly partition: number;
+}
