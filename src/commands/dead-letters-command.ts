@@ -1,32 +1,34 @@
 import { isUtf8 } from 'node:buffer';
-import { SOURCE_WORDS } from '../config/groups/sources.ts';
-import type { TopicRole } from '../config/groups/topics.ts';
-import { type SourceSettings, topicOf } from '../config/settings.ts';
+import type { SourceSettings } from '../config/settings.ts';
 import { ConnectorError } from '../errors.ts';
-import type { CommittedRecord, OutgoingRecord } from '../kafka/record.ts';
+import type { OutgoingRecord } from '../kafka/record.ts';
 import { toAll } from '../observe/event-table.ts';
 import { commitInTurn } from '../run/commit-in-turn.ts';
 import { atInstallation, type Installation } from '../run/installation.ts';
 import { planSources } from '../run/planned-topics.ts';
 import { createRegistry } from '../run/registry-client.ts';
-import { operatorId, readWanted, restartRecord, statesPartitions } from '../run/state-operation.ts';
+import { operatorId, statesPartitions, walkRecord } from '../run/state-operation.ts';
 import { kindOf } from '../sources/kinds/all.ts';
-import { impossible, type RereadLetter, type SourceContext, UNMAPPED } from '../sources/kinds/kind.ts';
+import { type RejectedInput, type RereadLetter, type SourceContext, UNMAPPED } from '../sources/kinds/kind.ts';
 import { silentLog } from '../support/log.ts';
 import { BACKFILL, PRICE_PROCESSOR } from '../worker/target.ts';
 import { BACKFILL_REQUEST } from './backfill/backfill-plan.ts';
 import { loadWholeSettings, loadWithoutProvider } from './command-settings.ts';
-import {
-  DEAD_LETTER_HEADER,
-  type DeadLetter,
-  HeldStates,
-  planRetry,
-  type Reread,
-  type RetriedLetter,
-} from './dead-letter-plan.ts';
 import { atProvider, type ProviderSession } from './provider-session.ts';
 import { print, printable, textTable } from './shell/output.ts';
 import { type CommandContext, EXIT_CODES } from './shell/terminal.ts';
+
+/** An input that could not become a record, on the dead letters topic. */
+interface DeadLetter extends RejectedInput {
+  /** Its Kafka offset there, in decimal: the topic has one partition. */
+  readonly id: string;
+  /** By the broker's clock. */
+  readonly timestampMs: number;
+  readonly source: string;
+  /** JSON pointer to the problem in the input. */
+  readonly pointer: string;
+  readonly reason: string;
+}
 
 interface ListOptions {
   readonly source?: string;
@@ -129,121 +131,162 @@ async function eachDeadLetter(
   });
 }
 
+/** The header with the id of the dead letter that a record was. */
+export const DEAD_LETTER_HEADER = 'spc-dead-letter';
+const PROVENANCE = ['spc-source', 'spc-walk', 'spc-since', 'spc-endpoint', 'spc-received'];
 const UNMAPPED_ADVICE =
   'To write what cannot be mapped, with null for a wrong value: set mapping.onMismatch: keepInExtras, and retry.';
+const BY_WALK = 'a walk reads its instrument again';
+const SUPERSEDED = 'its topic has the record, or a newer state';
 
-/** `dead-letters retry`: decodes them again, and writes their records. */
+interface Reread {
+  readonly letter: DeadLetter;
+  readonly now: RereadLetter;
+}
+
+interface Retried {
+  readonly id: string;
+  /** `toWrite` without --execute. */
+  readonly outcome: 'written' | 'toWrite' | 'walk' | 'superseded' | 'impossible';
+  readonly says: string;
+  readonly records: readonly OutgoingRecord[];
+  /** The sources that walk. */
+  readonly walks: readonly string[];
+}
+
+/** `dead-letters retry`: writes events and checks, and requests a walk for instruments. */
 export async function deadLettersRetry(
   context: CommandContext,
   { execute }: { readonly execute: boolean },
-  ids: readonly string[],
+  given: readonly string[],
 ): Promise<void> {
-  const work = (at: Installation) => retry(at, [...new Set(ids)], execute, context);
-  const retried = await atLetters(context, work, ['dead-letters', 'states']);
-  const rows = retried.map(({ id, outcome, topics, says }) => [
+  const ids = [...new Set(given)];
+  const retried = await atLetters(context, (at) => retry(at, ids, execute, context), ['dead-letters', 'states']);
+  const shown = retried.map(({ id, outcome, says, records }) => {
+    return { id, outcome, topics: records.map(({ topic }) => topic), says };
+  });
+  const rows = shown.map(({ id, outcome, topics, says }) => [
     id,
     outcome === 'toWrite' ? 'to be written' : outcome,
-    [...new Set(topics), says].filter((part) => part !== '').join('; '),
+    [...topics, says].filter((part) => part !== '').join('; '),
   ]);
-  print(context, retried, textTable(rows));
-  const isWritable = retried.some(({ outcome }) => outcome === 'toWrite');
-  if (!execute) context.stderr.write(`Nothing was written${isWritable ? '; --execute does it' : ''}.\n`);
+  print(context, shown, textTable(rows));
+  const isChange = retried.some(({ records, walks }) => records.length + walks.length > 0);
+  if (!execute) context.stderr.write(`Nothing was written${isChange ? '; --execute does it' : ''}.\n`);
   if (!retried.some(({ outcome }) => outcome === 'impossible')) return;
   if (retried.some(({ says }) => says.includes(UNMAPPED))) context.stderr.write(`${UNMAPPED_ADVICE}\n`);
   context.exitWith(EXIT_CODES.failed);
 }
 
 /**
- * Writes the records in one transaction. An instrument is only written when neither the topic nor another letter has a
- * newer state of it; a connector that writes it at the same moment corrects it by its next walk. The same transaction
- * restarts the sources of these instruments, so that they read what was written here.
+ * One transaction writes the events and checks, each once, and requests a walk of each source whose instruments were dead
+ * letters: a walk finds their newest state.
  */
 async function retry(
   at: Installation,
   ids: readonly string[],
   execute: boolean,
   context: CommandContext,
-): Promise<readonly RetriedLetter[]> {
+): Promise<readonly Retried[]> {
   const { settings, clock, signal } = at;
   const letters = await deadLetters(at, ids);
-  const reread = async ({ http }: ProviderSession) => {
+  const rereadAll = async ({ http }: ProviderSession) => {
     const registry = await createRegistry(settings.schemaRegistry, { clock, log: silentLog });
     const all: Reread[] = [];
-    for (const letter of letters) all.push({ letter, now: await rereadLetter(at, { registry, http }, letter) });
+    for (const letter of letters) all.push({ letter, now: await reread(at, { registry, http }, letter) });
     return all;
   };
-  const sourceOf = (letter: DeadLetter) => settings.sources.find(({ name }) => name === letter.source);
-  const isRequested = (source: SourceSettings | undefined) => source !== undefined && kindOf(source).hidesInput;
   // Only a letter whose item is requested again needs the provider's credentials.
-  const own = letters.map(sourceOf).some(isRequested) ? await loadWholeSettings(context) : settings;
-  const all = await atProvider({ settings: own, signal, clock }, reread);
-  const records = all.flatMap(({ now }) => (now.kind === 'records' ? now.records : []));
-  const stateTopics = new Map<string, string>();
-  for (const { type, topics } of settings.sources) {
-    for (const [role, name] of Object.entries(topics) as [TopicRole, string][]) {
-      const isState = at.topics[role].settings['cleanup.policy']?.includes('compact');
-      if (isState)
-        stateTopics.set(topicOf(settings, name), role === 'instruments' ? 'instrument' : SOURCE_WORDS[type].item);
-    }
-  }
-  const planned = async (readSignal: AbortSignal) => {
-    const held = await heldOf({ ...at, signal: readSignal }, records);
-    return planRetry(all, held, { stateTopics, nowMs: clock.wallMs() });
-  };
-  if (!execute) {
-    const { outcomes } = await planned(signal);
-    return outcomes.map((one) => (one.outcome === 'written' ? { ...one, outcome: 'toWrite' } : one));
-  }
-  const written = new Map(records.map(({ topic, partition }) => [`${topic}/${partition}`, { topic, partition }]));
+  const own = letters.some((letter) => isRequested(at, letter)) ? await loadWholeSettings(context) : settings;
+  const all = await atProvider({ settings: own, signal, clock }, rereadAll);
+  if (!execute) return planRetry(at, all, 'toWrite');
+  const records = all.flatMap(({ now }) => (now === null || typeof now === 'string' ? [] : [now]));
+  const places = new Map(records.map(({ topic, partition }) => [`${topic}/${partition}`, { topic, partition }]));
   const done = await commitInTurn(at, operatorId(settings.prefix), {
-    abortHanging: () => [...statesPartitions(at.topics), ...written.values()],
+    abortHanging: () => [...statesPartitions(at.topics), ...places.values()],
     async read(readSignal) {
-      const plan = await planned(readSignal);
-      return { ...plan, restarts: await restartsFor({ ...at, signal: readSignal }, plan.records) };
+      const reading = { ...at, signal: readSignal };
+      const plan = await planRetry(reading, all, 'written');
+      const names = [...new Set(plan.flatMap(({ walks }) => walks))];
+      return { plan, walks: await Promise.all(names.map((name) => walkRecord(reading, name))) };
     },
-    writes: (plan) => ({ records: [...plan.records, ...plan.restarts] }),
+    writes: ({ plan, walks }) => ({ records: [...plan.flatMap((one) => one.records), ...walks] }),
   });
-  return done.outcomes;
+  return done.plan;
 }
 
-async function restartsFor(at: Installation, records: readonly OutgoingRecord[]): Promise<readonly OutgoingRecord[]> {
-  const written = new Set(records.map(({ topic }) => topic));
-  const restarts: OutgoingRecord[] = [];
-  for (const { name, topics } of at.settings.sources) {
-    if (!('instruments' in topics) || !written.has(topicOf(at.settings, topics.instruments))) continue;
-    restarts.push(restartRecord(at, name, await readWanted(at, name)));
+function sourceOf({ settings }: Installation, letter: DeadLetter): SourceSettings | undefined {
+  return settings.sources.find(({ name }) => name === letter.source);
+}
+
+function isRequested(at: Installation, letter: DeadLetter): boolean {
+  const source = sourceOf(at, letter);
+  return source !== undefined && kindOf(source).hidesInput;
+}
+
+async function planRetry(
+  at: Installation,
+  all: readonly Reread[],
+  writing: 'written' | 'toWrite',
+): Promise<readonly Retried[]> {
+  const superseded = await supersededBy(at, all);
+  return all.map(({ letter, now }): Retried => {
+    const { id } = letter;
+    const source = sourceOf(at, letter);
+    if (typeof now === 'string') return { id, outcome: 'impossible', says: now, records: [], walks: [] };
+    if (superseded.has(id)) return { id, outcome: 'superseded', says: SUPERSEDED, records: [], walks: [] };
+    const walks = source !== undefined && kindOf(source).walks ? [source.name] : [];
+    const says = walks.length > 0 ? BY_WALK : '';
+    return now === null
+      ? { id, outcome: 'walk', says, records: [], walks }
+      : { id, outcome: writing, says, records: [now], walks };
+  });
+}
+
+/** The ids of letters whose record is on its topic. An item that was requested again is older than any later record. */
+async function supersededBy(at: Installation, all: readonly Reread[]): Promise<ReadonlySet<string>> {
+  const superseded = new Set<string>();
+  const partitions = new Map<string, Set<number>>();
+  for (const { now } of all) {
+    if (now === null || typeof now === 'string') continue;
+    partitions.set(now.topic, (partitions.get(now.topic) ?? new Set()).add(now.partition));
   }
-  return restarts;
-}
-
-async function heldOf({ kafka, signal }: Installation, records: readonly OutgoingRecord[]): Promise<HeldStates> {
-  const held = new HeldStates(records);
-  for (const [topic, ofTopic] of Map.groupBy(records, (record) => record.topic)) {
-    const partitions = [...new Set(ofTopic.map(({ partition }) => partition))];
-    const onRecord = (record: CommittedRecord) => held.add(record);
-    await kafka.logReader.readToEnd({ topic, partitions, behindOpen: true, onRecord, signal });
+  const requested = all.map(({ letter }) => letter).filter((letter) => isRequested(at, letter));
+  for (const [topic, of] of partitions) {
+    await at.kafka.logReader.readToEnd({
+      topic,
+      partitions: [...of],
+      behindOpen: true,
+      onRecord({ key, timestampMs, headers: { [DEAD_LETTER_HEADER]: id } }) {
+        if (id !== undefined) superseded.add(id);
+        for (const letter of requested) {
+          const isItem = letter.topic === topic && letter.key === String(key);
+          if (isItem && letter.timestampMs < timestampMs) superseded.add(letter.id);
+        }
+      },
+      signal: at.signal,
+    });
   }
-  return held;
+  return superseded;
 }
-
-const PROVENANCE = ['spc-source', 'spc-walk', 'spc-since', 'spc-endpoint', 'spc-received'];
 
 /** Decodes the input of a dead letter as its source would, with the current schemas and settings. */
-async function rereadLetter(
-  { settings, topics, kafka, clock, signal }: Installation,
+async function reread(
+  at: Installation,
   tools: Pick<SourceContext, 'registry' | 'http'>,
   letter: DeadLetter,
 ): Promise<RereadLetter> {
-  const source = settings.sources.find(({ name }) => name === letter.source);
-  if (letter.source === PRICE_PROCESSOR) return impossible('it belongs to a price, which is requested again anyway');
+  const { settings, topics, kafka, clock, signal } = at;
+  const source = sourceOf(at, letter);
+  if (letter.source === PRICE_PROCESSOR) return 'it belongs to a price, which is requested again anyway';
   if (letter.source === BACKFILL) {
     const request = letter.headers[BACKFILL_REQUEST] ?? 'daily|intraday --from … --to …';
-    return impossible(`it belongs to a backfill: run \`spconnect backfill ${request} --isin <its ISIN>\``);
+    return `it belongs to a backfill: run \`spconnect backfill ${request} --isin <its ISIN>\``;
   }
-  if (source === undefined) return impossible(`the settings have no source ${JSON.stringify(letter.source)}`);
+  if (source === undefined) return `the settings have no source ${JSON.stringify(letter.source)}`;
   const { named, written } = planSources({ ...settings, sources: [source] });
   if (!written.some(({ name }) => name === letter.topic)) {
-    return impossible('its topic is not one that its source writes');
+    return 'its topic is not one that its source writes';
   }
   const { maxMessageBytes } = await kafka.ensureTopics(written, { create: false });
   const opened = kindOf(source).open(source, {

@@ -24,7 +24,7 @@ import { committedWalkIntervalMs } from '../sources/walk/instruments-offset.ts';
 import { type Clock, systemClock } from '../support/clock.ts';
 import { silentLog } from '../support/log.ts';
 import { knownSource, loadWholeSettings, loadWithoutProvider } from './command-settings.ts';
-import { DEAD_LETTER_HEADER } from './dead-letter-plan.ts';
+import { DEAD_LETTER_HEADER } from './dead-letters-command.ts';
 import { atProvider, type ProviderSession } from './provider-session.ts';
 import { withoutControls } from './shell/describe-error.ts';
 import { print, textTable } from './shell/output.ts';

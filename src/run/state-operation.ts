@@ -51,16 +51,10 @@ export async function requestRestart(
   await changeState(place, source, (wanted) => ({ ...wanted, restart }));
 }
 
-/** The record that lets a source start again, and keeps the rest of what is wanted of it. */
-export function restartRecord(
-  { topics, clock }: Pick<StatesPlace, 'topics' | 'clock'>,
-  source: string,
-  wanted: SourceState,
-): OutgoingRecord {
-  return stateRecord(topics.states.name, source, {
-    ...wanted,
-    restart: { ...request({ clock }), onlyFailed: false },
-  });
+/** The record that requests a walk, and keeps the rest of what is wanted of the source. Throws as readWanted. */
+export async function walkRecord(place: StatesPlace, source: string): Promise<OutgoingRecord> {
+  const walk = { ...request(place), allowShrink: null };
+  return stateRecord(place.topics.states.name, source, { ...(await readWanted(place, source)), walk });
 }
 
 /** The one transactional id of all that operators have written, so that they take turns. */

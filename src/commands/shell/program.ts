@@ -320,12 +320,13 @@ correct the instruments. Stop the source first (spconnect stop), and resume it a
     load: async () => (await import('../dead-letters-command.ts')).deadLettersShow,
   },
   'dead-letters retry': {
-    description: 'Decode dead letters again with the current schemas and settings, and write their records.',
+    description: 'Write events and pre-trade checks that were dead letters, and request a walk for instruments.',
     arguments: [new Argument('<id...>', 'ids of dead-letters list')],
     options: [EXECUTE],
-    help: `All of them are written in one transaction, each once. An instrument is written only if the topic has no newer
-state of it; its source then restarts, to read it. An event comes after those that were written meanwhile. Of a
-pre-trade check the topic has no input: the provider is asked for it by its id.`,
+    help: `An event is decoded again with the current schemas and settings, and written once, after those that were written
+meanwhile. Its instrument, or a row of the list, is read again by a walk, which knows the newest state: a running
+connector must have the settings with which it can be mapped. Of a pre-trade check the topic has no input: the
+provider is asked for it by its id.`,
     examples: ['dead-letters retry 0'],
     load: async () => (await import('../dead-letters-command.ts')).deadLettersRetry,
   },

@@ -21,7 +21,7 @@ import { marginMs } from '../walk/list-lag.ts';
 import { instrumentDecoders, instrumentRequests } from './instrument-requests.ts';
 import {
   createCoreSource,
-  decodeAgain,
+  eventAgain,
   rowsFrom,
   type SourceContext,
   type SourceKind,
@@ -69,10 +69,9 @@ export const INSTRUMENTS: SourceKind<SourceSettingsOf<'instruments'>> = {
         return eventRecords(rows.slice(0, limit), targets, {}, deletes);
       },
       async reread(letter, headers, signal) {
+        if (letter.topic === instruments.name) return null;
         const { decoders } = await schemas(signal);
-        return letter.topic === instrumentEvents.name
-          ? decodeAgain(letter, 'events', decoders.events, (rows) => eventRecords(rows, targets, headers, deletes))
-          : decodeAgain(letter, 'instruments', decoders.pages, (rows) => rowRecords(rows, targets, headers));
+        return eventAgain(letter, decoders.events, (rows) => eventRecords(rows, targets, headers, deletes));
       },
       startTask(task) {
         const filter = filterText(source);

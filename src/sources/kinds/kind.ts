@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import type { Settings, SourceSettings } from '../../config/settings.ts';
 import { ConnectorError } from '../../errors.ts';
 import type { LogReader } from '../../kafka/log-reader.ts';
@@ -66,10 +67,8 @@ export interface RejectedInput {
   readonly value: Buffer | null;
 }
 
-/** A dead letter that was decoded again: its records, or why there are none. */
-export type RereadLetter =
-  | { readonly kind: 'records'; readonly records: readonly OutgoingRecord[] }
-  | { readonly kind: 'impossible'; readonly why: string };
+/** A dead letter that was decoded again: its record, or a text that says why there is none; null: a walk reads it again. */
+export type RereadLetter = OutgoingRecord | string | null;
 
 export interface SourceContext {
   readonly settings: Settings;
@@ -240,29 +239,18 @@ interface DecodedAgain {
   readonly reason?: string;
 }
 
-/** Decodes the input of a dead letter, in a list of its own, and makes its records. */
-export async function decodeAgain<Row extends DecodedAgain>(
+/** Decodes the event of a dead letter. `recordsOf`: the event's own record comes first. */
+export async function eventAgain<Row extends DecodedAgain>(
   { value, headers }: RejectedInput,
-  listKey: string,
   decoder: { decode(body: AsyncIterable<Uint8Array>): Promise<{ readonly rows: readonly Row[] }> },
   recordsOf: (rows: readonly Row[]) => readonly OutgoingRecord[],
 ): Promise<RereadLetter> {
-  if (value === null) return impossible('it has no input');
-  if (Number(headers['spc-length']) !== value.length) return impossible('its input was cut');
-  const { rows } = await decoder.decode(listOf(listKey, value));
+  if (value === null) return 'it has no input';
+  if (Number(headers['spc-length']) !== value.length) return 'its input was cut';
+  const { rows } = await decoder.decode(Readable.from([Buffer.from('{"events":['), value, Buffer.from(']}')]));
   const failure = rows.find(({ kind }) => kind === 'failure');
-  if (failure) return impossible(`it ${UNMAPPED} at ${failure.pointer || '/'}: ${failure.reason}`);
-  return { kind: 'records', records: recordsOf(rows) };
-}
-
-async function* listOf(listKey: string, input: Buffer): AsyncGenerator<Uint8Array> {
-  yield Buffer.from(`{"${listKey}":[`);
-  yield input;
-  yield Buffer.from(']}');
+  if (failure) return `it ${UNMAPPED} at ${failure.pointer || '/'}: ${failure.reason}`;
+  return recordsOf(rows)[0] ?? null;
 }
 
 export const UNMAPPED = 'cannot be mapped';
-
-export function impossible(why: string): RereadLetter {
-  return { kind: 'impossible', why };
-}

@@ -16,7 +16,7 @@ import { readFollowerOffset } from '../stream/committed-stream.ts';
 import { followStream } from '../tasks/followed-stream.ts';
 import { followerNotification } from '../tasks/notification-texts.ts';
 import { streamReport } from '../tasks/response-report.ts';
-import { impossible, nextOfBytes, openFollowed, type SourceKind, withSchemas } from './kind.ts';
+import { nextOfBytes, openFollowed, type SourceKind, withSchemas } from './kind.ts';
 
 const WORDS = {
   suspected:
@@ -78,16 +78,16 @@ export const PRE_TRADE_CHECKS: SourceKind<SourceSettingsOf<'pre-trade-checks'>> 
           return { ...record, value: null, headers };
         }),
       async reread({ key }, headers, signal) {
-        if (key === null) return impossible('its id could not be read, and the provider gives a check only by its id');
+        if (key === null) return 'its id could not be read, and the provider gives a check only by its id';
         try {
           const value = await requestCheck(checks, await decoder(signal), key, signal);
-          if (value === null) return impossible('the provider has no check of its id any more');
+          if (value === null) return 'the provider has no check of its id any more';
           const received = new Date(clock.wallMs()).toISOString();
           const own = { ...headers, 'spc-endpoint': `${endpoint}/id/{id}`, 'spc-received': received };
-          return { kind: 'records', records: [keyedRecord(target, key, value, own)] };
+          return keyedRecord(target, key, value, own);
         } catch (error) {
           if (!(error instanceof ConnectorError) || error.code !== 'BODY_MALFORMED') throw error;
-          return impossible(error.message);
+          return error.message;
         }
       },
       notification: (notification) => followerNotification(source.name, notification, WORDS),

@@ -7,12 +7,6 @@ import type { DecodedEvent } from '../../records/decoding/event-decoder.ts';
 import type { DecodedRow } from '../../records/decoding/page-decoder.ts';
 import type { EventFacts, RowFacts } from '../walk/instruments-messages.ts';
 
-/**
- * The number of events of the same instrument behind a dead letter in its response: with any, its state is not the
- * newest.
- */
-export const FOLLOWED_HEADER = 'spc-followed';
-
 /** The type of the event, so that consumers filter without decoding. */
 const EVENT_TYPE = 'spc-event-type';
 /** A longer type stays in the value alone: the limit of a topic counts headers too. */
@@ -51,13 +45,8 @@ export function eventRecords(
   deletes: (event: DecodedEvent) => boolean,
 ): OutgoingRecord[] {
   const headersOf = eventHeaders(headers);
-  return events.flatMap((event, index) => {
-    if (event.kind === 'failure') {
-      const followed = events.slice(index + 1).filter(({ kind, key }) => kind === 'event' && key === event.key).length;
-      return [
-        deadLetter(event, targets.instrumentEvents, targets, { ...headers, [FOLLOWED_HEADER]: String(followed) }),
-      ];
-    }
+  return events.flatMap((event) => {
+    if (event.kind === 'failure') return [deadLetter(event, targets.instrumentEvents, targets, headers)];
     const value = deletes(event) ? null : event.instrumentValue;
     const own = headersOf(event);
     return [

@@ -17,22 +17,6 @@ const good = (key: string, type: string | null = null) =>
 const dead = (key: string | null) =>
   ({ kind: 'failure', key, pointer: '/', reason: 'bad', raw: Buffer.from('{}') }) as DecodedEvent;
 
-test('a dead letter of an event reports how many events of its instrument came behind it in the same response', () => {
-  const events = [dead('1'), good('2'), dead('1'), good('1'), dead('2'), dead(null), dead('1'), good('1'), good('3')];
-  const records = eventRecords(events, targets, { 'spc-since': '5-0' }, () => false);
-  const letters = records.filter((record) => record.topic === 'dead-letters');
-  assert.deepEqual(
-    letters.map(({ key, headers }) => [key && String(key), headers['spc-followed']]),
-    [
-      ['1', '2'],
-      ['1', '2'],
-      ['2', '0'],
-      [null, '0'],
-      ['1', '1'],
-    ],
-  );
-});
-
 test('the headers of a record are those of its response, and where an event is the reason, its type', () => {
   const common = {
     'spc-source': 's',
