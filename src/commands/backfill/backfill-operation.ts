@@ -141,7 +141,7 @@ async function prepare(
     ...settings.prices,
     togetherMs: 0,
     // A range before the provider's history is refused for every instrument, and not only for these.
-    sampleOthers: () => spreadOver(followed, OTHERS_OF_REFUSED).map(questionOf),
+    sampleOthers: () => spreadOver(followed).map(questionOf),
     prices,
     clock,
     random: systemRandom,
@@ -155,33 +155,28 @@ async function prepare(
   const groupId = `${prefix}-backfill-${base}-${nameOf(plan.series, range, isins)}`;
   const deadLetterHeaders = { [BACKFILL_REQUEST]: backfillText(base, range), [BACKFILL_GROUP]: groupId };
   const { slices, instruments: instrumentsPerPage } = pagePlan(range, windows.lengthMs, settings.prices.maxItems);
-  const ask: SeriesBackfill['ask'] = async (instruments, slice, isNews) => {
+  const ask: SeriesBackfill['ask'] = async (asked, slice, isNews) => {
     asking.slice = slice;
     const wallMs = clock.wallMs();
-    const pages = [];
-    for (const asked of withEachIsinOnce(instruments)) {
-      const outcomes: QuestionOutcome[] = [];
-      await caller.ask(
-        { kind, questions: asked.map(questionOf), isWanted: () => true },
-        (positions, answers) => {
-          for (const [at, position] of positions.entries())
-            outcomes[position] = answers.outcomes[at] as QuestionOutcome;
-        },
-        signal,
-      );
-      const results = asked.map((instrument, position) => resultOf(instrument, outcomes[position], slice, isNews));
-      const answers = { ...NOTHING_ASKED, outcomes };
-      const part = { batch: { kind, questions: asked, inputs: [], answers }, results };
-      // No record of instruments is answered, so the input names no topic.
-      const input = { topic: '', partition: 0 };
-      const written = { input, targets, windows: new Map(), wallMs, source: BACKFILL, deadLetterHeaders };
-      const { records, report } = priceRecords(part, written);
-      const failed = results.flatMap((result) =>
-        result.kind === 'failure' ? [{ isin: result.instrument.isin, problem: result.problem }] : [],
-      );
-      pages.push({ records, windows: report.records, deadLetters: report.deadLetters, failed });
-    }
-    return pages;
+    const outcomes: QuestionOutcome[] = [];
+    await caller.ask(
+      { kind, questions: asked.map(questionOf), isWanted: () => true },
+      (positions, answers) => {
+        for (const [at, position] of positions.entries()) outcomes[position] = answers.outcomes[at] as QuestionOutcome;
+      },
+      signal,
+    );
+    const results = asked.map((instrument, position) => resultOf(instrument, outcomes[position], slice, isNews));
+    const answers = { ...NOTHING_ASKED, outcomes };
+    const part = { batch: { kind, questions: asked, inputs: [], answers }, results };
+    // No record of instruments is answered, so the input names no topic.
+    const input = { topic: '', partition: 0 };
+    const written = { input, targets, windows: new Map(), wallMs, source: BACKFILL, deadLetterHeaders };
+    const { records, report } = priceRecords(part, written);
+    const failed = results.flatMap((result) =>
+      result.kind === 'failure' ? [{ isin: result.instrument.isin, problem: result.problem }] : [],
+    );
+    return { records, windows: report.records, deadLetters: report.deadLetters, failed };
   };
   return {
     slices,
@@ -270,21 +265,17 @@ export async function readInstruments(
   }
   const found = isins.size === 0 ? followed : followed.filter(({ isin }) => isins.has(isin));
   const present = new Set(found.map(({ isin }) => isin));
-  return { followed, instruments: inOrder(found), absent: [...isins].filter((isin) => !present.has(isin)), unreadable };
+  const byProgress = found.map((instrument) => ({ instrument, at: progressOf(instrument) }));
+  byProgress.sort((one, other) => (one.at < other.at ? -1 : 1));
+  const instruments = byProgress.map(({ instrument }) => instrument);
+  return { followed, instruments, absent: [...isins].filter((isin) => !present.has(isin)), unreadable };
 }
 
-function inOrder(instruments: readonly AskedInstrument[]): readonly AskedInstrument[] {
-  const placed = instruments.map((instrument) => ({ instrument, at: progressOf(instrument) }));
-  return placed.sort((one, other) => (one.at < other.at ? -1 : 1)).map(({ instrument }) => instrument);
-}
-
-function spreadOver<Item>(items: readonly Item[], most: number): readonly Item[] {
-  const count = Math.min(most, items.length);
-  const phase = systemRandom();
-  return Array.from({ length: count }).flatMap((_, stretch) => {
-    const at = Math.floor(((stretch + phase) * items.length) / count);
-    return items.slice(at, at + 1);
-  });
+/** Instruments from all over, at most `OTHERS_OF_REFUSED`. */
+function spreadOver(all: readonly AskedInstrument[]): readonly AskedInstrument[] {
+  const step = Math.ceil(all.length / OTHERS_OF_REFUSED);
+  const first = Math.floor(systemRandom() * step);
+  return all.filter((_, at) => at % step === first);
 }
 
 /** The same request has the same name, so it continues from the progress of an earlier run. */
@@ -315,11 +306,12 @@ interface SeriesBackfill {
   readonly transactionalId: string;
   /** Its committed offset on the first partition of the topic is the progress. */
   readonly groupId: string;
+  /** Each isin at most once. */
   readonly ask: (
     instruments: readonly AskedInstrument[],
     slice: WindowRange,
     isNews: (instrumentId: string, problem: PriceProblem) => boolean,
-  ) => Promise<readonly Page[]>;
+  ) => Promise<Page>;
   readonly onProgress: (progress: SeriesProgress) => void;
 }
 
@@ -437,7 +429,8 @@ async function askFor(page: readonly AskedInstrument[], { slices, ask }: SeriesB
   const known = new Set<string>();
   const isNews = (id: string, problem: PriceProblem) => known.size < known.add(`${id} ${problem}`).size;
   const answered: Page[] = [];
-  for (const slice of slices) answered.push(...(await ask(page, slice, isNews)));
+  for (const slice of slices)
+    for (const instruments of withEachIsinOnce(page)) answered.push(await ask(instruments, slice, isNews));
   return answered;
 }
 

@@ -64,7 +64,7 @@ async function run(at: Installation, ids: readonly string[], own: { endsAt?: num
     if (asked.length === endsAt) throw new Error('killed');
     asked.push(page.map(({ id }) => id));
     const dead = page.filter(({ id }) => fails.includes(id));
-    const answered = {
+    return {
       records: [
         ...page
           .filter((one) => !dead.includes(one))
@@ -75,7 +75,6 @@ async function run(at: Installation, ids: readonly string[], own: { endsAt?: num
       deadLetters: dead.filter(({ id }) => isNews(id, 'status 404')).length,
       failed: dead.map(({ isin }) => ({ isin, problem: 'status 404' as const })),
     };
-    return [answered];
   };
   const progress = await backfillSeries(at, {
     instruments,
