@@ -1,6 +1,3 @@
-import { mkdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { readSchemaText, SCHEMA_NAMES } from '../records/avro/schema-files.ts';
 import { type Subject, subjectsOf } from '../run/planned-topics.ts';
 import { createRegistry, createSubjects } from '../run/registry-client.ts';
 import { systemClock } from '../support/clock.ts';
@@ -52,15 +49,6 @@ export async function schemasRegister(context: CommandContext): Promise<void> {
     found.push({ subject, schema: name, id: await registry.schemaId(subject, schema, context.signal) });
   }
   print(context, found, textTable(found.map(({ subject, schema, id }) => [subject, schema, `id ${id}`])));
-}
-
-export async function schemasExport({ stdout }: CommandContext, _options: object, folder: string): Promise<void> {
-  await mkdir(folder, { recursive: true });
-  for (const name of SCHEMA_NAMES) {
-    const path = join(folder, `${name}.avsc`);
-    await writeFile(path, `${JSON.stringify(JSON.parse(readSchemaText(name)), null, 2)}\n`);
-    stdout.write(textTable([[path]]));
-  }
 }
 
 async function registryOf(context: CommandContext) {

@@ -66,7 +66,7 @@ function stateCommand(name: 'pause' | 'resume' | 'stop' | 'restart', description
 const GROUPS: Readonly<Record<string, string>> = {
   config: 'Show the settings.',
   topics: 'Create or verify the topics of the settings.',
-  schemas: 'List, register or export the schemas.',
+  schemas: 'List or register the schemas.',
   offsets: 'List, set, skip or reset the committed offsets of the sources.',
   'dead-letters': 'Show or retry inputs that could not become records.',
   lookup: 'Print one price or one pre-trade check from the provider.',
@@ -125,15 +125,6 @@ const COMMANDS: Readonly<Record<string, Definition>> = {
     description: 'Register our schemas, with compatibility FULL_TRANSITIVE.',
     examples: ['schemas register'],
     load: async () => (await import('../schemas-command.ts')).schemasRegister,
-  },
-  'schemas export': {
-    description: 'Write our schemas as self-contained files, for code generators.',
-    arguments: [
-      new Argument('<folder>', 'the folder to write to; created when missing, files of the same name are replaced'),
-    ],
-    common: [],
-    examples: ['schemas export build/schemas'],
-    load: async () => (await import('../schemas-command.ts')).schemasExport,
   },
   status: {
     description: 'Show the state of a running connector: its sources, their progress, its problems.',
@@ -218,8 +209,8 @@ and the topic, and writes nothing.`,
       ),
     ],
     help: `Rows that differ are compared again after --settle, since the provider changes meanwhile. The exit code is 1 when
-the topic differs, or could not be compared whole: a walk corrects it. Instruments that left the list after the last walk are no difference: the
-next walk deletes them.`,
+the topic differs, or could not be compared whole: a walk corrects it. Instruments that left the list after the last
+walk are no difference: the next walk deletes them.`,
     examples: ['audit instruments'],
     load: async () => (await import('../audit-command.ts')).auditCommand,
   },

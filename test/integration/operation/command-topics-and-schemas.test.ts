@@ -1,15 +1,10 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { test } from 'node:test';
 import { ERROR_CODES } from '../../../src/errors.ts';
 import { topicPlan } from '../../../src/kafka/topic-plan.ts';
-import { parseSchema } from '../../../src/records/avro/schema.ts';
 import { commandScene } from '../../support/connectors/command-scene.ts';
-import { runWith } from '../../unit/commands/shell/terminal.ts';
 
 test('missing topics are reported with an exit code, created, and then as they should be', async (t) => {
   const scene = await commandScene(t);
@@ -72,23 +67,6 @@ test('a schema that the registry would refuse is reported with an exit code', as
   const connected = await scene.spconnect('validate --connect');
   assert.equal(connected.code, 1);
   assert.match(connected.stdout, /^failed +subject .*instruments-value .*not compatible/m);
-});
-
-test('exported schemas stand by themselves', async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'schemas-'));
-  t.after(() => rm(folder, { recursive: true, force: true }));
-  const { code, stdout } = await runWith(['schemas', 'export', join(folder, 'new')]);
-  assert.equal(code, 0);
-  const files = await readdir(join(folder, 'new'));
-  assert.deepEqual(
-    stdout
-      .trim()
-      .split('\n')
-      .map((path) => path.split('/').at(-1))
-      .sort(),
-    files.sort(),
-  );
-  for (const file of files) parseSchema(await readFile(join(folder, 'new', file), 'utf8'));
 });
 
 test('what the settings name is tried, each with what is wrong and what to do', async (t) => {

@@ -1,9 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
 import { createSimulator } from '../../../src/dev/simulator/simulator.ts';
@@ -68,13 +65,10 @@ async function scene(t: TestContext) {
   // Something is in the stream, so that it has places to go back to.
   simulator.publish({ kind: 'datachange', id: String(instrument?.id) });
   await connector.event('streamCommitted');
-  const folder = await mkdtemp(join(tmpdir(), 'readme-'));
-  t.after(() => rm(folder, { recursive: true, force: true }));
   const named: Readonly<Record<string, string>> = {
     CH0012032048: /"type":"isin","value":"([^"]+)"/.exec(instrument?.text ?? '')?.[1] ?? '',
     'PTC-0123456789': check,
     'http://127.0.0.1:8083': url,
-    'build/schemas': join(folder, 'schemas'),
   };
   const env = connectorEnvironment(stack, simulator, {});
   // What it is depends on what the openings of writers have left on the topic.
