@@ -51,12 +51,9 @@ export function atProvider<Found>(
   work: (session: ProviderSession) => Promise<Found>,
 ): Promise<Found> {
   const { settings, signal, clock = systemClock } = at;
-  const opened = createProviderHttp('referenceData', settings.referenceData, {
-    clock,
-    random: systemRandom,
-    log: silentLog,
-  });
-  return withClient(opened, (http) => work(createSession({ settings, http, clock, signal })));
+  return withClient('referenceData', settings.referenceData, clock, (http) =>
+    work(createSession(settings, http, clock, signal)),
+  );
 }
 
 /** The same for market data, whose client is used as it is. */
@@ -68,10 +65,21 @@ export function atMarketData<Found>(
   if (marketData === null) {
     throw new ConnectorError('SETTINGS_INVALID', 'marketData.url is not set: set it, or MARKET_DATA_URL.');
   }
-  return withClient(
-    createProviderHttp('marketData', marketData, { clock, random: systemRandom, log: silentLog }),
-    work,
-  );
+  return withClient('marketData', marketData, clock, work);
+}
+
+async function withClient<Found>(
+  name: 'referenceData' | 'marketData',
+  settings: Settings['referenceData'],
+  clock: Clock,
+  work: (http: HttpClient) => Promise<Found>,
+): Promise<Found> {
+  const http = await createProviderHttp(name, settings, { clock, random: systemRandom, log: silentLog });
+  try {
+    return await work(http);
+  } finally {
+    await http.close();
+  }
 }
 
 export function sessionReader(name: SchemaName): RecordReader {
@@ -83,29 +91,7 @@ export function unregistered(name: SchemaName): Registered {
   return { schema: readSchemaText(name), schemaId: NO_SCHEMA_ID };
 }
 
-async function withClient<Found>(
-  opened: Promise<HttpClient>,
-  work: (http: HttpClient) => Promise<Found>,
-): Promise<Found> {
-  const http = await opened;
-  try {
-    return await work(http);
-  } finally {
-    await http.close();
-  }
-}
-
-function createSession({
-  settings,
-  http,
-  clock,
-  signal,
-}: {
-  readonly settings: Settings;
-  readonly http: HttpClient;
-  readonly clock: Clock;
-  readonly signal: AbortSignal;
-}): ProviderSession {
+function createSession(settings: Settings, http: HttpClient, clock: Clock, signal: AbortSignal): ProviderSession {
   const { shared, named } = planSources(settings);
   const context: SourceContext = {
     settings: { ...settings, mapping: { ...settings.mapping, maxDeadLetters: ALL_MAY_FAIL } },
