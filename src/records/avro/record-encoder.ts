@@ -1,5 +1,4 @@
 import { avscType } from './avsc-type.ts';
-import type { Notification } from './generated/notification.ts';
 import { parseSchema } from './schema.ts';
 import { WIRE_HEADER_BYTES, writeWireHeader } from './wire-format.ts';
 
@@ -19,13 +18,17 @@ export interface AvroRecord {
 }
 export type AvroValue = null | ScalarValue | readonly AvroValue[] | AvroRecord;
 
-/** The content of a notification: at least the source, what happened, when (milliseconds since 1970), and a text. */
-export type NotificationContent = Partial<Notification> & {
+/** The content of a notification, by the fields of its schema. Moments are milliseconds since 1970. */
+export type NotificationContent = {
   readonly source: string;
   readonly kind: string;
   readonly at: number;
   readonly message: string;
-};
+} & { readonly [Field in Count | Moment]?: number | null } & { readonly [Field in Text]?: string | null };
+
+type Count = 'walk' | 'added' | 'corrected' | 'unchanged' | 'gone' | 'reEncoded' | 'dead' | 'known';
+type Moment = 'walkStartedAt' | 'gapFrom' | 'gapTo';
+type Text = 'gapSinceFrom' | 'gapSinceTo' | 'why' | 'lost' | 'filterFrom' | 'filterTo' | 'errorCode';
 
 export interface NotificationEncoder {
   /** @throws Error for a number that is not an integer of its field: we make notifications, so it is a bug. */
@@ -38,7 +41,7 @@ export function createNotificationEncoder(options: {
   readonly schemaId: number;
 }): NotificationEncoder {
   const encode = createRecordEncoder(options.schema, options.schemaId);
-  const names = parseSchema(options.schema).fields.map(({ name }) => name) as readonly (keyof Notification)[];
+  const names = parseSchema(options.schema).fields.map(({ name }) => name) as readonly (keyof NotificationContent)[];
   return {
     encode(notification) {
       const entries = names.map((name) => [name, wellFormed(notification[name] ?? null)] as const);
