@@ -7,7 +7,7 @@ import { createPreTradeChecks } from '../provider/pre-trade-checks.ts';
 import { epochDays, parseInstant } from '../records/avro/instant.ts';
 import { createCheckDecoder } from '../records/decoding/check-decoder.ts';
 import { readJson } from '../records/json/json-scanner.ts';
-import { isArray, type JsonObject, type JsonValue, toIndentedJson, toJsonText } from '../records/json/json-value.ts';
+import { isArray, type JsonObject, type JsonValue, toJsonText } from '../records/json/json-value.ts';
 import { requestCheck } from '../sources/kinds/pre-trade-checks.ts';
 import { systemClock } from '../support/clock.ts';
 import { loadWithoutKafka } from './command-settings.ts';
@@ -75,7 +75,7 @@ export async function lookupPrice(context: CommandContext, options: PriceOptions
     const text = `Expected a response of $type ${responseType(query.kind)}, but its $type is missing or another one.`;
     throw new ConnectorError('BODY_MALFORMED', text);
   }
-  stdout.write(output === 'json' ? writtenJson(toIndentedJson(found)) : pricesAsTable(found));
+  stdout.write(output === 'json' ? writtenJson(toJsonText(found, 2)) : pricesAsTable(found));
 }
 
 function queryOf(options: PriceOptions, refuse: CommandContext['refuse']): PriceQuery {

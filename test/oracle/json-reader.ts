@@ -125,11 +125,11 @@ export async function readList<Row>(
 
   /** A row that is not read as a whole: why, and whether its length is the reason. */
   function unreadRow(start: number, reason: string, tooLarge = false): DecodedFailure {
-    if (tooLarge || reason.startsWith('nesting')) json.at = resultOf(skipValue(bytes, start, bytes.length));
-    const key = rowKey === null ? null : resultOf(skimKey(bytes, [start, json.at], rowKey));
-    const long = `a row of ${json.at - start} bytes; at most ${longestRowBytes} are read`;
+    if (tooLarge || reason.startsWith('nesting')) json.at = skipValue(bytes, start, bytes.length);
+    const raw = Buffer.from(bytes.subarray(start, json.at));
+    const long = `a row of ${raw.length} bytes; at most ${longestRowBytes} are read`;
     const flaw = { pointer: '', reason: tooLarge ? long : reason, tooLarge };
-    return failureOf(key, flaw, Buffer.from(bytes.subarray(start, json.at)));
+    return failureOf(rowKey === null ? null : skimKey(raw, rowKey), flaw, raw);
   }
 
   function readRow(position: number): Row | DecodedFailure {
@@ -172,8 +172,4 @@ export async function readList<Row>(
   const rows = lists.at(-1);
   if (json.next() !== '' || rows === undefined) return json.fail();
   return { rows, envelope, bytes: bytes.length, duplicateKeys: json.duplicateKeys };
-}
-
-function resultOf<T>(steps: Generator<void, T>): T {
-  for (let step = steps.next(); ; step = steps.next()) if (step.done) return step.value;
 }

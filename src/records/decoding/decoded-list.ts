@@ -47,13 +47,10 @@ export interface RecordOptions {
 /** Makes a row of the text from `start` to `end` of the reader's bytes, whose note is at 0 of its tape. */
 export type RowDecoder<Row, Context> = (start: number, end: number, position: number, context: Context) => Row;
 
-/** A row that was not read: its key must still be found. */
-export type SkimmedRow = { -readonly [Name in keyof DecodedFailure]: DecodedFailure[Name] };
-
 /** Why a row is a failure; the pointer is empty for the row as a whole. */
 export type Flaw = Pick<DecodedFailure, 'pointer' | 'reason' | 'tooLarge'>;
 
-export function failureOf(key: string | null, { pointer, reason, tooLarge }: Flaw, raw: Buffer): SkimmedRow {
+export function failureOf(key: string | null, { pointer, reason, tooLarge }: Flaw, raw: Buffer): DecodedFailure {
   return { kind: 'failure', key, pointer, reason, tooLarge, raw };
 }
 

@@ -2,8 +2,8 @@
 
 import { isUtf8 } from 'node:buffer';
 import { setImmediate as afterOtherWork } from 'node:timers/promises';
-import { BYTES, firstInvalidUtf8 } from '../json/json-bytes.ts';
-import { CUT, DEEPEST_NESTING, type JsonScanner, malformed, malformedAt, TOO_DEEP } from '../json/json-scanner.ts';
+import { BYTES } from '../json/json-bytes.ts';
+import { assertUtf8, CUT, DEEPEST_NESTING, malformed, TOO_DEEP } from '../json/json-scanner.ts';
 import { describeJson, type JsonValue } from '../json/json-value.ts';
 import { type RowKey, skimKey, ValueSkimmer } from '../json/row-key.ts';
 import {
@@ -12,15 +12,12 @@ import {
   failureOf,
   type RecordOptions,
   type RowDecoder,
-  type SkimmedRow,
   USUAL_SIZES,
 } from './decoded-list.ts';
 import type { ValuePlan } from './plan.ts';
 import { RowReader } from './row-reader.ts';
 
 const LONGEST_VALUE_BYTES = 512 * 1024;
-
-const LONGEST_AT_ONCE_BYTES = 64 * 1024;
 
 const MOST_ROWS = 100_000;
 const { COMMA, OPEN_BRACE, CLOSE_BRACE, OPEN_BRACKET, CLOSE_BRACKET } = BYTES;
@@ -29,10 +26,9 @@ const START = 0;
 const MEMBER = 1;
 const ROW = 2;
 const LONG_ROW = 3;
-const READ_ROW = 4;
-const BEHIND_ROW = 5;
-const BEHIND_MEMBER = 6;
-const END = 7;
+const BEHIND_ROW = 4;
+const BEHIND_MEMBER = 5;
+const END = 6;
 
 interface ListDecoderOptions<Row, Context> extends Pick<RecordOptions, 'clock' | 'sizes'> {
   readonly listKey: string;
@@ -55,7 +51,6 @@ class BodyDecoder<Row, Context> {
   readonly #skimmer = new ValueSkimmer();
   #context: Context | null = null;
   #rows: (Row | DecodedFailure)[] = [];
-  #skimmed: SkimmedRow[] = [];
   #envelope = new Map<string, JsonValue>();
   #hasList = false;
   #duplicateKeys = 0;
@@ -65,7 +60,6 @@ class BodyDecoder<Row, Context> {
   #position = 1;
   #enough = 0;
   #skimmedTo = 0;
-  #rowEnd = 0;
   #tooDeep = false;
 
   constructor(options: ListDecoderOptions<Row, Context>) {
@@ -81,7 +75,6 @@ class BodyDecoder<Row, Context> {
     this.#reader.reset(this.#bufferBytes);
     this.#context = context;
     this.#rows = [];
-    this.#skimmed = [];
     this.#envelope = new Map();
     this.#hasList = false;
     this.#duplicateKeys = 0;
@@ -91,33 +84,19 @@ class BodyDecoder<Row, Context> {
     this.#enough = 0;
   }
 
-  get isPaused(): boolean {
-    return this.#state === READ_ROW;
-  }
-
   push(piece: Uint8Array): void {
     const { json } = this.#reader;
-    // The notes of a row do not move with its bytes.
-    while (this.isPaused) this.goOn();
     const moved = json.append(piece, this.#position);
     this.#position -= moved;
     this.#skimmedTo -= moved;
     this.#bodyBytes += piece.length;
-    if (json.end - this.#position >= this.#enough) this.goOn();
-  }
-
-  takeSkimmed(): readonly SkimmedRow[] {
-    if (this.#skimmed.length === 0) return this.#skimmed;
-    const taken = this.#skimmed;
-    this.#skimmed = [];
-    return taken;
+    if (json.end - this.#position >= this.#enough) this.#goOn();
   }
 
   end(): void {
     const { json } = this.#reader;
     json.ended = true;
-    do this.goOn();
-    while (this.isPaused);
+    this.#goOn();
     if (this.#state !== END || this.#position < json.end) json.fail(this.#position, 'the end of the text');
     if (!this.#hasList) throw malformed(`has no "${this.#options.listKey}"`);
   }
@@ -128,7 +107,7 @@ class BodyDecoder<Row, Context> {
     return { rows, envelope: this.#envelope, bytes: this.#bodyBytes, duplicateKeys: this.#duplicateKeys };
   }
 
-  goOn(): void {
+  #goOn(): void {
     const { json } = this.#reader;
     try {
       for (;;) {
@@ -136,7 +115,6 @@ class BodyDecoder<Row, Context> {
         this.#position = start;
         if (this.#state === END && start >= json.end) return;
         this.#position = this.#readUnit(start);
-        if (this.isPaused) return;
       }
     } catch (error) {
       if (error !== CUT) throw error;
@@ -159,8 +137,6 @@ class BodyDecoder<Row, Context> {
         return this.#readRow(start);
       case LONG_ROW:
         return this.#skimRow(start);
-      case READ_ROW:
-        return this.#takeRow(start, this.#rowEnd);
       case BEHIND_ROW:
         if (c !== COMMA && c !== CLOSE_BRACKET) json.fail(start, 'a comma or the end of the array');
         this.#state = c === COMMA ? ROW : BEHIND_MEMBER;
@@ -208,7 +184,7 @@ class BodyDecoder<Row, Context> {
     this.#assertShortMember(end - at);
     const value = json.value(at, end);
     if (key === listKey) throw malformed(`has ${describeJson(value)} as "${listKey}"; expected an array`);
-    assertUtf8(json, start, end);
+    assertUtf8(json.bytes.subarray(start, end), start + json.offset);
     if (this.#envelope.has(key)) this.#duplicateKeys += 1;
     this.#duplicateKeys += json.duplicateKeys - duplicatesBefore;
     this.#envelope.set(key, value);
@@ -248,13 +224,6 @@ class BodyDecoder<Row, Context> {
       if (error === TOO_DEEP) return this.#beginLongRow(start, true);
       throw error;
     }
-    if (end - start <= LONGEST_AT_ONCE_BYTES) return this.#takeRow(start, end);
-    this.#rowEnd = end;
-    this.#state = READ_ROW;
-    return start;
-  }
-
-  #takeRow(start: number, end: number): number {
     this.#rows.push(this.#completeRow(start, end));
     this.#state = BEHIND_ROW;
     return end;
@@ -293,16 +262,10 @@ class BodyDecoder<Row, Context> {
     return end;
   }
 
-  #skimmedRow(reason: string, raw: Buffer, tooLarge = false): SkimmedRow {
-    const skimmed = failureOf(null, { pointer: '', reason, tooLarge }, raw);
-    this.#skimmed.push(skimmed);
-    return skimmed;
+  #skimmedRow(reason: string, raw: Buffer, tooLarge = false): DecodedFailure {
+    const { key } = this.#options;
+    return failureOf(key === null ? null : skimKey(raw, key), { pointer: '', reason, tooLarge }, raw);
   }
-}
-
-function assertUtf8({ bytes, offset }: JsonScanner, start: number, end: number): void {
-  const text = bytes.subarray(start, end);
-  if (!isUtf8(text)) throw malformedAt(start + offset + firstInvalidUtf8(text), 'a byte that is not UTF-8', 'text');
 }
 
 const LONGEST_TURN_MS = 2;
@@ -318,41 +281,21 @@ export class ListDecoder<Row, Context> {
 
   /** @throws ConnectorError BODY_MALFORMED when the body as a whole is not what was expected. */
   async decode(body: AsyncIterable<Uint8Array>, context: Context): Promise<DecodedList<Row | DecodedFailure>> {
-    const { clock, key, sizes = USUAL_SIZES } = this.#options;
+    const { clock, sizes = USUAL_SIZES } = this.#options;
     const decoder = this.#idle.pop() ?? new BodyDecoder(this.#options);
     decoder.begin(context);
     let turnStartedMs = clock.monotonicMs();
-    const nextTurn = async () => {
-      await afterOtherWork();
-      turnStartedMs = clock.monotonicMs();
-    };
     for await (const chunk of body) {
       for (let at = 0; at < chunk.length; at += sizes.piece) {
         decoder.push(chunk.subarray(at, at + sizes.piece));
-        while (decoder.isPaused) {
-          await nextTurn();
-          decoder.goOn();
-          await nextTurn();
-        }
-        for (const skimmed of decoder.takeSkimmed()) await nameSkimmed(skimmed, key, nextTurn);
-        if (clock.monotonicMs() - turnStartedMs >= LONGEST_TURN_MS) await nextTurn();
+        if (clock.monotonicMs() - turnStartedMs < LONGEST_TURN_MS) continue;
+        await afterOtherWork();
+        turnStartedMs = clock.monotonicMs();
       }
     }
     decoder.end();
-    for (const skimmed of decoder.takeSkimmed()) await nameSkimmed(skimmed, key, nextTurn);
     const decoded = decoder.result();
     this.#idle.push(decoder);
     return decoded;
   }
-}
-
-async function nameSkimmed(row: SkimmedRow, key: RowKey | null, nextTurn: () => Promise<void>): Promise<void> {
-  if (key === null) return;
-  const steps = skimKey(row.raw, [0, row.raw.length], key);
-  let step = steps.next();
-  while (!step.done) {
-    await nextTurn();
-    step = steps.next();
-  }
-  row.key = step.value;
 }

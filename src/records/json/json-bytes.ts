@@ -1,5 +1,3 @@
-import { isUtf8 } from 'node:buffer';
-
 const BACKSLASH = 0x5c;
 const SMALL_U = 0x75;
 
@@ -46,31 +44,6 @@ export function hexDigit(byte: number): number {
   if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
   const lower = byte | 0x20;
   return lower >= 0x61 && lower <= 0x66 ? lower - 0x57 : -1;
-}
-
-export function firstInvalidUtf8(bytes: Buffer): number {
-  // The longest valid prefix, by bisection: a prefix is valid up to a sequence's cut, so the cut is looked at last.
-  let valid = 0;
-  let invalid = bytes.length;
-  while (invalid - valid > 8) {
-    const middle = sequenceStart(bytes, (valid + invalid) >>> 1);
-    if (middle <= valid || middle >= invalid) break;
-    if (isUtf8(bytes.subarray(valid, middle))) valid = middle;
-    else invalid = middle;
-  }
-  for (let length = 1; valid < bytes.length; length++) {
-    if (isUtf8(bytes.subarray(valid, valid + length))) {
-      valid += length;
-      length = 0;
-    } else if (length >= 4) break;
-  }
-  return valid;
-}
-
-function sequenceStart(bytes: Buffer, at: number): number {
-  let start = at;
-  while (start > at - 3 && (bytes[start] ?? 0) >> 6 === 2) start -= 1;
-  return start;
 }
 
 /** Writes what the text between two quotes means; gives the position behind it, or -1 for a lone surrogate. */

@@ -3,7 +3,7 @@
 import { isAscii, isUtf8 } from 'node:buffer';
 import { ConnectorError } from '../../errors.ts';
 import { type BodyChunks, collectBytes } from '../../provider/http/body-chunks.ts';
-import { BYTES, describeByte, ESCAPES, firstInvalidUtf8, hexDigit } from './json-bytes.ts';
+import { BYTES, describeByte, ESCAPES, hexDigit } from './json-bytes.ts';
 import { type JsonValue, parseJson } from './json-value.ts';
 
 const LONGEST_VALUE_BYTES = 512 * 1024;
@@ -330,7 +330,7 @@ export class JsonScanner {
   }
 }
 
-export function malformedAt(at: number, found: string, expected: string): ConnectorError {
+function malformedAt(at: number, found: string, expected: string): ConnectorError {
   return new ConnectorError('BODY_MALFORMED', `Malformed JSON at byte ${at}: found ${found}, expected ${expected}.`, {
     fields: { byte: at },
   });
@@ -349,20 +349,22 @@ function viewOf({ buffer, byteOffset, byteLength }: Buffer): DataView {
 export async function readJson(body: BodyChunks, maxBytes = LONGEST_VALUE_BYTES): Promise<JsonValue> {
   const bytes = await collectBytes(body);
   if (bytes.length > maxBytes) throw malformed(`has more than ${maxBytes} bytes`);
-  const json = new JsonScanner(bytes.length);
-  json.append(bytes, 1);
-  json.ended = true;
-  const start = json.space(1);
-  let end: number;
+  assertUtf8(bytes, 0);
   try {
-    end = json.skip(start, 0);
-  } catch (error) {
-    if (error !== TOO_DEEP) throw error;
-    throw malformed(`has nesting deeper than ${DEEPEST_NESTING}`);
+    return parseJson(bytes.toString());
+  } catch {
+    // The error of the parser quotes the body.
+    throw new ConnectorError('BODY_MALFORMED', 'The body is not JSON. Nothing was written.');
   }
-  if (json.space(end) < json.end) json.fail(json.space(end), 'the end of the text');
-  if (!isUtf8(bytes)) throw malformedAt(firstInvalidUtf8(bytes), 'a byte that is not UTF-8', 'text');
-  return json.value(start, end);
+}
+
+/** @param at the position of the bytes in the body */
+export function assertUtf8(bytes: Buffer, at: number): void {
+  if (isUtf8(bytes)) return;
+  // U+FFFD takes the place of an invalid byte.
+  const mended = Buffer.from(bytes.toString());
+  const first = bytes.findIndex((byte, k) => byte !== mended[k]);
+  throw malformedAt(at + first, 'a byte that is not UTF-8', 'text');
 }
 
 /** An error for a body that is JSON but not what is expected; `what` never quotes a value. */

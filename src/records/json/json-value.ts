@@ -1,8 +1,19 @@
+declare global {
+  interface JSON {
+    /** Written by `stringify` as it is. Node.js has it, and the types of TypeScript do not yet. */
+    rawJSON(text: string): object;
+  }
+}
+
 /** A JSON number as it was written: "1.0" and "1e0" stay different texts, and no number becomes a float. */
 export class JsonNumber {
   readonly text: string;
   constructor(text: string) {
     this.text = text;
+  }
+
+  toJSON(): object {
+    return JSON.rawJSON(this.text);
   }
 }
 
@@ -21,31 +32,9 @@ function isPlainObject(value: unknown): value is Record<string, JsonValue> {
   return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype;
 }
 
-/** A value as minified JSON: numbers as they were written, lone surrogates as escapes, so always valid UTF-8. */
-export function toJsonText(value: JsonValue): string {
-  if (value === null || typeof value === 'boolean') return String(value);
-  if (typeof value === 'string') return JSON.stringify(value);
-  if (value instanceof JsonNumber) return value.text;
-  if (isArray(value)) return `[${value.map(toJsonText).join(',')}]`;
-  return `{${[...value].map(([key, member]) => `${JSON.stringify(key)}:${toJsonText(member)}`).join(',')}}`;
-}
-
-export function toIndentedJson(value: JsonValue, indent = ''): string {
-  const inner = `${indent}  `;
-  const over = (open: string, lines: readonly string[], close: string) =>
-    lines.length === 0 ? open + close : `${open}\n${inner}${lines.join(`,\n${inner}`)}\n${indent}${close}`;
-  if (value instanceof Map) {
-    const member = ([key, one]: [string, JsonValue]) => `${JSON.stringify(key)}: ${toIndentedJson(one, inner)}`;
-    return over('{', [...value].map(member), '}');
-  }
-  if (value !== null && typeof value === 'object' && isArray(value as JsonValue)) {
-    return over(
-      '[',
-      (value as readonly JsonValue[]).map((one) => toIndentedJson(one, inner)),
-      ']',
-    );
-  }
-  return toJsonText(value);
+/** A value as JSON: numbers as they were written, lone surrogates as escapes, so always valid UTF-8. */
+export function toJsonText(value: JsonValue, indent = 0): string {
+  return JSON.stringify(value, (_key, one: JsonValue) => (one instanceof Map ? Object.fromEntries(one) : one), indent);
 }
 
 export function describeJson(value: JsonValue | undefined): string {

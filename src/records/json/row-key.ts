@@ -12,22 +12,18 @@ export const EVENT_KEY: RowKey = { path: ['instrument', 'id'], form: 'integer' }
 
 type Span = readonly [start: number, end: number];
 const { QUOTE, BACKSLASH, COMMA, COLON, OPEN_BRACKET, CLOSE_BRACKET, OPEN_BRACE, CLOSE_BRACE } = BYTES;
-const STEP_BYTES = 1024 * 1024;
 
 const LEAST_TOO_LONG = 19;
 const INTEGER = /^-?(0|[1-9]\d{0,18})$/;
 // Ids of checks that were seen have 14 characters; a key must leave room for the value.
 const LONGEST_KEY_CHARACTERS = 512;
 
-/** The key of a row that cannot be read as a whole: it is only skimmed. Null without a key. Pauses after each MiB. */
-export function* skimKey(bytes: Buffer, row: Span, { path, form }: RowKey): Generator<void, string | null> {
-  let at: Span | null = row;
-  for (const name of path) {
-    if (at === null) return null;
-    at = yield* findMember(bytes, at, name);
-  }
+/** The key of a row that cannot be read as a whole: it is only skimmed. Null without a key. */
+export function skimKey(row: Buffer, { path, form }: RowKey): string | null {
+  let at: Span | null = [0, row.length];
+  for (const name of path) at = at === null ? null : findMember(row, at, name);
   if (at === null) return null;
-  return form === 'integer' ? integerKey(bytes, at) : textKey(bytes, at);
+  return form === 'integer' ? integerKey(row, at) : textKey(row, at);
 }
 
 export function usableKey(id: string): string | null {
@@ -40,24 +36,19 @@ export function isIntegerKey(text: string): boolean {
 }
 
 // The last member of this name; where it is missing or null, the last one with a capital first letter. As the mapping does.
-function* findMember(bytes: Buffer, [start, end]: Span, name: string): Generator<void, Span | null> {
+function findMember(bytes: Buffer, [start, end]: Span, name: string): Span | null {
   if (bytes[start] !== OPEN_BRACE) return null;
   const capitalised = name.charAt(0).toUpperCase() + name.slice(1);
   let exact: Span | null = null;
   let other: Span | null = null;
-  let stopAt = start + STEP_BYTES;
   for (let at = skipSpace(bytes, start + 1); at < end && bytes[at] === QUOTE; at = skipSpace(bytes, at + 1)) {
-    if (at >= stopAt) {
-      yield;
-      stopAt = at + STEP_BYTES;
-    }
-    const keyEnd: number = yield* skipValue(bytes, at, end);
+    const keyEnd = skipValue(bytes, at, end);
     const isLikely = keyEnd - at === name.length + 2;
-    const key: string = isLikely ? bytes.toString('latin1', at + 1, keyEnd - 1) : '';
+    const key = isLikely ? bytes.toString('latin1', at + 1, keyEnd - 1) : '';
     at = skipSpace(bytes, keyEnd);
     if (bytes[at] !== COLON) break;
     at = skipSpace(bytes, at + 1);
-    const valueEnd: number = yield* skipValue(bytes, at, end);
+    const valueEnd = skipValue(bytes, at, end);
     if (key === name) exact = [at, valueEnd];
     else if (key === capitalised) other = [at, valueEnd];
     at = skipSpace(bytes, valueEnd);
@@ -133,17 +124,10 @@ export class ValueSkimmer {
   }
 }
 
-/** The same for a whole value, with a pause after each MiB. Exported for tests. */
-export function* skipValue(bytes: Uint8Array, start: number, end: number): Generator<void, number> {
-  const skimmer = new ValueSkimmer();
-  for (let at = start; ; ) {
-    const stopAt = Math.min(end, at + STEP_BYTES);
-    const found = skimmer.skim(bytes, at, stopAt);
-    if (found >= 0) return found;
-    if (stopAt === end) return end;
-    yield;
-    at = stopAt;
-  }
+/** The same for a whole value. Exported for tests. */
+export function skipValue(bytes: Uint8Array, start: number, end: number): number {
+  const found = new ValueSkimmer().skim(bytes, start, end);
+  return found < 0 ? end : found;
 }
 
 function opens(byte: number | undefined): boolean {
