@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+/** Exported for tests. */
 export const SCHEMA_NAMES = [
   'Instrument',
   'InstrumentEvent',
