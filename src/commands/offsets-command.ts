@@ -4,8 +4,7 @@ import { type SourceSettings, topicOf } from '../config/settings.ts';
 import { ConnectorError, type ErrorCode } from '../errors.ts';
 import type { SourceOffset, StoredOffset } from '../kafka/offset-store.ts';
 import { keyedRecord } from '../kafka/record.ts';
-import { createNotificationEncoder } from '../records/avro/record-encoder.ts';
-import { readSchemaText } from '../records/avro/schema-files.ts';
+import { notificationEncoder } from '../records/avro/record-encoder.ts';
 import { atInstallation, type Installation } from '../run/installation.ts';
 import {
   assertForm,
@@ -304,9 +303,7 @@ async function skipPosition(at: Installation, session: ProviderSession, { source
   const plan = { problem, from, to, positions: given === undefined ? found.positions : null };
   if (!execute) return { ...plan, change: planned };
   const registry = await createRegistry(settings.schemaRegistry, { clock, log: silentLog });
-  const schema = readSchemaText('Notification');
-  const schemaId = await registry.schemaId(`${topics.notifications.name}-value`, schema, signal);
-  const encoder = createNotificationEncoder({ schema, schemaId });
+  const encode = await notificationEncoder(registry, topics.notifications, signal);
   const received = new Date(receivedMs).toISOString();
   const { change } = await moveStream(
     at,
@@ -317,7 +314,7 @@ async function skipPosition(at: Installation, session: ProviderSession, { source
       notices({ offset: now }) {
         const what = `${SOURCE_WORDS[source.type].item}s`;
         const healed = kindOf(source).walks ? '; instruments are healed by the walks that follow' : '';
-        const value = encoder.encode({
+        const value = encode({
           source: source.name,
           kind: 'stream-skipped',
           at: receivedMs,

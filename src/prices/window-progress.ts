@@ -2,8 +2,8 @@ import type { PriceQuery } from '../config/price-kinds/all.ts';
 import type { OutgoingRecord } from '../kafka/record.ts';
 import { keyedRecord, type TargetTopic } from '../kafka/record.ts';
 import type { WindowsMissed } from '../observe/events.ts';
-import { createNotificationEncoder } from '../records/avro/record-encoder.ts';
-import { readSchemaText } from '../records/avro/schema-files.ts';
+import { notificationEncoder } from '../records/avro/record-encoder.ts';
+import type { SchemaRegistry } from '../records/avro/registry.ts';
 import type { PriceKind } from './bulk-prices.ts';
 import type { MissedWindows } from './core/core-messages.ts';
 import type { EnabledKind } from './enabled-kinds.ts';
@@ -57,9 +57,9 @@ export type MissedNotices = (
 export function createMissedNotices(options: {
   readonly kinds: readonly EnabledKind[];
   readonly topic: TargetTopic;
-  readonly schemaId: (signal: AbortSignal) => Promise<number>;
+  readonly registry: Pick<SchemaRegistry, 'schemaId'>;
 }): MissedNotices {
-  const { kinds, topic, schemaId } = options;
+  const { kinds, topic, registry } = options;
   const reported: { readonly base: string; readonly fromMs: number; readonly toMs: number }[] = [];
   return async ({ kind, fromMs, toMs, isins }, wallMs, signal) => {
     const enabled = kinds.find((one) => one.kind === kind);
@@ -77,8 +77,8 @@ export function createMissedNotices(options: {
     const products = isins === null ? '' : ` --isin ${isins.join(' ')}`;
     const command = `spconnect backfill ${backfillText(base, range)}${products}`;
     const [from, to] = [range.fromMs, range.toMs].map((ms) => new Date(ms).toISOString());
-    const schema = readSchemaText('Notification');
-    const value = createNotificationEncoder({ schema, schemaId: await schemaId(signal) }).encode({
+    const encode = await notificationEncoder(registry, topic, signal);
+    const value = encode({
       source: NAME,
       kind: 'windows-missed',
       at: wallMs,

@@ -78,11 +78,7 @@ export async function runPriceProcessor(parts: PriceProcessorParts): Promise<nev
   };
   const readFailures = createReportedFailuresReader({ reported: core.reported, targets, reader, clock, signal });
   const readSeries = createSeriesReader({ kinds, topicOf, schemaId, reader, clock, events });
-  const missedNotices = createMissedNotices({
-    kinds,
-    topic: topics.notifications,
-    schemaId: (asked) => registry.schemaId(`${topics.notifications.name}-value`, readSchemaText('Notification'), asked),
-  });
+  const missedNotices = createMissedNotices({ kinds, topic: topics.notifications, registry });
   const all = { groupId, reader, instrumentReader, caller, core, targets, clock, random, events };
 
   /** All that the results of a partition are written to: prices lie on the partition of their instrument. */

@@ -6,8 +6,7 @@ import { keyedRecord } from '../kafka/record.ts';
 import { partitionsOf, type TopicSpecification } from '../kafka/topic.ts';
 import type { TopicPlan } from '../kafka/topic-plan.ts';
 import type { Events } from '../observe/events.ts';
-import { createNotificationEncoder, type NotificationContent } from '../records/avro/record-encoder.ts';
-import { readSchemaText } from '../records/avro/schema-files.ts';
+import { type NotificationContent, notificationEncoder } from '../records/avro/record-encoder.ts';
 import { runOffsetPartition, type Source } from '../sources/offset-partition.ts';
 import { describeReplica, sourceAssignor } from '../sources/source-assignor.ts';
 import type { RequestedStates } from '../sources/wanted-states.ts';
@@ -183,9 +182,8 @@ export function createFailureNotices(
   const pending = new Set<Promise<void>>();
 
   async function write(source: string, error: ConnectorError, at: number): Promise<void> {
-    const schema = readSchemaText('Notification');
-    const schemaId = await registry.schemaId(`${topic.name}-value`, schema, signal);
-    const value = createNotificationEncoder({ schema, schemaId }).encode(sourceFailed(source, error, at));
+    const encode = await notificationEncoder(registry, topic, signal);
+    const value = encode(sourceFailed(source, error, at));
     const writer = kafka.transactionalWriter(`${prefix}-admin-${randomUUID()}`);
     try {
       await writer.open(async () => {}, signal);

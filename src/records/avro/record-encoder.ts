@@ -1,5 +1,7 @@
 import { avscType } from './avsc-type.ts';
+import type { SchemaRegistry } from './registry.ts';
 import { parseSchema } from './schema.ts';
+import { readSchemaText } from './schema-files.ts';
 import { WIRE_HEADER_BYTES, writeWireHeader } from './wire-format.ts';
 
 /** Encodes records in Confluent's wire format. Exported for tests. */
@@ -30,23 +32,21 @@ type Count = 'walk' | 'added' | 'corrected' | 'unchanged' | 'gone' | 'reEncoded'
 type Moment = 'walkStartedAt' | 'gapFrom' | 'gapTo';
 type Text = 'gapSinceFrom' | 'gapSinceTo' | 'why' | 'lost' | 'filterFrom' | 'filterTo' | 'errorCode';
 
-export interface NotificationEncoder {
-  /** @throws Error for a number that is not an integer of its field: we make notifications, so it is a bug. */
-  encode(notification: NotificationContent): Buffer;
-}
+/** Throws for a number that is not an integer of its field: we make notifications, so it is a bug. */
+export type EncodeNotification = (notification: NotificationContent) => Buffer;
 
-/** @param options the text of the schema Notification, and its id in the registry */
-export function createNotificationEncoder(options: {
-  readonly schema: string;
-  readonly schemaId: number;
-}): NotificationEncoder {
-  const encode = createRecordEncoder(options.schema, options.schemaId);
-  const names = parseSchema(options.schema).fields.map(({ name }) => name) as readonly (keyof NotificationContent)[];
-  return {
-    encode(notification) {
-      const entries = names.map((name) => [name, wellFormed(notification[name] ?? null)] as const);
-      return encode(Object.fromEntries(entries));
-    },
+/** For one topic of notifications. @throws ConnectorError as `schemaId` of the registry. */
+export async function notificationEncoder(
+  registry: Pick<SchemaRegistry, 'schemaId'>,
+  topic: { readonly name: string },
+  signal: AbortSignal,
+): Promise<EncodeNotification> {
+  const schema = readSchemaText('Notification');
+  const encode = createRecordEncoder(schema, await registry.schemaId(`${topic.name}-value`, schema, signal));
+  const names = parseSchema(schema).fields.map(({ name }) => name) as readonly (keyof NotificationContent)[];
+  return (notification) => {
+    const entries = names.map((name) => [name, wellFormed(notification[name] ?? null)] as const);
+    return encode(Object.fromEntries(entries));
   };
 }
 

@@ -1,6 +1,8 @@
 import type { SourceSettings, SourceSettingsOf } from '../../config/settings.ts';
-import { offsetKey } from '../../kafka/offset-store.ts';
+import { offsetKey, parseReset } from '../../kafka/offset-store.ts';
 import type { Source } from '../offset-partition.ts';
+import { readResetOffset } from '../stream/committed-stream.ts';
+import type { CoreTaskOptions } from '../tasks/core-task.ts';
 import { EVENTS } from './events.ts';
 import { INSTRUMENTS } from './instruments.ts';
 import type { SourceContext, SourceKind, TaskContext } from './kind.ts';
@@ -17,16 +19,28 @@ export function kindOf({ type }: Pick<SourceSettings, 'type'>): SourceKind {
   return SOURCE_KINDS[type];
 }
 
-/** Each source is made at its first start: the size limits of its topics are known only then. */
+/** Each source is opened at its first start: the size limits of its topics are known only then. */
 export function createSources(context: SourceContext & TaskContext): readonly Source[] {
+  const { clock, random, events } = context;
+  const { notifications } = context.topics.shared;
   return context.settings.sources.map((source) => {
-    let start: Source['startTask'] | undefined;
+    const kind = kindOf(source);
+    const open = () => {
+      const opened = kind.open(source, context);
+      const encodeNotification: CoreTaskOptions['encodeNotification'] = async (content, signal) =>
+        (await opened.schemas(signal)).encodeNotification(content);
+      const options = { source: source.name, notifications, encodeNotification, events, clock, random };
+      return { tasks: opened.tasks(context), options };
+    };
+    let opened: ReturnType<typeof open> | undefined;
     return {
       name: source.name,
       offsetKey: offsetKey(source.name, source.type),
-      startTask(offset, topicIds) {
-        start ??= kindOf(source).open(source, context).startTask(context);
-        return start(offset, topicIds);
+      startTask(committed, topicIds) {
+        opened ??= open();
+        const reset = committed && parseReset(committed);
+        const offset = committed && !reset ? kind.readOffset(source, committed) : null;
+        return opened.tasks.start(opened.options, offset, reset && readResetOffset(reset), topicIds);
       },
     };
   });

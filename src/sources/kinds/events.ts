@@ -5,7 +5,7 @@ import { EVENT_OFFSET } from '../../provider/page-link.ts';
 import { filterText } from '../../provider/reference-data.ts';
 import { readSchemaText } from '../../records/avro/schema-files.ts';
 import type { DecodedEvent } from '../../records/decoding/event-decoder.ts';
-import { readFollowerOffset } from '../stream/committed-stream.ts';
+import { type FollowerOffset, readFollowerOffset } from '../stream/committed-stream.ts';
 import { eventHeaders } from '../tasks/instrument-records.ts';
 import { followerNotification } from '../tasks/notification-texts.ts';
 import { eventsReport } from '../tasks/response-report.ts';
@@ -22,7 +22,7 @@ const WORDS = {
   restart: 'The source goes on with the events that come from now on.',
 };
 
-export const EVENTS: SourceKind<SourceSettingsOf<'events'>> = {
+export const EVENTS: SourceKind<SourceSettingsOf<'events'>, FollowerOffset> = {
   connectorClass: 'EventsSource',
   walks: false,
   hidesInput: false,

@@ -4,6 +4,7 @@ import { EVENT_OFFSET } from '../../provider/page-link.ts';
 import { filterText } from '../../provider/reference-data.ts';
 import { createCurrentDigests } from '../../records/avro/current-digest.ts';
 import type { DecodedEvent } from '../../records/decoding/event-decoder.ts';
+import type { Clock } from '../../support/clock.ts';
 import { readUpTo } from '../stream/committed-stream.ts';
 import { readCensus, recordAge } from '../tasks/census-reader.ts';
 import { eventRecords, type InstrumentTargets, rowRecords } from '../tasks/instrument-records.ts';
@@ -13,26 +14,19 @@ import { InstrumentsCore } from '../walk/instruments-core.ts';
 import { SHRINK_ALWAYS_ALLOWED } from '../walk/instruments-messages.ts';
 import {
   committedWalkIntervalMs,
+  type InstrumentsOffset,
   readInstrumentsOffset,
   walkTwice,
   writeInstrumentsOffset,
 } from '../walk/instruments-offset.ts';
 import { marginMs } from '../walk/list-lag.ts';
 import { instrumentDecoders, instrumentRequests } from './instrument-requests.ts';
-import {
-  createCoreSource,
-  eventAgain,
-  rowsFrom,
-  type SourceContext,
-  type SourceKind,
-  type TaskContext,
-  withSchemas,
-} from './kind.ts';
+import { eventAgain, rowsFrom, type SourceContext, type SourceKind, type TaskContext, withSchemas } from './kind.ts';
 
 /** An id of the list; else it is an offset. */
 const ID = /^\d{1,19}$/;
 
-export const INSTRUMENTS: SourceKind<SourceSettingsOf<'instruments'>> = {
+export const INSTRUMENTS: SourceKind<SourceSettingsOf<'instruments'>, InstrumentsOffset> = {
   connectorClass: 'InstrumentsSource',
   walks: true,
   hidesInput: false,
@@ -55,10 +49,10 @@ export const INSTRUMENTS: SourceKind<SourceSettingsOf<'instruments'>> = {
       context,
       async (signal) => (await schemas(signal)).decoders,
     );
-    const { instrumentsEndpoint, eventsEndpoint } = referenceData;
-    const { deleteOnEventTypes, walkIntervalMs, handoffMarginMs } = source;
+    const { eventsEndpoint } = referenceData;
     const deletes = (event: DecodedEvent) => isDeletion(event, source);
     return {
+      schemas,
       stream: { ...provider, nextOf },
       async preview(from, limit, signal) {
         if (from === null || ID.test(from)) {
@@ -73,36 +67,31 @@ export const INSTRUMENTS: SourceKind<SourceSettingsOf<'instruments'>> = {
         const { decoders } = await schemas(signal);
         return eventAgain(letter, decoders.events, (rows) => eventRecords(rows, targets, headers, deletes));
       },
-      startTask(task) {
-        const filter = filterText(source);
+      tasks(context) {
         const deadRows = new KnownDeadRows();
-        const census = createCensus(context, task, { schemas, targets, eventsEndpoint, deadRows });
-        return createCoreSource(source, context, task.random, {
-          schemas,
-          readOffset: (committed) => readInstrumentsOffset(committed, source.name, filter),
-          startTask(options, offset, reset, topicIds) {
+        const census = createCensus({ ...context, clock, schemas, targets, eventsEndpoint, deadRows });
+        return {
+          start(options, offset, reset, topicIds) {
             if (offset?.walkPending) {
               const { walk, walkCursor: cursor, counts } = offset;
               const waitMs = marginMs(source, offset);
               events.walkResumed({ source: source.name, walk, pages: counts.pages, cursor, waitMs });
             }
+            const filter = filterText(source);
             const decided = { ...source, filter, shrinkAlwaysAllowed: SHRINK_ALWAYS_ALLOWED };
             return createInstrumentsTask({
               ...options,
+              settings: source,
               targets,
               core: new InstrumentsCore(decided, offset, clock.monotonicMs(), reset, topicIds.get(instruments.name)),
               provider,
               deadRows,
-              walkRequests: task.walkRequests,
+              walkRequests: context.walkRequests,
               census,
-              deleteOnEventTypes,
-              walkIntervalMs,
-              handoffMarginMs,
-              instrumentsEndpoint,
-              eventsEndpoint,
+              endpoints: referenceData,
             });
           },
-        });
+        };
       },
     };
   },
@@ -122,16 +111,15 @@ function instrumentSchemas(
 }
 
 function createCensus(
-  { clock }: SourceContext,
-  { logReader: reader }: TaskContext,
-  options: {
+  options: Pick<TaskContext, 'logReader'> & {
+    readonly clock: Clock;
     readonly schemas: ReturnType<typeof instrumentSchemas>;
     readonly targets: InstrumentTargets;
     readonly eventsEndpoint: string;
     readonly deadRows: KnownDeadRows;
   },
 ): InstrumentsTaskOptions['census'] {
-  const { schemas, targets, eventsEndpoint, deadRows } = options;
+  const { logReader: reader, clock, schemas, targets, eventsEndpoint, deadRows } = options;
   const { source, instruments: topic, deadLetters } = targets;
   let knowsDeadRows = false;
   return async (offset, signal) => {

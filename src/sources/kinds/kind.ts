@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import type { Settings, SourceSettings } from '../../config/settings.ts';
 import { ConnectorError } from '../../errors.ts';
 import type { LogReader } from '../../kafka/log-reader.ts';
-import { parseReset, type SourceOffset } from '../../kafka/offset-store.ts';
+import type { SourceOffset } from '../../kafka/offset-store.ts';
 import type { OutgoingRecord } from '../../kafka/record.ts';
 import { RECORD_ALLOWANCE_BYTES, type TopicSpecification } from '../../kafka/topic.ts';
 import type { TopicPlan } from '../../kafka/topic-plan.ts';
@@ -11,14 +11,13 @@ import type { BodyEdges } from '../../provider/http/body-chunks.ts';
 import type { HttpClient } from '../../provider/http/client.ts';
 import type { HttpResponse } from '../../provider/http/http-response.ts';
 import { probableNext } from '../../provider/page-link.ts';
-import { createNotificationEncoder, type NotificationEncoder } from '../../records/avro/record-encoder.ts';
+import { type EncodeNotification, notificationEncoder } from '../../records/avro/record-encoder.ts';
 import type { SchemaRegistry } from '../../records/avro/registry.ts';
 import { readSchemaText, type SchemaName } from '../../records/avro/schema-files.ts';
 import type { Random } from '../../support/back-off.ts';
 import type { Clock } from '../../support/clock.ts';
-import type { Source } from '../offset-partition.ts';
 import type { SourceTask } from '../source-worker.ts';
-import { type ResetOffset, readFollowerOffset, readResetOffset } from '../stream/committed-stream.ts';
+import type { FollowerOffset, ResetOffset } from '../stream/committed-stream.ts';
 import { FollowerCore } from '../stream/follower-core.ts';
 import type { FollowerSettings } from '../stream/follower-steps.ts';
 import { type CoreTaskOptions, createFollowerTask, type FollowerRows } from '../tasks/core-task.ts';
@@ -26,7 +25,7 @@ import type { FollowedStream } from '../tasks/followed-stream.ts';
 import type { WalkRequests } from '../wanted-states.ts';
 
 /** All that distinguishes a type of source. */
-export interface SourceKind<Own extends SourceSettings = SourceSettings> {
+export interface SourceKind<Own extends SourceSettings = SourceSettings, Offset extends AnyOffset = AnyOffset> {
   /** The class in Kafka Connect's REST interface. */
   readonly connectorClass: string;
   /** Walks keep instruments beside the stream. */
@@ -37,20 +36,35 @@ export interface SourceKind<Own extends SourceSettings = SourceSettings> {
   readonly offsets: { readonly words: string; readonly form: RegExp; readonly areOrdered: boolean };
   streamTopic(source: Own): string;
   /** @throws ConnectorError OFFSET_UNREADABLE, FILTER_CHANGED. */
-  readOffset(source: Own, committed: SourceOffset): { readonly since: string | null };
+  readOffset(source: Own, committed: SourceOffset): Offset;
   /** After an operator has moved the stream. `nowMs`: our own clock. */
   moved(source: Own, offset: SourceOffset, nowMs: number): SourceOffset;
-  open(source: Own, context: SourceContext): OpenedSource;
+  open(source: Own, context: SourceContext): OpenedSource<Offset>;
+}
+
+interface AnyOffset {
+  readonly since: string | null;
 }
 
 /** The requests of a source, and the records that it makes of the responses: for its task, and for commands. */
-export interface OpenedSource {
+export interface OpenedSource<Offset extends AnyOffset = AnyOffset> {
+  readonly schemas: WithSchemas<unknown>;
   readonly stream: SkippableStream;
   /** The records of at most `limit` rows, from a place of the list or of the stream; null: from where a source begins. */
   preview(from: string | null, limit: number, signal: AbortSignal): Promise<readonly OutgoingRecord[]>;
   /** Decodes a dead letter again. `headers`: of its records. */
   reread(letter: RejectedInput, headers: Readonly<Record<string, string>>, signal: AbortSignal): Promise<RereadLetter>;
-  startTask(context: TaskContext): Source['startTask'];
+  tasks(context: TaskContext): SourceTasks<Offset>;
+}
+
+export interface SourceTasks<Offset extends AnyOffset = AnyOffset> {
+  /** `committed`: null for none. `reset`: the offset from before a reset. */
+  start(
+    options: CoreTaskOptions,
+    committed: Offset | null,
+    reset: ResetOffset | null,
+    topicIds: ReadonlyMap<string, string>,
+  ): SourceTask;
 }
 
 export interface SkippableStream extends FollowedStream<unknown> {
@@ -105,7 +119,7 @@ export interface Mapping {
 /** The first call registers the schemas; a failed one is repeated by the next call. */
 export type WithSchemas<Decoders> = (
   signal: AbortSignal,
-) => Promise<{ readonly decoders: Decoders; readonly notifications: NotificationEncoder }>;
+) => Promise<{ readonly decoders: Decoders; readonly encodeNotification: EncodeNotification }>;
 
 /** `written`: the topic of each schema. */
 export function withSchemas<Name extends SchemaName, Decoders>(
@@ -125,48 +139,17 @@ export function withSchemas<Name extends SchemaName, Decoders>(
   let made: Awaited<ReturnType<WithSchemas<Decoders>>> | undefined;
   return async (signal) => {
     if (made !== undefined) return made;
-    const [notification, ...own] = await Promise.all([
-      registered('Notification', topics.shared.notifications, signal),
+    const [encodeNotification, ...own] = await Promise.all([
+      notificationEncoder(registry, topics.shared.notifications, signal),
       ...targets.map(async ([name, topic]) => [name, await registered(name, topic, signal)] as const),
     ]);
     // Of two calls at once, the first one serves both.
     if (made === undefined) {
       const schemas = Object.fromEntries(own) as Record<Name, Registered>;
-      made = { decoders: create(schemas, mapping), notifications: createNotificationEncoder(notification) };
+      made = { decoders: create(schemas, mapping), encodeNotification };
       events.schemasRegistered({ source: name });
     }
     return made;
-  };
-}
-
-export function createCoreSource<Offset>(
-  source: SourceSettings,
-  { topics, clock, events }: SourceContext,
-  random: Random,
-  parts: {
-    readonly schemas: WithSchemas<unknown>;
-    readOffset(committed: SourceOffset): Offset;
-    /** `committed`: null for none. `reset`: the offset from before a reset. */
-    startTask(
-      options: CoreTaskOptions,
-      committed: Offset | null,
-      reset: ResetOffset | null,
-      topicIds: ReadonlyMap<string, string>,
-    ): SourceTask;
-  },
-): Source['startTask'] {
-  const options: CoreTaskOptions = {
-    source: source.name,
-    notifications: topics.shared.notifications,
-    encodeNotification: async (content, signal) => (await parts.schemas(signal)).notifications.encode(content),
-    events,
-    clock,
-    random,
-  };
-  return (committed, topicIds) => {
-    const before = committed && parseReset(committed);
-    const offset = committed && !before ? parts.readOffset(committed) : null;
-    return parts.startTask(options, offset, before && readResetOffset(before), topicIds);
   };
 }
 
@@ -175,32 +158,28 @@ export function openFollowed<Row>(
   source: SourceSettings,
   context: SourceContext,
   parts: FollowerRows<Row> &
-    Pick<OpenedSource, 'reread'> &
+    Pick<OpenedSource, 'schemas' | 'reread'> &
     Pick<SkippableStream, 'nextOf'> & {
-      readonly schemas: WithSchemas<unknown>;
       readonly filter: string;
       readonly begins: FollowerSettings['begins'];
       readonly stream: FollowedStream<Row>;
       readonly endpoint: string;
     },
-): OpenedSource {
-  const { filter, begins, stream, endpoint, nextOf, reread } = parts;
-  const expected = { source: source.name, filter, mayLackSince: begins === 'withoutOffset' };
+): OpenedSource<FollowerOffset> {
+  const { schemas, filter, begins, stream, endpoint, nextOf, reread } = parts;
   return {
+    schemas,
     stream: { ...stream, nextOf },
     async preview(from, limit, signal) {
       return parts.records((await rowsFrom(stream, begins, from, signal)).slice(0, limit), {});
     },
     reread,
-    startTask: ({ random }) =>
-      createCoreSource(source, context, random, {
-        schemas: parts.schemas,
-        readOffset: (committed) => readFollowerOffset(committed, expected),
-        startTask(options, offset, reset) {
-          const core = new FollowerCore({ ...source, filter, begins }, offset, context.clock.monotonicMs(), reset);
-          return createFollowerTask({ ...options, core, stream, endpoint }, parts);
-        },
-      }),
+    tasks: () => ({
+      start(options, offset, reset) {
+        const core = new FollowerCore({ ...source, filter, begins }, offset, context.clock.monotonicMs(), reset);
+        return createFollowerTask({ ...options, core, stream, endpoint }, parts);
+      },
+    }),
   };
 }
 

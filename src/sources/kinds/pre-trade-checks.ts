@@ -12,7 +12,7 @@ import {
   type PreTradeChecks,
 } from '../../provider/pre-trade-checks.ts';
 import { type CheckDecoder, createCheckDecoder, type DecodedCheck } from '../../records/decoding/check-decoder.ts';
-import { readFollowerOffset } from '../stream/committed-stream.ts';
+import { type FollowerOffset, readFollowerOffset } from '../stream/committed-stream.ts';
 import { followStream } from '../tasks/followed-stream.ts';
 import { followerNotification } from '../tasks/notification-texts.ts';
 import { streamReport } from '../tasks/response-report.ts';
@@ -32,7 +32,7 @@ const WORDS = {
 };
 
 /** A check holds a URL that lets its holder trade: only its id leaves its topic. */
-export const PRE_TRADE_CHECKS: SourceKind<SourceSettingsOf<'pre-trade-checks'>> = {
+export const PRE_TRADE_CHECKS: SourceKind<SourceSettingsOf<'pre-trade-checks'>, FollowerOffset> = {
   connectorClass: 'PreTradeChecksSource',
   walks: false,
   hidesInput: true,

@@ -1,5 +1,7 @@
+import type { SourceSettingsOf } from '../../config/settings.ts';
 import type { OutgoingRecord } from '../../kafka/record.ts';
 import type { SourceStarted } from '../../observe/events.ts';
+import type { ReferenceData } from '../../provider/reference-data.ts';
 import type { DecodedEvent } from '../../records/decoding/event-decoder.ts';
 import type { DecodedRow } from '../../records/decoding/page-decoder.ts';
 import type { SourceTask } from '../source-worker.ts';
@@ -43,12 +45,9 @@ export interface InstrumentsTaskOptions extends CoreTaskOptions {
   readonly walkRequests: WalkRequests;
   /** `offset`: our offset in the stream. */
   readonly census: (offset: InstrumentsOffset | null, signal: AbortSignal) => Promise<Census>;
-  readonly deleteOnEventTypes: readonly string[];
+  readonly settings: Pick<SourceSettingsOf<'instruments'>, 'deleteOnEventTypes' | 'walkIntervalMs' | 'handoffMarginMs'>;
   readonly deadRows: KnownDeadRows;
-  readonly walkIntervalMs: number;
-  readonly handoffMarginMs: number;
-  readonly instrumentsEndpoint: string;
-  readonly eventsEndpoint: string;
+  readonly endpoints: Pick<ReferenceData, 'instrumentsEndpoint' | 'eventsEndpoint'>;
 }
 
 type Request = Exclude<CoreRequest, { kind: 'wait' }>;
@@ -73,7 +72,7 @@ export function createInstrumentsTask(options: InstrumentsTaskOptions): SourceTa
       ...written.ofWalk(decision),
     ],
     notification: (notification, { serverDate }) => instrumentsNotification(source, notification, serverDate.dateMs),
-    writeOffset: (offset) => writeInstrumentsOffset(offset, options.walkIntervalMs),
+    writeOffset: (offset) => writeInstrumentsOffset(offset, options.settings.walkIntervalMs),
     started: () => (core.offset === null ? {} : { walk: newestWalk(core.offset) }),
     place: () => ({
       walksWithoutDeletion: core.offset?.walksWithoutDeletion ?? 0,
@@ -82,7 +81,7 @@ export function createInstrumentsTask(options: InstrumentsTaskOptions): SourceTa
     committed({ decision, answer }, commitMs) {
       if (decision.writes && answer !== null) {
         events.streamCommitted(eventsReport(source, answer, commitMs));
-        const instruments = answer.decoded.rows.filter((event) => isDeletion(event, options)).length;
+        const instruments = answer.decoded.rows.filter((event) => isDeletion(event, options.settings)).length;
         if (instruments > 0 && !decision.isAgain) events.instrumentsDeleted({ source, why: 'event', instruments });
       }
       const rows = written.rows(decision);
@@ -95,7 +94,7 @@ export function createInstrumentsTask(options: InstrumentsTaskOptions): SourceTa
 
 export function isDeletion(
   event: DecodedEvent,
-  { deleteOnEventTypes }: Pick<InstrumentsTaskOptions, 'deleteOnEventTypes'>,
+  { deleteOnEventTypes }: Pick<InstrumentsTaskOptions['settings'], 'deleteOnEventTypes'>,
 ): boolean {
   return event.kind === 'event' && event.type !== null && deleteOnEventTypes.includes(event.type);
 }
@@ -109,7 +108,7 @@ function createRequests(
   const ofStream = (answer: FollowerAnswer, rows: readonly DecodedEvent[]) =>
     answered(
       answer.kind === 'stream'
-        ? { ...answer, events: eventFacts(rows, (event) => isDeletion(event, options)) }
+        ? { ...answer, events: eventFacts(rows, (event) => isDeletion(event, options.settings)) }
         : answer,
     );
   const ofPage = ({ decoded, fetchMs }: InstrumentsPage, answer: CoreAnswer): AskedHere => ({
@@ -203,8 +202,8 @@ function createWrittenRecords(options: InstrumentsTaskOptions, pages: ListPages)
   return {
     rows,
     ofEvents({ decoded, time }: FollowedResponse<DecodedEvent>, isAgain: boolean): OutgoingRecord[] {
-      const deletes = (event: DecodedEvent) => isDeletion(event, options);
-      const records = eventRecords(decoded.rows, targets, headers(options.eventsEndpoint, time), deletes);
+      const deletes = (event: DecodedEvent) => isDeletion(event, options.settings);
+      const records = eventRecords(decoded.rows, targets, headers(options.endpoints.eventsEndpoint, time), deletes);
       // The topic may hold a newer state than an event that comes again.
       return isAgain ? records.filter(({ topic }) => topic !== targets.instruments.name) : records;
     },
@@ -213,7 +212,7 @@ function createWrittenRecords(options: InstrumentsTaskOptions, pages: ListPages)
       if (offset === null || write.kind === 'nothing') return [];
       // The stream has answered since the page came.
       const time = write.kind === 'rows' ? pages.held?.time : undefined;
-      const listed = headers(options.instrumentsEndpoint, time ?? offset.serverDate, offset.walk);
+      const listed = headers(options.endpoints.instrumentsEndpoint, time ?? offset.serverDate, offset.walk);
       return write.kind === 'rows'
         ? rowRecords(rows(decision), targets, listed)
         : tombstones(write.ids, targets, listed);
@@ -221,7 +220,7 @@ function createWrittenRecords(options: InstrumentsTaskOptions, pages: ListPages)
   };
 }
 
-function createReport({ source, events, handoffMarginMs }: InstrumentsTaskOptions) {
+function createReport({ source, events, settings }: InstrumentsTaskOptions) {
   return {
     decided(
       { write, offset, notifications, begun }: CoreDecision,
@@ -248,7 +247,7 @@ function createReport({ source, events, handoffMarginMs }: InstrumentsTaskOption
         }
       }
       if (begun === null) return;
-      const waitMs = marginMs({ handoffMarginMs }, offset);
+      const waitMs = marginMs(settings, offset);
       events.walkStarted({ source, walk: offset.walk, since: offset.since, why: begun, waitMs });
     },
   };

@@ -115,7 +115,7 @@ export function memberOf(options: {
   const missedNotices = createMissedNotices({
     kinds: series,
     topic: TOPICS.notifications,
-    schemaId: async () => NOTIFICATION_SCHEMA_ID,
+    registry: { schemaId: async () => NOTIFICATION_SCHEMA_ID },
   });
   const readReportedFailures = createReportedFailuresReader({
     reported: core.reported,

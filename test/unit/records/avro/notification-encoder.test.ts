@@ -1,13 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createNotificationEncoder, type NotificationContent } from '../../../../src/records/avro/record-encoder.ts';
-import { readSchemaText } from '../../../../src/records/avro/schema-files.ts';
+import { type NotificationContent, notificationEncoder } from '../../../../src/records/avro/record-encoder.ts';
 import { NOTIFICATION_SCHEMA_ID, reader } from '../../../support/decoding/stream-decoding.ts';
 
-const encoder = createNotificationEncoder({
-  schema: readSchemaText('Notification'),
-  schemaId: NOTIFICATION_SCHEMA_ID,
-});
+const registry = { schemaId: async () => NOTIFICATION_SCHEMA_ID };
+const encode = await notificationEncoder(registry, { name: 'notifications' }, new AbortController().signal);
 
 const AT = Date.parse('2025-01-26T17:30:00.125Z');
 
@@ -42,17 +39,17 @@ test('every field of a notification arrives in its place', () => {
       Number(value) >= AT ? new Date(Number(value)).toISOString() : value,
     ]),
   );
-  assert.deepEqual(reader.read(encoder.encode(whole)), iso);
+  assert.deepEqual(reader.read(encode(whole)), iso);
 });
 
 test('a text that is no valid text is mended, so that every reader can read it', () => {
-  const value = encoder.encode({ source: 's', kind: 'k', at: AT, message: 'since \ud800', why: '\udc00' });
+  const value = encode({ source: 's', kind: 'k', at: AT, message: 'since \ud800', why: '\udc00' });
   const { message, why } = reader.read(value);
   assert.deepEqual({ message, why }, { message: 'since \ufffd', why: '\ufffd' });
 });
 
 test('a counter that is no integer is refused', () => {
   for (const added of [1.5, Number.NaN, 2 ** 31]) {
-    assert.throws(() => encoder.encode({ source: 's', kind: 'k', at: AT, message: 'm', added }));
+    assert.throws(() => encode({ source: 's', kind: 'k', at: AT, message: 'm', added }));
   }
 });

@@ -23,12 +23,9 @@ export function instrumentsTaskOptions({ events, clock }: Pick<InstrumentsTaskOp
     census: async () => new Census(),
     notifications,
     encodeNotification: async () => Buffer.alloc(0),
-    deleteOnEventTypes: [],
+    settings: { deleteOnEventTypes: [], walkIntervalMs: DAY_MS, handoffMarginMs: 0 },
     deadRows: new KnownDeadRows(),
-    walkIntervalMs: DAY_MS,
-    handoffMarginMs: 0,
-    instrumentsEndpoint: '/v1/instruments',
-    eventsEndpoint: '/v1/instruments/events',
+    endpoints: { instrumentsEndpoint: '/v1/instruments', eventsEndpoint: '/v1/instruments/events' },
     random: () => 0,
   } satisfies Omit<InstrumentsTaskOptions, 'core' | 'provider'>;
 }

@@ -75,7 +75,7 @@ function quietInstruments(
       },
     },
     census: async () => census,
-    deleteOnEventTypes: ['delisting'],
+    settings: { deleteOnEventTypes: ['delisting'], walkIntervalMs: SETTINGS.walkIntervalMs, handoffMarginMs: 0 },
   });
   return { task, seen, clock };
 }
