@@ -1,8 +1,8 @@
+import assert from 'node:assert/strict';
 import { ConnectorError } from '../../../src/errors.ts';
 import { offsetKey, readOffsets } from '../../../src/kafka/offset-store.ts';
 import type { TransactionalWriter } from '../../../src/kafka/transactional-writer.ts';
 import { type OffsetPartitionOptions, runOffsetPartition, type Source } from '../../../src/sources/offset-partition.ts';
-import type { Clock } from '../../../src/support/clock.ts';
 import { operator } from '../../support/connectors/operator.ts';
 import { recordedEvents } from '../../support/ledgers/recorded-events.ts';
 import { MemoryBroker } from '../../support/memory-kafka/memory-broker.ts';
@@ -48,16 +48,16 @@ export function broker(): MemoryBroker {
   return memory;
 }
 
-/** Runs them through a writer of the broker; with an operator, failed ones wait for one. */
-export function run(
-  memory: MemoryBroker,
-  sources: readonly Source[],
-  onStep?: (step: MemoryStep) => void,
-  asking: ReturnType<typeof operator> | null = null,
-  wrap: (writer: TransactionalWriter, running: () => readonly Source[]) => TransactionalWriter = (writer) => writer,
-  clock: Clock = skippingClock(),
-  more: Partial<OffsetPartitionOptions> = {},
-) {
+interface Around extends Partial<OffsetPartitionOptions> {
+  readonly onStep?: (step: MemoryStep) => void;
+  /** With an operator, failed sources wait for one. */
+  readonly asking?: ReturnType<typeof operator>;
+  readonly wrap?: (writer: TransactionalWriter, running: () => readonly Source[]) => TransactionalWriter;
+}
+
+/** Runs them through a writer of the broker. */
+export function run(memory: MemoryBroker, sources: readonly Source[], around: Around = {}) {
+  const { onStep, asking, wrap = (writer) => writer, ...more } = around;
   const cluster = createMemoryCluster({ broker: memory, ...(onStep && { onStep }) });
   const { events, seen } = recordedEvents();
   const stop = new AbortController();
@@ -68,17 +68,34 @@ export function run(
     kafka: { topicIds: async () => new Map() },
     sources,
     writtenBy: ({ name }) => [ROWS, `topic of ${name}`],
-    createWriter: (running) => wrap(cluster.transactionalWriter('p-sources-0'), running),
+    createWriter(running) {
+      const writer = cluster.transactionalWriter('p-sources-0');
+      const { open, commit, close } = writer;
+      return wrap({ open: open.bind(writer), commit: commit.bind(writer), close: close.bind(writer) }, running);
+    },
     readOffsets: (signal) => readOffsets(cluster.logReader, OFFSETS, 0, signal),
     targets: (asking ?? operator(sources.map(({ name }) => name))).targets,
-    waitsForOperator: asking !== null,
-    clock,
+    waitsForOperator: asking !== undefined,
+    clock: skippingClock(),
     random: () => 0.5,
     events,
     signal: stop.signal,
     ...more,
   });
-  return { ended, seen, stop };
+  ended.catch(() => {});
+  return {
+    ended,
+    stop,
+    count: (name: string) => seen.filter((one) => one.name === name).length,
+    failures: () =>
+      seen.flatMap(({ name, fields }): [string, ConnectorError][] =>
+        name === 'sourceFailed' ? [[fields.source, fields.err]] : [],
+      ),
+    async stopped(): Promise<void> {
+      stop.abort(new Error('enough'));
+      await assert.rejects(ended, { message: 'enough' });
+    },
+  };
 }
 
 export const written = (memory: MemoryBroker, name: string) =>

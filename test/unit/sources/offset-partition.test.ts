@@ -7,21 +7,24 @@ import type { Source } from '../../../src/sources/offset-partition.ts';
 import { type Clock, systemClock } from '../../../src/support/clock.ts';
 import { createMemoryCluster } from '../../support/memory-kafka/memory-cluster.ts';
 import { eventually } from '../../support/runner/eventually.ts';
-import { skippingClock } from '../../support/runner/manual-clock.ts';
 import { ANSWERS, broker, counted, countingSource, OFFSETS, run, written } from './counting-sources.ts';
+
+const codesOf = (failures: readonly [string, ConnectorError][]) => failures.map(([, { code }]) => code);
 
 for (const failing of ['sending', 'sent', 'committing', 'committed'] as const) {
   test(`when the writer fails at "${failing}", every source goes on from what is truly committed`, async () => {
     const memory = broker();
     let times = 0;
-    const { ended, seen } = run(memory, [countingSource('a'), countingSource('b')], (step) => {
-      if (step === failing) times += 1;
-      if (step === failing && times % 4 === 0) throw new Error('the connection is gone');
+    const { ended, count } = run(memory, [countingSource('a'), countingSource('b')], {
+      onStep(step) {
+        if (step === failing) times += 1;
+        if (step === failing && times % 4 === 0) throw new Error('the connection is gone');
+      },
     });
     await ended;
     assert.deepEqual(written(memory, 'a'), counted);
     assert.deepEqual(written(memory, 'b'), counted);
-    assert.ok(seen.filter(({ name }) => name === 'writerLost').length > 0);
+    assert.ok(count('writerLost') > 0);
   });
 }
 
@@ -33,11 +36,10 @@ test('a source that fails leaves the others running', async () => {
       throw new ConnectorError('FILTER_CHANGED', 'another filter');
     },
   };
-  const { ended, seen } = run(memory, [broken, countingSource('a')]);
+  const { ended, failures } = run(memory, [broken, countingSource('a')]);
   await ended;
   assert.deepEqual(written(memory, 'a'), counted);
-  const failures = seen.filter(({ name }) => name === 'sourceFailed').map(({ fields }) => fields.err.code);
-  assert.deepEqual(failures, ['FILTER_CHANGED', 'WALK_CURSOR_REPEATED']);
+  assert.deepEqual(codesOf(failures()), ['FILTER_CHANGED', 'WALK_CURSOR_REPEATED']);
 });
 
 test('an offset that cannot be read stops its source alone, and one of no source stops nobody', async () => {
@@ -52,24 +54,23 @@ test('an offset that cannot be read stops its source alone, and one of no source
     });
   }
   await writer.close();
-  const { ended, seen } = run(memory, [countingSource('broken'), countingSource('a')]);
+  const { ended, failures } = run(memory, [countingSource('broken'), countingSource('a')]);
   assert.deepEqual(await ended, ['broken', 'a']);
   assert.deepEqual([written(memory, 'broken'), written(memory, 'a')], [[], counted]);
-  const failures = seen.filter(({ name }) => name === 'sourceFailed').map(({ fields }) => fields.err.code);
-  assert.deepEqual(failures, ['OFFSET_UNREADABLE', 'WALK_CURSOR_REPEATED']);
+  assert.deepEqual(codesOf(failures()), ['OFFSET_UNREADABLE', 'WALK_CURSOR_REPEATED']);
 });
 
 test('when something else uses our ids, the sources of the partition stop with that message', async () => {
   let opened = 0;
-  const { ended, seen } = run(broker(), [countingSource('a'), countingSource('b')], (step) => {
-    if (step === 'sent') throw new Error('an old epoch');
-    if (step === 'fencing' && ++opened > 3) throw new ConnectorError('WRITER_IDS_SHARED', 'give it its own prefix');
+  const { ended, failures } = run(broker(), [countingSource('a'), countingSource('b')], {
+    onStep(step) {
+      if (step === 'sent') throw new Error('an old epoch');
+      if (step === 'fencing' && ++opened > 3) throw new ConnectorError('WRITER_IDS_SHARED', 'give it its own prefix');
+    },
   });
   assert.deepEqual(await ended, ['a', 'b']);
-  const failures = seen.flatMap(({ name, fields }) =>
-    name === 'sourceFailed' ? [`${fields.source}: ${fields.err.message}`] : [],
-  );
-  assert.deepEqual(failures, ['a: give it its own prefix', 'b: give it its own prefix']);
+  const said = failures().map(([source, { message }]) => `${source}: ${message}`);
+  assert.deepEqual(said, ['a: give it its own prefix', 'b: give it its own prefix']);
 });
 
 test('an error that is only our own fault ends the partition loudly', async () => {
@@ -85,9 +86,11 @@ test('an error that is only our own fault ends the partition loudly', async () =
 test('a stop ends the sources with its reason and leaves no transaction open', async () => {
   const memory = broker();
   let steps = 0;
-  const { ended, stop } = run(memory, [countingSource('a')], () => {
-    steps += 1;
-    if (steps === 12) stop.abort(new Error('enough'));
+  const { ended, stop } = run(memory, [countingSource('a')], {
+    onStep() {
+      steps += 1;
+      if (steps === 12) stop.abort(new Error('enough'));
+    },
   });
   await assert.rejects(ended, { message: 'enough' });
   const rows = written(memory, 'a');
@@ -100,7 +103,7 @@ test('a stop ends the sources with its reason and leaves no transaction open', a
 test('a refusal of its records stops the source alone, and the others go on with another writer', async () => {
   const memory = broker();
   const refused = new ConnectorError('TOPIC_REFUSED', 'no rights', { fields: { topics: ['p.rows'] } });
-  const { ended, seen } = run(memory, [countingSource('a'), countingSource('b')], undefined, null, (writer) => ({
+  const wrap = (writer: TransactionalWriter): TransactionalWriter => ({
     ...writer,
     async commit(transaction) {
       const [row] = transaction.records;
@@ -108,38 +111,32 @@ test('a refusal of its records stops the source alone, and the others go on with
       await writer.close();
       throw refused;
     },
-  }));
+  });
+  const { ended, failures } = run(memory, [countingSource('a'), countingSource('b')], { wrap });
   assert.deepEqual(await ended, ['a', 'b']);
   assert.deepEqual([written(memory, 'a'), written(memory, 'b')], [[1, 2], counted]);
-  const failures = seen.flatMap(({ name, fields }) => (name === 'sourceFailed' ? [[fields.source, fields.err]] : []));
-  assert.deepEqual(failures[0], ['a', refused]);
-  assert.equal(failures.length, 2);
+  assert.deepEqual(failures()[0], ['a', refused]);
+  assert.equal(failures().length, 2);
 });
 
 test('a source that is held back fails with what its verification says, and all that are left end the partition', async () => {
   const memory = broker();
   const isDown = new ConnectorError('KAFKA_UNREACHABLE', 'no leader', { fields: { topics: ['topic of a'] } });
   const refused = new ConnectorError('WRITER_REFUSED', 'no right on the transactional id of the verification');
-  const { ended, seen } = run(
-    memory,
-    [countingSource('a'), countingSource('b')],
-    undefined,
-    null,
-    (writer, running) => ({
+  const { ended, failures } = run(memory, [countingSource('a'), countingSource('b')], {
+    wrap: (writer, running) => ({
       ...writer,
       async open(read, signal) {
         if (running().some(({ name }) => name === 'a')) throw isDown;
         return writer.open(read, signal);
       },
     }),
-    skippingClock(),
-    { verifyStart: () => Promise.reject(refused) },
-  );
+    verifyStart: () => Promise.reject(refused),
+  });
   assert.deepEqual(await ended, ['a', 'b']);
   assert.deepEqual([written(memory, 'a'), written(memory, 'b')], [[], counted]);
-  const codes = seen.flatMap(({ name, fields }) => (name === 'sourceFailed' ? [[fields.source, fields.err.code]] : []));
-  assert.deepEqual(new Map(codes as [string, string][]).get('a'), 'WRITER_REFUSED');
-  assert.equal(codes.length, 2);
+  assert.equal(new Map(failures()).get('a')?.code, 'WRITER_REFUSED');
+  assert.equal(failures().length, 2);
 });
 
 /** Time passes fifty times as fast: a wait of a second takes 20 ms. */
@@ -164,7 +161,7 @@ test('a source whose commits always fail leaves its neighbour, which needs a sec
       };
     },
   };
-  const failing = (writer: TransactionalWriter): TransactionalWriter => ({
+  const wrap = (writer: TransactionalWriter): TransactionalWriter => ({
     ...writer,
     async commit(transaction) {
       const [row] = transaction.records;
@@ -173,7 +170,7 @@ test('a source whose commits always fail leaves its neighbour, which needs a sec
       throw new ConnectorError('TRANSACTION_FAILED', 'it took too long');
     },
   });
-  const { seen, stop, ended } = run(memory, [countingSource('bad'), needsASecond], undefined, null, failing, clock);
+  const { stop, stopped, count } = run(memory, [countingSource('bad'), needsASecond], { wrap, clock });
   t.after(() => stop.abort(new Error('the test has ended')));
   await eventually(
     'the neighbour has written all',
@@ -181,8 +178,7 @@ test('a source whose commits always fail leaves its neighbour, which needs a sec
     (numbers) => numbers.length === ANSWERS,
   );
   assert.deepEqual(written(memory, 'slow'), counted);
-  const lost = seen.filter(({ name }) => name === 'writerLost').length;
+  const lost = count('writerLost');
   assert.ok(lost < ANSWERS, `the writer was lost ${lost} times meanwhile`);
-  stop.abort(new Error('enough'));
-  await assert.rejects(ended, { message: 'enough' });
+  await stopped();
 });

@@ -4,9 +4,7 @@ import { ConnectorError } from '../../../src/errors.ts';
 import { untilAborted } from '../../../src/support/until-aborted.ts';
 import type { UnitTopics } from '../../../src/worker/run-states.ts';
 import { operator } from '../../support/connectors/operator.ts';
-import type { RecordedEvent } from '../../support/ledgers/recorded-events.ts';
 import { eventually } from '../../support/runner/eventually.ts';
-import { skippingClock } from '../../support/runner/manual-clock.ts';
 import { broker, counted, countingSource, run, written } from './counting-sources.ts';
 
 /** The topics of `bad` are refused with this until it is taken away. */
@@ -23,22 +21,16 @@ function refusing(error: ConnectorError) {
   return { is, topics };
 }
 
-const failures = (seen: readonly RecordedEvent[]) =>
-  seen.flatMap(({ name, fields }) => (name === 'sourceFailed' ? [[fields.source, fields.err.code]] : []));
-
 test('an operator who has mended the topic lets the source start again, and it is verified first', async (t) => {
   const memory = broker();
   const { is, topics } = refusing(new ConnectorError('TOPIC_MISSING', 'it is not there'));
   const asking = operator(['bad']);
-  const { ended, seen, stop } = run(memory, [countingSource('bad')], undefined, asking, undefined, undefined, {
-    topics,
-  });
+  const { count, stop } = run(memory, [countingSource('bad')], { asking, topics });
   t.after(() => stop.abort(new Error('the test has ended')));
-  ended.catch(() => {});
-  const count = () => failures(seen).length;
-  await eventually('it has failed', count, (times) => times === 1);
+  const failures = () => count('sourceFailed');
+  await eventually('it has failed', failures, (times) => times === 1);
   asking.restarts('bad');
-  await eventually('it has failed again, as nothing was mended', count, (times) => times === 2);
+  await eventually('it has failed again, as nothing was mended', failures, (times) => times === 2);
   assert.deepEqual(written(memory, 'bad'), []);
   is.refused = false;
   asking.restarts('bad');
@@ -52,28 +44,19 @@ test('an operator who has mended the topic lets the source start again, and it i
 test('a source whose topics cannot be looked at is tried again, apart from the others', async () => {
   const memory = broker();
   const { is, topics } = refusing(new ConnectorError('KAFKA_UNREACHABLE', 'no leader'));
-  const clock = skippingClock();
-  const { ended, seen } = run(
-    memory,
-    [countingSource('bad'), countingSource('good')],
-    undefined,
-    null,
-    undefined,
-    clock,
-    {
-      topics: {
-        ...topics,
-        async verify(source, signal) {
-          if (written(memory, 'good').length === counted.length && is.asked > 3) is.refused = false;
-          await topics.verify(source, signal);
-        },
+  const { ended, failures } = run(memory, [countingSource('bad'), countingSource('good')], {
+    topics: {
+      ...topics,
+      async verify(source, signal) {
+        if (written(memory, 'good').length === counted.length && is.asked > 3) is.refused = false;
+        await topics.verify(source, signal);
       },
     },
-  );
+  });
   assert.deepEqual(await ended, ['bad', 'good']);
   assert.deepEqual([written(memory, 'bad'), written(memory, 'good')], [counted, counted]);
   assert.deepEqual(
-    failures(seen).map(([, code]) => code),
+    failures().map(([, { code }]) => code),
     ['WALK_CURSOR_REPEATED', 'WALK_CURSOR_REPEATED'],
   );
 });
@@ -96,12 +79,12 @@ test('a topic that is replaced ends the session: its sources verify it, and begi
     },
   };
   const doubted: string[][] = [];
-  const { ended, seen, stop } = run(memory, [source], undefined, operator(['good']), undefined, undefined, {
+  const { failures, stop } = run(memory, [source], {
+    asking: operator(['good']),
     kafka: { topicIds: async () => new Map([['p.rows', ids.now]]) },
     topics: { areVerified: () => true, verify: async () => {}, doubt: (names) => doubted.push([...names]) },
   });
   t.after(() => stop.abort(new Error('the test has ended')));
-  ended.catch(() => {});
   await eventually(
     'it writes',
     () => written(memory, 'good').length,
@@ -114,5 +97,5 @@ test('a topic that is replaced ends the session: its sources verify it, and begi
     (starts) => starts > 1,
   );
   assert.deepEqual([given, doubted], [['first', 'second'], [['p.rows']]]);
-  assert.deepEqual(failures(seen), []);
+  assert.deepEqual(failures(), []);
 });
