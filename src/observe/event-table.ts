@@ -128,8 +128,8 @@ const EVENTS: { readonly [Of in Name]: Row<EventOf<Of>> } = {
     ],
     count(batch, add, observe) {
       const { kind: price, priced, problems, unusable, dropped } = batch;
-      // Records without any response do not show that the provider answers.
-      add('spconnect_prices_batches_total', { price }, batch.items > 0 ? 1 : 0);
+      // Refused calls, and records without any response, do not show that the provider answers.
+      add('spconnect_prices_batches_total', { price }, batch.answered > 0 ? 1 : 0);
       add('spconnect_prices_bulk_calls_total', { price }, batch.calls);
       const items = { priced, problem: problems, unusable, dropped };
       for (const [result, count] of Object.entries(items))

@@ -311,6 +311,8 @@ export type UnreadableReason = (typeof UNREADABLE_REASONS)[number];
 export interface BatchPriced extends InputPartition {
   readonly kind: Kind;
   readonly items: number;
+  /** Of them those with a response of their own, a price or not: a refused call is none. */
+  readonly answered: number;
   readonly priced: number;
   /** Price records written: snapshots, or windows that are new or changed. */
   readonly records: number;

@@ -166,6 +166,9 @@ function reportOf(
     ...input,
     kind: batch.kind,
     items: batch.questions.length,
+    answered: count(
+      (result) => result.kind === 'prices' || (result.kind === 'failure' && result.outcome.kind !== 'refused'),
+    ),
     priced: count((result) => result.kind === 'prices'),
     records: counts.prices.reduce((sum, { values }) => sum + values.length, 0),
     problems: count((result) => result.kind === 'failure' && result.outcome.kind !== 'unusable'),

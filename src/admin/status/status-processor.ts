@@ -71,13 +71,13 @@ export function createStatusProcessor({
       partitions.delete(keyOf(lost));
       writerTroubles.set(keyOf(lost), describe(err));
     },
-    batchPriced({ records, deadLetters, deadLettersOfRepaid, items, kind }) {
+    batchPriced({ records, deadLetters, deadLettersOfRepaid, answered, kind }) {
       written.records += records;
       written.deadLetters += deadLetters;
       written.deadLettersOfRepaid += deadLettersOfRepaid;
       minutes.add(records);
-      // Records without any response do not show that the provider answers.
-      if (items === 0) return;
+      // Refused calls, and records without any response, do not show that the provider answers.
+      if (answered === 0) return;
       // Prices of one kind may be refused while those of another come.
       const isOver = [kind, null].includes(known.trouble?.only ?? null);
       known = { ...known, lastBatchAt: isoNow(), trouble: isOver ? null : known.trouble };

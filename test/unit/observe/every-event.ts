@@ -124,6 +124,7 @@ const EVENTS: { readonly [Name in keyof Events]: (emit: Events[Name]) => void } 
   batchPriced(emit) {
     const results = {
       items: 10,
+      answered: 9,
       priced: 6,
       records: 6,
       unchanged: 1,

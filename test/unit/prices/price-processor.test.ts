@@ -161,3 +161,17 @@ test('the processor reports how many members price together, so that they share 
   await second.stop();
   await until('the first is alone', () => first.members() === 1);
 });
+
+test('an instrument whose calls are refused beside others that are answered has its result, and counts as not answered', async (t) => {
+  const { write, start } = await memoryPrices(t);
+  await write(['1', 'isin-1'], ['2', 'isin-2'], ['3', 'isin-3']);
+  const prices: BulkPrices = {
+    async ask(_, questions) {
+      if (questions.some(({ isin }) => isin === 'isin-2')) throw new ConnectorError('PROVIDER_REFUSED', 'no');
+      return { drift: 0, roundedNumbers: 0, answers: questions.map(() => problem(404)) };
+    },
+  };
+  const { sum } = start({ prices });
+  await until('it has its result', () => sum('batchPriced', 'problems') > sum('batchPriced', 'answered'));
+  assert.ok(sum('batchPriced', 'answered') >= 2);
+});

@@ -437,8 +437,8 @@ test('a price processor is ready while it is a member of its group that holds it
   const [first, second] = [0, 1].map((partition) => ({ topic: 'p.instruments', partition })) as [Held, Held];
   const assign = (held: Held) =>
     board.events.partitionAssigned({ ...held, transactionalId: 'x', offset: '0', instruments: 1, durationMs: 1 });
-  const priced = (items: number, kind = 'overview') =>
-    board.events.batchPriced({ items, kind, records: 0, deadLetters: 0, deadLettersOfRepaid: 0 } as never);
+  const priced = (answered: number, kind = 'overview') =>
+    board.events.batchPriced({ items: 1, answered, kind, records: 0, deadLetters: 0, deadLettersOfRepaid: 0 } as never);
   const joined = 'joined its group; all 2 assigned partitions are fenced and read';
 
   assert.equal(prices()[0], false);
@@ -454,7 +454,7 @@ test('a price processor is ready while it is a member of its group that holds it
   board.events.processorAttemptFailed({ ...failure, isMember: true });
   assert.deepEqual(prices(), [true, joined], 'it waits for the registry, and holds its partitions');
   priced(0);
-  assert.notEqual(status()?.trouble, null, 'a batch that asks for nothing shows no answer');
+  assert.notEqual(status()?.trouble, null, 'a batch of which nothing was answered shows no answer');
   priced(1);
   assert.equal(status()?.trouble, null);
   board.events.bulkAttemptFailed({ ...failure, kind: 'daily', items: 5 });

@@ -35,7 +35,7 @@ async function batchOf(
     drift: 0,
     roundedNumbers: 0,
   };
-  const times = { askMs: 1, commitMs: 1 };
+  const times = { askMs: 1, commitMs: 1, answered: quotes.length };
   const where = { topic: 'instruments', partition: 0, kind: 'overview' } as const;
   return { ...where, ...counts, ...more, ...times, items: quotes.length, prices: priced };
 }
