@@ -13,14 +13,15 @@ export const EVENT_KEY: RowKey = { path: ['instrument', 'id'], form: 'integer' }
 type Span = readonly [start: number, end: number];
 const { QUOTE, BACKSLASH, COMMA, COLON, OPEN_BRACKET, CLOSE_BRACKET, OPEN_BRACE, CLOSE_BRACE } = BYTES;
 
+const MOST_SKIMMED_BYTES = 8 * 1024 * 1024;
 const LEAST_TOO_LONG = 19;
 const INTEGER = /^-?(0|[1-9]\d{0,18})$/;
 // Ids of checks that were seen have 14 characters; a key must leave room for the value.
 const LONGEST_KEY_CHARACTERS = 512;
 
-/** The key of a row that cannot be read as a whole: it is only skimmed. Null without a key. */
+/** The key of a row that cannot be read as a whole: its first 8 MiB are skimmed. Null without a key. */
 export function skimKey(row: Buffer, { path, form }: RowKey): string | null {
-  let at: Span | null = [0, row.length];
+  let at: Span | null = [0, Math.min(row.length, MOST_SKIMMED_BYTES)];
   for (const name of path) at = at === null ? null : findMember(row, at, name);
   if (at === null) return null;
   return form === 'integer' ? integerKey(row, at) : textKey(row, at);
