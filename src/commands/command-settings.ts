@@ -2,7 +2,6 @@ import { readFile } from 'node:fs/promises';
 import { DEFAULT_SETTINGS_FILE, loadSettings, loadSettingsTree, SETTINGS_FILE_VARIABLE } from '../config/load.ts';
 import type { Settings } from '../config/settings.ts';
 import { nearestName } from '../config/suggestion.ts';
-import { settingsWarnings } from '../config/warnings.ts';
 import { readSettingsTree, type SettingsTree } from '../config/yaml-tree.ts';
 import { isTooShortToRedact, SHORTEST_SECRET } from '../observe/redaction.ts';
 import type { CommandContext } from './shell/terminal.ts';
@@ -61,7 +60,7 @@ export async function loadWithWarnings({
     redaction.register(value, from);
     if (isTooShortToRedact(value)) short.add(value);
   };
-  const { settings, tree, warnings: retired } = await loadSettingsTree({ file, env, onSecret });
+  const { settings, tree, warnings } = await loadSettingsTree({ file, env, onSecret });
   const ofSecrets = [...short].map(
     () =>
       `A secret has fewer than ${SHORTEST_SECRET} characters. It is not taken out of messages by its value, as it would be ` +
@@ -69,7 +68,7 @@ export async function loadWithWarnings({
   );
   const isUsual = file === DEFAULT_SETTINGS_FILE && !env[SETTINGS_FILE_VARIABLE];
   const unused = isUsual ? [] : await unusedVariables(tree, env);
-  return { settings, warnings: [...retired, ...settingsWarnings(settings), ...unused, ...ofSecrets] };
+  return { settings, warnings: [...warnings, ...unused, ...ofSecrets] };
 }
 
 /** Variables that are set and have no effect, since the settings file does not refer to them. */

@@ -2,6 +2,7 @@ import { type Settings, type SourceSettings, topicOf } from '../config/settings.
 import { adviceBehind, ConnectorError, type ErrorCode } from '../errors.ts';
 import type { KafkaCluster } from '../kafka/cluster.ts';
 import { offsetKey, offsetPartition, readAllOffsets } from '../kafka/offset-store.ts';
+import type { Redaction } from '../observe/redaction.ts';
 import { createMarketData } from '../provider/market-data.ts';
 import { readJson } from '../records/json/json-scanner.ts';
 import { createKafkaCluster } from '../run/kafka-client.ts';
@@ -24,10 +25,11 @@ export async function validateCommand(
   { connect }: { readonly connect: boolean },
 ): Promise<void> {
   const { config, stderr, signal, exitWith, redaction, output } = context;
-  const loaded = await loadWithWarnings(context).catch(problemsOf);
+  const loaded = await loadWithWarnings(context).catch((error: unknown) => problemsOf(error, redaction));
   if (!('settings' in loaded)) {
-    const problems = loaded.map((line) => redaction.redact(line));
-    print(context, { ok: false, problems }, textTable(problems.map((line) => [line])));
+    const { problems, warnings } = loaded;
+    if (output === 'text') for (const warning of warnings) stderr.write(`warning: ${warning}\n`);
+    print(context, { ok: false, problems, warnings }, textTable(problems.map((line) => [line])));
     stderr.write('config/connector.yaml lists every setting, config/README.md explains how to set them.\n');
     exitWith(EXIT_CODES.usage);
     return;
@@ -48,10 +50,14 @@ export async function validateCommand(
   exitWith(EXIT_CODES.failed);
 }
 
-function problemsOf(error: unknown): readonly string[] {
+function problemsOf(error: unknown, redaction: Redaction) {
   if (!(error instanceof ConnectorError) || error.code !== 'SETTINGS_INVALID') throw error;
-  const [title = '', ...lines] = error.message.split('\n');
-  return lines.length === 0 ? [title] : lines;
+  const [title = '', ...lines] = redaction.redact(error.message).split('\n');
+  const { warnings } = error.fields;
+  return {
+    problems: lines.length === 0 ? [title] : lines,
+    warnings: Array.isArray(warnings) ? warnings.map((warning) => redaction.redact(String(warning))) : [],
+  };
 }
 
 interface ConnectionCheck {

@@ -12,13 +12,38 @@ export interface IssueContext {
   readonly variablesOf: (path: SettingPath) => readonly string[];
 }
 
-/** Describes what the schema found, one sentence per problem: the given value (never a secret) and what is expected. */
-export function problemsOf(issues: readonly Issue[], context: IssueContext): readonly Problem[] {
-  return issues.flatMap((issue) => issueProblems(issue, [], context));
+/**
+ * Describes what the schema found, one sentence per problem: the given value (never a secret) and what is expected. A
+ * group with a wrong `type` is checked as the type that is near it, so that its other problems are found too.
+ */
+export async function problemsOf(issues: readonly Issue[], context: IssueContext): Promise<readonly Problem[]> {
+  const { schema, given } = context;
+  const nearType = (issue: Issue) =>
+    isWrongType(issue) ? nearestName(String(valueAt(given, pathOf(issue))), issue.options.map(String)) : undefined;
+  const wrong = issues.filter((issue) => nearType(issue) !== undefined);
+  const found = (wrong.length === 0 ? issues : wrong).flatMap((issue) => issueProblems(issue, [], context));
+  if (wrong.length === 0) return found;
+  const corrected = wrong.reduce((all, issue) => replacedAt(all, pathOf(issue), nearType(issue)), given);
+  const { error } = await schema.safeParseAsync(corrected);
+  return [...found, ...(await problemsOf(error?.issues ?? [], { ...context, given: corrected }))];
+}
+
+function isWrongType(issue: Issue): issue is Issue & { readonly options: readonly unknown[] } {
+  return issue.code === 'invalid_union' && 'options' in issue && Array.isArray(issue.options);
+}
+
+function pathOf({ path }: Issue): SettingPath {
+  return path.filter((part) => typeof part !== 'symbol');
+}
+
+function replacedAt(around: unknown, [key, ...rest]: SettingPath, value: unknown): unknown {
+  if (key === undefined) return value;
+  const copy = Array.isArray(around) ? [...around] : { ...Object(around) };
+  return Object.assign(copy, { [key]: replacedAt(memberOf(around, key), rest, value) });
 }
 
 function issueProblems(issue: Issue, around: SettingPath, context: IssueContext): readonly Problem[] {
-  const path = [...around, ...issue.path.filter((part) => typeof part !== 'symbol')];
+  const path = [...around, ...pathOf(issue)];
   if (issue.code === 'custom' && issue.message !== 'Invalid input') {
     return [{ path, message: `${issue.message}${variableHint(issue.message, path, context)}` }];
   }
@@ -27,7 +52,7 @@ function issueProblems(issue: Issue, around: SettingPath, context: IssueContext)
     // Of several alternatives, the intended one is the one whose check got further than the type of the whole.
     const meant = issue.errors.find((errors) => errors.some(isInside));
     if (meant) return meant.flatMap((inner) => issueProblems(inner, path, context));
-    if ('options' in issue && issue.options) return [wrongValue(path, context, `one of ${issue.options.join(', ')}`)];
+    if (isWrongType(issue)) return [wrongValue(path, context, `one of ${issue.options.join(', ')}`)];
   }
   return [wrongValue(path, context)];
 }
@@ -47,7 +72,7 @@ function isInside(issue: Issue): boolean {
 
 function unknownKey(path: SettingPath, { schema, given }: IssueContext): Problem {
   const parent = path.slice(0, -1);
-  const { knownKeys } = documentationOf(schema, parent, given);
+  const { knownKeys, typesWith } = documentationOf(schema, parent, given);
   const checked = String(path.at(-1));
   // A secret's file is checked under the secret's own name; the message names it as it was written.
   const key = valueAt(given, path) === undefined ? `${checked}File` : checked;
@@ -55,9 +80,9 @@ function unknownKey(path: SettingPath, { schema, given }: IssueContext): Problem
     const other = key.replace(/File$/, '');
     return { path: [...parent, key], message: `${other} is there too; keep one of ${other} and ${key}` };
   }
-  const nearest = nearestName(key, knownKeys);
+  const [types, nearest] = [typesWith(key).join(' and '), nearestName(key, knownKeys)];
   const hint = nearest ? `did you mean ${nearest}?` : `known here: ${knownKeys.join(', ')}`;
-  return { path: [...parent, key], message: `unknown setting; ${hint}` };
+  return { path: [...parent, key], message: `unknown setting; ${types ? `only type ${types} has it` : hint}` };
 }
 
 function wrongValue(path: SettingPath, { schema, given, variablesOf }: IssueContext, options?: string): Problem {
@@ -99,6 +124,8 @@ interface SettingDocumentation {
   readonly secret: boolean;
   /** The names that a group knows, secrets also with their `…File`; empty for a setting that is not a group. */
   readonly knownKeys: readonly string[];
+  /** The types of the group that know a name. */
+  readonly typesWith: (key: string) => readonly unknown[];
 }
 
 // Finds a setting in the schema, or the nearest one around it; where the schema offers alternatives, the given values
@@ -118,6 +145,10 @@ function documentationOf(root: z.ZodType, path: SettingPath, given: unknown): Se
     wanted: layers.map((layer) => layer.meta()?.wanted).find((wanted) => wanted !== undefined),
     secret: layers.some((layer) => layer.meta()?.secret === true),
     knownKeys: inner instanceof z.ZodObject ? keysOf(inner) : [],
+    typesWith: (key) =>
+      groupsOf(schema)
+        .filter((one) => keysOf(one).includes(key))
+        .flatMap(({ shape: { type } }) => (type instanceof z.ZodLiteral ? [...type.values] : [])),
   };
 }
 
@@ -144,13 +175,19 @@ function wrappedBy(schema: z.ZodType): z.ZodType | undefined {
 export function alternativeFor(schema: z.ZodType, value: unknown): z.ZodType {
   const inner = layersOf(schema).at(-1) ?? schema;
   if (!(inner instanceof z.ZodUnion)) return inner;
-  const options = inner.options.map((option) => layersOf(option as z.ZodType).at(-1));
-  const groups = options.filter((option) => option instanceof z.ZodObject);
-  const chosen = groups.find((option) => {
+  const chosen = groupsOf(schema).find((option) => {
     const type: unknown = option.shape.type;
     return !(type instanceof z.ZodLiteral) || type.values.has(memberOf(value, 'type') as z.core.util.Literal);
   });
   return chosen ?? inner;
+}
+
+/** The alternatives that are groups. */
+function groupsOf(schema: z.ZodType): readonly z.ZodObject[] {
+  const inner = layersOf(schema).at(-1);
+  if (!(inner instanceof z.ZodUnion)) return [];
+  const options = inner.options.map((option) => layersOf(option as z.ZodType).at(-1));
+  return options.filter((option) => option instanceof z.ZodObject);
 }
 
 function memberSchema(schema: z.ZodType, key: string | number): z.ZodType | undefined {

@@ -44,21 +44,23 @@ export async function loadSettingsTree(options: LoadSettingsOptions): Promise<Lo
   const file = settingsFile(options.file, env);
   const text = options.text ?? (await readSettingsFile(file, readFile));
   // Loaded only now: every command imports this function, and loading them takes most of the time of a usage error.
-  const [{ readSettingsTree }, { withoutRetired }, { createSettingsSchema }, { problemsOf }] = await Promise.all([
-    import('./yaml-tree.ts'),
-    import('./warnings.ts'),
-    import('./settings.ts'),
-    import('./issue-problems.ts'),
-  ]);
+  const [{ readSettingsTree }, { settingsWarnings, withoutRetired }, { createSettingsSchema }, { problemsOf }] =
+    await Promise.all([
+      import('./yaml-tree.ts'),
+      import('./warnings.ts'),
+      import('./settings.ts'),
+      import('./issue-problems.ts'),
+    ]);
   const tree = readSettingsTree(text, env);
   const schema = createSettingsSchema(createSecretReader({ readFile, onSecret }));
   const isParsed = tree.value !== undefined;
   const { value: given, warnings } = withoutRetired(tree.value);
+  warnings.push(...settingsWarnings(given));
   const checked = isParsed ? await schema.safeParseAsync(given ?? {}) : undefined;
   const context = { schema, given, variablesOf: tree.variablesOf };
-  const found = checked?.error ? problemsOf(checked.error.issues, context) : [];
+  const found = checked?.error ? await problemsOf(checked.error.issues, context) : [];
   const problems = [...environmentProblems(env), ...inFileOrder(tree, found)];
-  if (problems.length > 0 || !checked?.success) throw settingsInvalid(file, problems);
+  if (problems.length > 0 || !checked?.success) throw settingsInvalid(file, problems, { warnings });
   return { settings: checked.data, tree, schema, warnings };
 }
 
@@ -107,7 +109,7 @@ function environmentProblems(env: Environment): readonly Problem[] {
   return [{ path: ['NODE_TLS_REJECT_UNAUTHORIZED'], message }];
 }
 
-function settingsInvalid(file: string, problems: readonly PlacedProblem[]): ConnectorError {
+function settingsInvalid(file: string, problems: readonly PlacedProblem[], fields: object): ConnectorError {
   const lines = problems.slice(0, MAXIMUM_PROBLEMS).map(({ path, message, position }) => {
     const place = position ? `${file}:${position.line}:${position.column}` : file;
     return `${place} ${path.length > 0 ? `${printPath(path)}: ` : ''}${message}`.replace(/\p{Cc}/gu, ' ');
@@ -115,6 +117,6 @@ function settingsInvalid(file: string, problems: readonly PlacedProblem[]): Conn
   if (problems.length > MAXIMUM_PROBLEMS) lines.push(`and ${problems.length - MAXIMUM_PROBLEMS} more`);
   const count = problems.length === 1 ? 'One problem' : `${problems.length} problems`;
   return new ConnectorError('SETTINGS_INVALID', `${count} in the settings:\n${lines.join('\n')}`, {
-    fields: { problems: problems.length },
+    fields: { problems: problems.length, ...fields },
   });
 }

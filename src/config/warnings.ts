@@ -1,23 +1,23 @@
 import { KNOWN_EVENT_TYPES } from './groups/sources.ts';
 import { memberOf } from './problem.ts';
-import type { Settings } from './settings.ts';
 import { nearestName } from './suggestion.ts';
 
-/** Likely mistakes in valid settings: a sentence each, which begins with the setting. */
-export function settingsWarnings({ sources }: Pick<Settings, 'sources'>): string[] {
-  return sources.flatMap((source, at) => {
-    if (source.type === 'events' && source.eventType !== null)
-      return ofUnknownTypes(`sources[${at}].eventType`, [source.eventType]);
-    if (source.type === 'instruments')
-      return ofUnknownTypes(`sources[${at}].deleteOnEventTypes`, source.deleteOnEventTypes);
-    return [];
-  });
+/** Likely mistakes in settings that are valid, or not checked yet: a sentence each, which begins with the setting. */
+export function settingsWarnings(given: unknown): string[] {
+  const sources = memberOf(given, 'sources');
+  if (!Array.isArray(sources)) return [];
+  return sources.flatMap((source: unknown, at) =>
+    ['eventType', 'deleteOnEventTypes'].flatMap((name) =>
+      ofUnknownTypes(`sources[${at}].${name}`, [memberOf(source, name)].flat()),
+    ),
+  );
 }
 
-function ofUnknownTypes(setting: string, given: readonly string[]): string[] {
+function ofUnknownTypes(setting: string, given: readonly unknown[]): string[] {
   const known: readonly string[] = KNOWN_EVENT_TYPES;
   return given
-    .filter((type) => !known.includes(type.toLowerCase()))
+    .filter((type) => typeof type === 'string')
+    .filter((type) => type !== '' && !known.includes(type.toLowerCase()))
     .map((type) => {
       const nearest = nearestName(type, known);
       const meant = nearest === undefined ? '' : `; did you mean ${nearest}?`;
@@ -31,7 +31,7 @@ const RETIRED: Readonly<Record<string, string>> = {
 };
 
 /** The values without retired settings, so that a file of an earlier version still works; a warning for each of them. */
-export function withoutRetired(given: unknown): { readonly value: unknown; readonly warnings: readonly string[] } {
+export function withoutRetired(given: unknown): { readonly value: unknown; readonly warnings: string[] } {
   const sources = memberOf(given, 'sources');
   if (!Array.isArray(sources)) return { value: given, warnings: [] };
   const warnings = sources.flatMap((source, at) =>

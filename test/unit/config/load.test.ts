@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { inspect } from 'node:util';
 import { loadSettings, loadSettingsTree } from '../../../src/config/load.ts';
+import type { ConnectorError } from '../../../src/errors.ts';
 import { problemsIn, settingsText } from './settings-text.ts';
 
 const CANARY = 'canary-7f3a';
@@ -54,6 +55,20 @@ test('a setting of an earlier version that has no effect any more is a warning',
   assert.match(
     warnings.join(),
     /^sources\[0\]\.drainLimit has no effect since version 0\.2\.0: [^,]+, [^,]+\. Remove it\.$/,
+  );
+});
+
+test('a wrong type hides neither the other problems of its group nor warnings', async () => {
+  const auth = '{ type: oauth, tokenURL: https://a.example/token, clientId: me, clientSecret: secret }';
+  const referenceData = `referenceData: { url: https://a.example, auth: ${auth} }`;
+  const sources = 'sources: [{ name: mine, type: instruments, drainLimit: 30s, deleteOnEventTypes: [repaiment] }]';
+  const wrong = settingsText({ referenceData, sources });
+  const problems = (await problemsIn(wrong)).map((line) => line.replace(/^\S+ referenceData\.auth\.|; .*/g, ''));
+  assert.deepEqual(problems, ['tokenUrl: is missing', 'type: found the string "oauth"', 'tokenURL: unknown setting']);
+  const refused = await loadSettings({ text: wrong, env: {} }).catch((error: ConnectorError) => error.fields.warnings);
+  assert.match(
+    String(refused),
+    /^sources\[0\]\.drainLimit has .*,sources\[0\]\.deleteOnEventTypes: "repaiment" is not/,
   );
 });
 
@@ -141,7 +156,8 @@ topics:
   names: { offsets: dead-letters }
 sources:
   - { name: a, type: instruments, walkIntervall: 5m }
-  - { name: a, type: instrments }
+  - { name: a, type: instrments, pollInterval: 1 min }
+  - { name: d, type: events, walkInterval: 1d }
   - { name: c, type: instruments }
 log: { level: "\${LOG_LEVEL}" }
 `;
@@ -152,7 +168,7 @@ log: { level: "\${LOG_LEVEL}" }
     'my.yaml:4:3 referenceData.auth.clientId: is missing; expected text in quotes',
     'my.yaml:6:15 referenceData.auth.tokenUrl: is plain http beyond this machine; use https, or set referenceData.allowHttp: true (ALLOW_HTTP=true)',
     'my.yaml:7:19 referenceData.auth.clientSecret: found a number; expected the secret as text in quotes, or null',
-    'my.yaml:8:5 referenceData.auth.tokenFile: unknown setting; did you mean tokenUrl?',
+    'my.yaml:8:5 referenceData.auth.tokenFile: unknown setting; only type bearer has it',
     'my.yaml:9:12 referenceData.timeout: found the number 30; expected a duration from 100ms to 1h, like 250ms, 30s, 5m, 24h or 7d',
     'my.yaml:10:22 referenceData.requestsPerSecond: found the string "soon"; expected a number from 0.01 to 10000',
     'my.yaml:12:13 kafka.brokers[0]: found the string "a"; expected one or more host:port, separated by commas, like kafka-1:9092,kafka-2:9092',
@@ -160,11 +176,16 @@ log: { level: "\${LOG_LEVEL}" }
     'my.yaml:15:15 topics.partitions: TOPIC_PARTITIONS is not set',
     'my.yaml:16:21 topics.names.offsets: is the same topic as topics.names.dead-letters; each needs its own',
     'my.yaml:18:35 sources[0].walkIntervall: unknown setting; did you mean walkInterval?',
+    'my.yaml:19:5 sources[1].topics.instruments: writes the topic instruments, as does sources[0]; name another in its topics.instruments',
+    'my.yaml:19:5 sources[1].topics.instrument-events: writes the topic instrument-events, as does sources[0]; name another in its topics.instrument-events',
     'my.yaml:19:13 sources[1].name: is the name of sources[0] too; each source needs its own',
     'my.yaml:19:22 sources[1].type: found the string "instrments"; expected one of instruments, events, pre-trade-checks',
-    'my.yaml:20:5 sources[2].topics.instruments: writes the topic instruments, as does sources[0]; name another in its topics.instruments',
+    'my.yaml:19:48 sources[1].pollInterval: found the string "1 min"; expected a duration from 100ms to 1d, like 250ms, 30s, 5m, 24h or 7d',
     'my.yaml:20:5 sources[2].topics.instrument-events: writes the topic instrument-events, as does sources[0]; name another in its topics.instrument-events',
-    'my.yaml:21:15 log.level: found the value of LOG_LEVEL; expected one of debug, info, warn, error',
+    'my.yaml:20:30 sources[2].walkInterval: unknown setting; only type instruments has it',
+    'my.yaml:21:5 sources[3].topics.instruments: writes the topic instruments, as does sources[0]; name another in its topics.instruments',
+    'my.yaml:21:5 sources[3].topics.instrument-events: writes the topic instrument-events, as does sources[0]; name another in its topics.instrument-events',
+    'my.yaml:22:15 log.level: found the value of LOG_LEVEL; expected one of debug, info, warn, error',
   ]);
 });
 

@@ -114,7 +114,7 @@ test('everything that is wrong is data, a line each, with exit code 2', async (t
   assert.match(lines[0] ?? '', /:4:8 log\.leve: unknown setting; did you mean level\?$/);
   assert.match(lines[1] ?? '', /:5:9 prefix: /);
   const json = await runWith(['validate', '--output', 'json', '--config', file]);
-  assert.deepEqual([json.code, JSON.parse(json.stdout)], [2, { ok: false, problems: lines }]);
+  assert.deepEqual([json.code, JSON.parse(json.stdout)], [2, { ok: false, problems: lines, warnings: [] }]);
 });
 
 test('an unknown type of event and a secret that is an ordinary word are warned of, and allowed', async (t) => {
