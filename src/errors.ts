@@ -145,7 +145,10 @@ export const ERROR_CODES = {
     action: 'retry',
     remedy: 'Start the brokers, or correct kafka.brokers, kafka.ssl, kafka.sasl or the network between.',
   },
-  TOPIC_MISSING: { action: 'exit', remedy: 'Run `spconnect topics create`, or set topics.create: true.' },
+  TOPIC_MISSING: {
+    action: 'exit',
+    remedy: 'Start the connector, which creates it unless topics.create is false, or run `spconnect topics create`.',
+  },
   TOPIC_NOT_CREATED: {
     action: 'exit',
     remedy:

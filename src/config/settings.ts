@@ -135,8 +135,10 @@ export function createSettingsSchema(secrets: SecretReader) {
 type GivenMarketData = z.output<ReturnType<typeof marketDataSettings>>;
 type Authentication = NonNullable<GivenMarketData['auth']>;
 
+/** `login`: the group that is used. */
 function withAddress({ url, auth, ...rest }: GivenMarketData, usual: Authentication) {
-  return url === null ? null : { ...rest, url, auth: auth ?? usual };
+  const login = auth === null ? 'referenceData.auth' : 'marketData.auth';
+  return url === null ? null : { ...rest, url, auth: auth ?? usual, login };
 }
 
 function pricesThatRun(value: {

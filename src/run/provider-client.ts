@@ -21,12 +21,13 @@ interface Deps {
 /** The HTTP client of one of the provider's interfaces, as the settings want it. */
 export async function createProviderHttp(
   name: 'referenceData' | 'marketData',
-  settings: ReferenceDataSettings,
+  settings: ReferenceDataSettings & { readonly login?: string },
   { clock, random, log, observer, gates = createEndpointGates({ clock, random }) }: Deps,
 ): Promise<HttpClient> {
   const { timeoutMs, allowHttp, requestsPerSecond } = settings;
   const network = {
     name,
+    login: settings.login,
     timeoutMs,
     allowHttp,
     files: await networkFiles(name, settings, { clock, log }),

@@ -62,8 +62,12 @@ export function typeOf(error: unknown): string | undefined {
   return causes(error).find(({ type }) => typeof type === 'string')?.type;
 }
 
+const LOGIN_REFUSED = 'ILLEGAL_SASL_STATE';
+const NO_SASL =
+  'This listener has no SASL: unset kafka.sasl.mechanism (KAFKA_SASL_MECHANISM), or name a listener that has it in kafka.brokers (KAFKA_BROKERS).';
+
 export function isLoginFailure(error: unknown): boolean {
-  return causes(error).some((cause) => cause instanceof LoginFailed);
+  return causes(error).some(({ type }) => type === LOGIN_REFUSED);
 }
 
 /** For texts and logs: the broker's name of the error, or the innermost message. */
@@ -71,6 +75,7 @@ export function kafkaReason(error: unknown): string {
   const login = causes(error).find((cause) => cause instanceof LoginFailed);
   if (login !== undefined) return login.message;
   const named = causes(error).find(({ type }) => typeof type === 'string');
+  if (named?.type === LOGIN_REFUSED) return NO_SASL;
   if (named) return `${named.type}: ${named.message}`;
   const innermost = causes(error).at(-1);
   const reason = innermost?.message ?? String(error);
@@ -105,7 +110,7 @@ export function topicsOf(error: unknown): readonly string[] | undefined {
 export class LoginFailed extends Error {
   override readonly name = 'LoginFailed';
   readonly retriable = true;
-  readonly type = 'ILLEGAL_SASL_STATE';
+  readonly type = LOGIN_REFUSED;
 
   constructor(message: string, cause?: unknown) {
     super(message, cause === undefined ? undefined : { cause });

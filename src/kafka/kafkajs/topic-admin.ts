@@ -47,7 +47,7 @@ export async function ensureTopics(
     });
     const notThere = create ? [] : missing.filter(({ name }) => !refused.has(name));
     await each(notThere, async (topic) => {
-      throw topicsMissing(mayBeRefused.has(topic.name) ? [topic] : notThere);
+      throw topicsMissing(mayBeRefused.has(topic.name) ? [topic] : notThere, options.brokers);
     });
     const left = topics.filter(({ name }) => !refused.has(name));
     const led = await untilLed(options, admin, left, mayBeRefused);
@@ -73,7 +73,7 @@ export async function ensureTopics(
     }
     const what = isUnanswered(cause)
       ? `Kafka does not answer at ${brokers}`
-      : `The topics could not be created or verified at ${brokers}`;
+      : `The topics could not be ${create ? 'created or ' : ''}verified at ${brokers}`;
     const text = `${what} (${kafkaReason(cause)}). The address is set by kafka.brokers (KAFKA_BROKERS).`;
     throw new ConnectorError('KAFKA_UNREACHABLE', text, { cause });
   }
@@ -179,10 +179,11 @@ function hiddenErrors(error: unknown): unknown[] {
   return 'errors' in error && Array.isArray(error.errors) ? error.errors : hiddenErrors(error.cause);
 }
 
-function topicsMissing(missing: readonly TopicSpecification[]): ConnectorError {
+function topicsMissing(missing: readonly TopicSpecification[], brokers: readonly string[]): ConnectorError {
   const commands = missing.map(
     ({ name, partitions, replicationFactor, settings }) =>
-      `kafka-topics.sh --create --topic ${name} --partitions ${partitions} --replication-factor ${replicationFactor}` +
+      `kafka-topics.sh --bootstrap-server ${brokers.join(',')} --create --topic ${name} --partitions ${partitions} ` +
+      `--replication-factor ${replicationFactor}` +
       Object.entries(settings)
         .map(([setting, value]) => ` --config ${setting}=${value}`)
         .join(''),

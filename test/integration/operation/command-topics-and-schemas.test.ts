@@ -14,7 +14,10 @@ test('missing topics are reported with an exit code, created, and then as they s
   assert.equal(before.code, 1);
   const states = (text: string) => new Set((JSON.parse(text) as { state: string }[]).map(({ state }) => state));
   assert.deepEqual(states(before.stdout), new Set(['missing']));
-  assert.match(before.stderr, new RegExp(`kafka-topics.sh --create --topic ${prefix}.instruments --partitions 6`));
+  assert.match(
+    before.stderr,
+    new RegExp(`kafka-topics.sh --bootstrap-server \\S+ --create --topic ${prefix}.instruments --partitions 6`),
+  );
 
   // One is there with another partition count, one with another setting.
   const plan = topicPlan({ prefix, names: {}, partitions: 6, replicationFactor: 1 });
@@ -88,7 +91,7 @@ topics: { replicationFactor: "\${REPLICATION_FACTOR:-1}" }`;
   assert.equal(refused.code, 1);
   assert.match(
     refused.stdout,
-    /^failed +credentials of referenceData .*check tokenUrl, clientId, clientSecret and scope of referenceData\.auth/m,
+    /^failed +credentials of referenceData .*check tokenUrl \(AUTH_TOKEN_URL\), clientId \(CLIENT_ID\), clientSecret \(CLIENT_SECRET\) and scope of referenceData\.auth/m,
   );
   assert.doesNotMatch(refused.stdout, /^(ok|skipped)[\s\S]*^failed/m, 'failures come first');
   assert.match(refused.stdout, /^skipped +first page of source instruments/m);

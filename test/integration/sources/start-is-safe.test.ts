@@ -120,10 +120,12 @@ scene('missing topics with topics.create: false end the start, and the text has 
   const connector = await scene.start({ more: 'topics: { create: false }' });
   const said = await assertFails(connector);
   assert.match(said, /TOPIC_MISSING: .*missing\. What would create them/);
-  assert.match(said, /`spconnect topics create`, or set topics\.create: true/);
-  const commands = said.split('\n').filter((line) => line.startsWith('kafka-topics.sh --create --topic '));
+  assert.match(said, /Start the connector, .* or run `spconnect topics create`/);
+  const commands = said
+    .split('\n')
+    .filter((line) => /^kafka-topics.sh --bootstrap-server \S+ --create --topic /.test(line));
   assert.deepEqual(
-    commands.map((line) => line.split(' ')[3]),
+    commands.map((line) => line.split(' ')[5]),
     ['instruments', 'instrument-events', 'dead-letters', 'notifications', 'offsets', 'states'].map(
       (name) => `${scene.prefix}.${name}`,
     ),

@@ -117,6 +117,16 @@ test('an answer of another type is not printed as prices', async (t) => {
   }
 });
 
+test('a refused login names the section that it comes from, and its variables', async (t) => {
+  const { spconnect } = await providerScene(t, { instruments: 1 }, { CLIENT_SECRET: 'canary-9' });
+  const { code, stderr } = await spconnect('lookup', 'price', 'CH0012032048');
+  assert.equal(code, 1);
+  assert.match(
+    stderr,
+    /request of referenceData\.auth .*, clientSecret \(CLIENT_SECRET\) and scope of referenceData\.auth/,
+  );
+});
+
 test('without an address of the market data interface nothing is asked', async (t) => {
   const { spconnect } = await providerScene(t, { instruments: 1 }, { MARKET_DATA_URL: '' });
   const { code, stderr } = await spconnect('lookup', 'price', 'CH0012032048');

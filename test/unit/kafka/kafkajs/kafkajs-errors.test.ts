@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { connect } from 'node:tls';
 import {
   isFenced,
+  isLoginFailure,
   isOneOf,
   isUnanswered,
   kafkaReason,
@@ -34,6 +35,15 @@ test('that no broker answers is distinguished from what a broker refuses', () =>
   }
   assert.equal(isUnanswered(new Error('Broker not connected')), true, 'it was lost between two requests');
   for (const name of ['KafkaJSProtocolError', 'Error']) assert.equal(isUnanswered(named(name)), false, name);
+});
+
+test('a login at a listener without SASL says so, and names the variables', () => {
+  const refused = Object.assign(new Error('Request is not valid given the current SASL state'), {
+    type: 'ILLEGAL_SASL_STATE',
+  });
+  const error = new Error('of the client', { cause: refused });
+  assert.equal(isLoginFailure(error), true);
+  assert.match(kafkaReason(error), /^This listener has no SASL: unset .*\(KAFKA_SASL_MECHANISM\)/);
 });
 
 test('a TLS connection to a port without TLS says so; a connection that was lost is called that', async (t) => {
