@@ -1,7 +1,6 @@
 import { type Settings, type SourceSettings, topicOf } from '../config/settings.ts';
 import type { OutgoingRecord } from '../kafka/record.ts';
 import { schemaNameOf } from '../kafka/topic-plan.ts';
-import type { ReadableValue } from '../records/avro/record-reader.ts';
 import { knownSource, loadWithoutKafka } from './command-settings.ts';
 import { atProvider, sessionReader } from './provider-session.ts';
 import { jsonLine } from './shell/output.ts';
@@ -13,14 +12,6 @@ interface PreviewOptions {
   readonly from?: string;
   readonly limit: number;
   readonly showUrl: boolean;
-}
-
-/** A record that the source would write; the value of a dead letter is the input's text. */
-interface PreviewedRecord {
-  readonly topic: string;
-  readonly key: string | null;
-  readonly value: ReadableValue;
-  readonly deadLetter: { readonly pointer: string; readonly reason: string } | null;
 }
 
 /** `preview`: the records of one page of the provider, without Kafka and registry. */
@@ -39,6 +30,7 @@ export async function previewCommand(context: CommandContext, options: PreviewOp
   if (records.length === 0) stderr.write('The provider has no rows, events or checks there now.\n');
 }
 
+/** Reads a record that the source would write; the value of a dead letter is the input's text. */
 function previewReader(settings: Settings, source: SourceSettings) {
   const roles = Object.entries(source.topics) as [keyof Settings['topics']['names'], string][];
   const readers = new Map(
@@ -47,7 +39,7 @@ function previewReader(settings: Settings, source: SourceSettings) {
       return schema === null ? [] : [[topicOf(settings, name), sessionReader(schema)] as const];
     }),
   );
-  return ({ topic, key, value, headers }: OutgoingRecord): PreviewedRecord => {
+  return ({ topic, key, value, headers }: OutgoingRecord) => {
     const shown = { topic, key: key === null ? null : key.toString() };
     const reader = readers.get(topic);
     if (reader !== undefined) return { ...shown, value: value && reader.read(value), deadLetter: null };

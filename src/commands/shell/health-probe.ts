@@ -2,6 +2,7 @@
 //   node dist/commands/shell/health-probe.js [url]
 
 import { readFile } from 'node:fs/promises';
+import { parseArgs } from 'node:util';
 import { readSettingsTree } from '../../config/yaml-tree.ts';
 
 const TIMEOUT_MS = 3_000;
@@ -36,11 +37,9 @@ export function adminUrl({ host, port }: { readonly host: string; readonly port:
 
 /** As `spconnect run` takes it: `--config file` or `--config=file`, the last one. */
 function settingsFileOf(words: readonly string[]): string | undefined {
-  const files = words.flatMap((word, at) => {
-    if (word === '--config') return words[at + 1] ?? [];
-    return word.startsWith('--config=') ? word.slice('--config='.length) : [];
-  });
-  return files.at(-1);
+  const args = words.filter((word) => word !== '--');
+  const { config } = parseArgs({ args, options: { config: { type: 'string' } }, strict: false }).values;
+  return typeof config === 'string' ? config : undefined;
 }
 
 /** True when it is answered with success within 3 s. Never rejects. Exported for tests. */

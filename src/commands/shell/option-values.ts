@@ -8,25 +8,22 @@ const HIGHEST_RATE = 10_000;
 const LONGEST_ID = 512;
 
 export function wholeNumberOption(text: string): number {
-  const value = Number(text);
-  if (!/^[0-9]+$/.test(text) || !Number.isSafeInteger(value))
-    throw new InvalidArgumentError('Expected a whole number.');
-  return value;
+  return numberUpTo(Number.MAX_SAFE_INTEGER, /^[0-9]+$/, text, 'a whole number');
 }
 
 /** Reads a TCP port; 0 means any free one. */
 export function portNumber(text: string): number {
-  const value = wholeNumberOption(text);
-  if (value > HIGHEST_PORT) throw new InvalidArgumentError(`Expected a port from 0 to ${HIGHEST_PORT}.`);
-  return value;
+  return numberUpTo(HIGHEST_PORT, /^[0-9]+$/, text, `a port from 0 to ${HIGHEST_PORT}`);
 }
 
 export function ratePerSecond(text: string): number {
+  return numberUpTo(HIGHEST_RATE, /^[0-9]/, text, `a number from 0 to ${HIGHEST_RATE}`);
+}
+
+function numberUpTo(highest: number, form: RegExp, text: string, expected: string): number {
   const value = Number(text);
-  if (!/^[0-9]/.test(text) || !(value <= HIGHEST_RATE)) {
-    throw new InvalidArgumentError(`Expected a number from 0 to ${HIGHEST_RATE}.`);
-  }
-  return value;
+  if (form.test(text) && value <= highest) return value;
+  throw new InvalidArgumentError(`Expected ${expected}.`);
 }
 
 /** Reads a time with its zone, or how long ago; gives milliseconds since the epoch. */
