@@ -294,7 +294,7 @@ interface Page {
   readonly records: readonly OutgoingRecord[];
   readonly windows: number;
   readonly deadLetters: number;
-  readonly failed: readonly FailedProduct[];
+  readonly failed: readonly { readonly isin: string; readonly problem: PriceProblem }[];
 }
 
 interface SeriesBackfill {
@@ -315,19 +315,11 @@ interface SeriesBackfill {
   readonly onProgress: (progress: SeriesProgress) => void;
 }
 
-interface SeriesProgress {
+/** `failed`: in this run or an earlier one. The same request does not ask for them again. */
+interface SeriesProgress extends Omit<Page, 'records'> {
   readonly instruments: number;
   /** In this run and earlier ones. */
   readonly done: number;
-  readonly windows: number;
-  readonly deadLetters: number;
-  /** Products without prices, in this run or an earlier one. The same request does not ask for them again. */
-  readonly failed: readonly FailedProduct[];
-}
-
-interface FailedProduct {
-  readonly isin: string;
-  readonly problem: PriceProblem;
 }
 
 /**
@@ -368,31 +360,27 @@ export async function backfillSeries(
   async function writeFrom(next: bigint): Promise<SeriesProgress> {
     let done = instruments.findIndex((instrument) => progressOf(instrument) >= next);
     if (done < 0) done = instruments.length;
-    const products = () => [...failed].map(([isin, problem]) => ({ isin, problem }));
-    const progress = () => ({ instruments: instruments.length, done, ...written, failed: products() });
-    const report = () => onProgress(progress());
-    report();
+    const progress = () => {
+      const products = [...failed].map(([isin, problem]) => ({ isin, problem }));
+      return { instruments: instruments.length, done, ...written, failed: products };
+    };
+    onProgress(progress());
     while (done < instruments.length) {
-      const page = pageFrom(instruments, done, instrumentsPerPage);
-      const answered = await askFor(page, backfill);
-      done += page.length;
+      const together = pageFrom(instruments, done, instrumentsPerPage);
+      const pages = await askFor(together, backfill);
+      done += together.length;
       const following = instruments[done];
       const offset = following === undefined ? COMPLETE : progressOf(following);
-      await commit(answered, offset);
-      report();
+      const records = pages.flatMap((page) => page.records);
+      await writer.commit({ records, consumerOffset: { groupId, ...place, offset } });
+      for (const page of pages) {
+        written.windows += page.windows;
+        written.deadLetters += page.deadLetters;
+        for (const { isin, problem } of page.failed) failed.set(isin, problem);
+      }
+      onProgress(progress());
     }
-    if (next !== COMPLETE && instruments.length === 0) await commit([], COMPLETE);
     return progress();
-  }
-
-  async function commit(pages: readonly Page[], offset: bigint): Promise<void> {
-    const records = pages.flatMap((page) => page.records);
-    await writer.commit({ records, consumerOffset: { groupId, ...place, offset } });
-    for (const page of pages) {
-      written.windows += page.windows;
-      written.deadLetters += page.deadLetters;
-      for (const { isin, problem } of page.failed) failed.set(isin, problem);
-    }
   }
 
   const session = async () => {
