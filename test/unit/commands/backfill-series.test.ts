@@ -7,44 +7,18 @@ import {
   readInstruments,
 } from '../../../src/commands/backfill/backfill-operation.ts';
 import { BACKFILL_GROUP } from '../../../src/commands/backfill/backfill-plan.ts';
-import { loadSettings } from '../../../src/config/load.ts';
 import { keyedRecord } from '../../../src/kafka/record.ts';
-import { topicPlan } from '../../../src/kafka/topic-plan.ts';
+import { partitionsOf } from '../../../src/kafka/topic.ts';
 import type { AskedInstrument } from '../../../src/prices/core/instrument.ts';
 import { PROBLEM } from '../../../src/prices/price-records.ts';
 import type { Installation } from '../../../src/run/installation.ts';
-import { MemoryBroker } from '../../support/memory-kafka/memory-broker.ts';
-import { createMemoryCluster } from '../../support/memory-kafka/memory-cluster.ts';
-import { skippingClock } from '../../support/runner/manual-clock.ts';
+import type { MemoryBroker } from '../../support/memory-kafka/memory-broker.ts';
+import { memoryInstallation } from '../../support/memory-kafka/memory-installation.ts';
 
-const TEXT = `
-prefix: p
-referenceData: { url: "https://provider.example/", auth: { type: none } }
-marketData: { url: "https://prices.example/" }
-kafka: { brokers: "kafka:9092" }
-schemaRegistry: { url: "https://registry.example/" }
-sources: [{ name: instruments, type: instruments }]
-`;
-const topics = topicPlan({ prefix: 'p', names: {}, partitions: 2, replicationFactor: 1 });
+const { topics } = await memoryInstallation();
 const MINUS_SMALLEST = '-9223372036854775808';
 
 const LETTER = { [BACKFILL_GROUP]: 'p-backfill-daily-1', [PROBLEM]: 'status 404' };
-
-async function installation(): Promise<Installation & { readonly broker: MemoryBroker }> {
-  const broker = new MemoryBroker(() => 0);
-  for (const topic of Object.values(topics)) broker.createTopic(topic);
-  const settings = await loadSettings({ text: TEXT, env: {} });
-  const { signal } = new AbortController();
-  return {
-    broker,
-    settings,
-    prefix: 'p',
-    kafka: createMemoryCluster({ broker }),
-    topics,
-    clock: skippingClock(),
-    signal,
-  };
-}
 
 function instrument(id: string): AskedInstrument {
   const terms = { currency: null, priceType: null, repaymentDay: null };
@@ -90,15 +64,15 @@ async function run(at: Installation, ids: readonly string[], own: { endsAt?: num
 }
 
 const written = (broker: MemoryBroker) =>
-  [0, 1]
-    .flatMap((partition) => broker.readCommitted('p.daily-prices', partition))
+  partitionsOf(topics['daily-prices'])
+    .flatMap(({ partition }) => broker.readCommitted('p.daily-prices', partition))
     .map(({ key }) => String(key))
     .sort();
 
 test('instruments with negative ids are backfilled, once, wherever the run is ended', async () => {
   const ids = ['-7', '7', '-3', '1', '2', '8', MINUS_SMALLEST];
   for (let endsAt = 0; endsAt < 5; endsAt++) {
-    const at = await installation();
+    const at = await memoryInstallation();
     const first = await run(at, ids, { endsAt });
     await run(at, ids);
     assert.deepEqual(written(at.broker), [...ids].sort(), `ended at page ${endsAt}`);
@@ -110,12 +84,10 @@ test('instruments with negative ids are backfilled, once, wherever the run is en
 });
 
 test('a run that goes on names what an interrupted one found without prices, and nothing of another request', async () => {
-  const at = await installation();
+  const at = await memoryInstallation();
   const ids = ['1', '2', '3', '4', '5', '6'];
   const foreign = { ...LETTER, [BACKFILL_GROUP]: 'p-backfill-daily-2' };
-  const writer = at.kafka.transactionalWriter('other');
-  await writer.open(async () => {}, at.signal);
-  await writer.commit({ records: [keyedRecord(topics['dead-letters'], '3', Buffer.from('{}'), foreign)] });
+  await at.write([keyedRecord(topics['dead-letters'], '3', Buffer.from('{}'), foreign)]);
   await run(at, ids, { endsAt: 2, fails: ['1', '4'] });
   for (const fails of [['6'], []]) {
     const { progress } = await run(at, ids, { fails });
@@ -126,7 +98,7 @@ test('a run that goes on names what an interrupted one found without prices, and
 });
 
 test('products without prices are named, and are dead letters once', async () => {
-  const at = await installation();
+  const at = await memoryInstallation();
   const { progress } = await run(at, ['1', '2', '3'], { fails: ['2'] });
   assert.ok(!(progress instanceof Error));
   const { done, windows, deadLetters, failed } = progress;
@@ -135,16 +107,12 @@ test('products without prices are named, and are dead letters once', async () =>
 });
 
 test('isins that no instrument has, and records that cannot be read, are given by name and place', async () => {
-  const at = await installation();
-  const writer = at.kafka.transactionalWriter('other');
-  await writer.open(async () => {}, at.signal);
+  const at = await memoryInstallation();
   const key = (text: string) => ({ topic: 'p.instruments', partition: 0, key: Buffer.from(text), headers: {} });
-  await writer.commit({
-    records: [
-      { ...key('1'), value: Buffer.from('no Avro') },
-      { ...key('no id'), value: Buffer.from('?') },
-    ],
-  });
+  await at.write([
+    { ...key('1'), value: Buffer.from('no Avro') },
+    { ...key('no id'), value: Buffer.from('?') },
+  ]);
   const registry = { schemaText: async () => '"string"' };
   const read = await readInstruments(at, registry, new Set(['CH0012032048']));
   assert.deepEqual([read.instruments, read.absent], [[], ['CH0012032048']]);

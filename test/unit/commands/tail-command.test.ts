@@ -2,38 +2,17 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { tailTopic } from '../../../src/commands/tail-command.ts';
-import { loadSettings } from '../../../src/config/load.ts';
 import type { OutgoingRecord } from '../../../src/kafka/record.ts';
 import { partitionFor } from '../../../src/kafka/record.ts';
 import type { TopicSpecification } from '../../../src/kafka/topic.ts';
-import { topicPlan } from '../../../src/kafka/topic-plan.ts';
-import type { Installation } from '../../../src/run/installation.ts';
-import { MemoryBroker } from '../../support/memory-kafka/memory-broker.ts';
-import { createMemoryCluster } from '../../support/memory-kafka/memory-cluster.ts';
-import { skippingClock } from '../../support/runner/manual-clock.ts';
-import { settingsText } from '../config/settings-text.ts';
+import { memoryInstallation } from '../../support/memory-kafka/memory-installation.ts';
 
-const topics = topicPlan({ prefix: 'p', names: {}, partitions: 6, replicationFactor: 1 });
+const { topics } = await memoryInstallation();
 
 async function tailed(topic: TopicSpecification, key: string | null, records: readonly Partial<OutgoingRecord>[]) {
-  const broker = new MemoryBroker(() => 0);
-  broker.createTopic(topic);
-  const kafka = createMemoryCluster({ broker });
-  const { signal } = new AbortController();
-  const writer = kafka.transactionalWriter('w');
-  await writer.open(async () => {}, signal);
-  await writer.commit({
-    records: records.map((record) => ({
-      topic: topic.name,
-      partition: 0,
-      key: null,
-      value: null,
-      headers: {},
-      ...record,
-    })),
-  });
-  const settings = await loadSettings({ text: settingsText({}), env: {} });
-  const at: Installation = { settings, prefix: 'p', kafka, topics, clock: skippingClock(), signal };
+  const at = await memoryInstallation();
+  const nothing = { topic: topic.name, partition: 0, key: null, value: null, headers: {} };
+  await at.write(records.map((record) => ({ ...nothing, ...record })));
   const values: unknown[] = [];
   const request = { topic, key, fromBeginning: true, untilEnd: true, limit: 10 };
   let taking = 0;

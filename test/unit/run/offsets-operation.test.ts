@@ -1,37 +1,22 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { loadSettings } from '../../../src/config/load.ts';
 import type { KafkaCluster } from '../../../src/kafka/cluster.ts';
 import { offsetKey, offsetPartition, offsetRecord } from '../../../src/kafka/offset-store.ts';
-import { topicPlan } from '../../../src/kafka/topic-plan.ts';
 import type { WriterOptions } from '../../../src/kafka/transactional-writer.ts';
 import { atInstallation, type Installation } from '../../../src/run/installation.ts';
 import { listOffsets, resetOffset } from '../../../src/run/offsets-operation.ts';
 import { requestState } from '../../../src/run/state-operation.ts';
-import { MemoryBroker } from '../../support/memory-kafka/memory-broker.ts';
 import { createMemoryCluster } from '../../support/memory-kafka/memory-cluster.ts';
-import { skippingClock } from '../../support/runner/manual-clock.ts';
+import { memoryInstallation } from '../../support/memory-kafka/memory-installation.ts';
 
-const TEXT = `
-prefix: p
-referenceData: { url: "https://provider.example/", auth: { type: none } }
-kafka: { brokers: "kafka:9092" }
-schemaRegistry: { url: "https://registry.example/" }
-sources: [{ name: instruments, type: instruments }]
-`;
 const SOURCE = { name: 'instruments', type: 'instruments' } as const;
 const KEY = offsetKey(SOURCE.name, SOURCE.type);
 const PARTITION = offsetPartition(KEY);
 const TOPIC = 'p.offsets';
 const OPERATOR_KEY = '["",{"operator":true}]';
-const signal = new AbortController().signal;
 
-async function installation({ withTopics = true } = {}) {
-  const settings = await loadSettings({ text: TEXT, env: {} });
-  const broker = new MemoryBroker(() => 0);
-  const { offsets, states } = topicPlan({ prefix: 'p', names: {}, partitions: 6, replicationFactor: 1 });
-  if (withTopics) for (const topic of [offsets, states]) broker.createTopic(topic);
-  const clock = skippingClock();
+async function installation(options = {}) {
+  const { settings, broker, clock, signal } = await memoryInstallation(options);
   // Each command connects again, as a process of its own.
   const at = <T>(work: (at: Installation) => Promise<T>): Promise<T> => {
     const overrides = { kafka: createMemoryCluster({ broker }), clock };
@@ -48,7 +33,7 @@ async function installation({ withTopics = true } = {}) {
       headers: {},
     };
   };
-  return { at, broker, connector, clock, value };
+  return { at, broker, connector, value };
 }
 
 /** As an operator does it. */
