@@ -1,7 +1,6 @@
 import type { RequestListener, Server } from 'node:http';
 import { createAdminListener } from '../admin/admin-server.ts';
-import type { ConnectorOffset, ConnectorOperations } from '../admin/connect-routes.ts';
-import type { ConnectorDescription } from '../admin/connect-shapes.ts';
+import type { ConnectorDescription, ConnectorOffset, ConnectorOperations } from '../admin/connect-routes.ts';
 import { RestError } from '../admin/rest-error.ts';
 import type { Whole } from '../admin/status/status.ts';
 import type { StatusBoard } from '../admin/status/status-board.ts';

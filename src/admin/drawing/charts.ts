@@ -13,8 +13,6 @@ interface Picture {
   readonly unit: string;
   /** Below the bars, where each label ends, in slots. */
   readonly labels: readonly { readonly slot: number; readonly text: string }[];
-  /** The numbers behind the drawing, with the names of the columns first. */
-  readonly table: readonly (readonly [string, string])[];
 }
 
 const [TOP, BASELINE] = [18, 74];
@@ -27,8 +25,8 @@ function caption(title: string, text: string): Html {
   return html`<figure><figcaption>${title}: <span class="soft">${text}</span></figcaption></figure>\n`;
 }
 
-/** Bars with their caption, and their numbers as a table that can be opened. Lengths across are shares of the card. */
-function picture({ title, text, bars, slots, unit, labels, table: [columns = ['', ''], ...rows] }: Picture): Html {
+/** Bars with their caption. Lengths across are shares of the card. */
+function picture({ title, text, bars, slots, unit, labels }: Picture): Html {
   const highest = Math.max(...bars);
   const width = 100 / slots;
   const rects = bars.flatMap((bar, at) => {
@@ -40,11 +38,9 @@ function picture({ title, text, bars, slots, unit, labels, table: [columns = [''
   const names = labels.map(
     ({ slot, text: name }) => html`<text x="${round(slot * width)}%" y="88"${slot > 0 ? END : null}>${name}</text>`,
   );
-  const body = rows.map(([name, value]) => html`<tr><th scope="row">${name}</th><td>${value}</td></tr>`);
   return html`<figure><figcaption>${title}: <span class="soft">${text}</span></figcaption>
 <svg class="chart" role="img"><title>${title}</title><desc>${text}</desc><text x="0" y="12">${rateText(highest)} ${unit}</text>
-<g class="bars">${rects}</g><rect class="axis" y="${BASELINE}" width="100%" height="1"/>${names}</svg>
-<details><summary>${title} as a table</summary><table><thead><tr>${columns.map((name) => html`<th scope="col">${name}</th>`)}</tr></thead><tbody>${body}</tbody></table></details></figure>
+<g class="bars">${rects}</g><rect class="axis" y="${BASELINE}" width="100%" height="1"/>${names}</svg></figure>
 `;
 }
 
@@ -96,13 +92,6 @@ export function ageChart(title: string, text: string, steps: readonly AgeStep[])
     labels: shown
       .map(({ atMostSeconds }, at) => ({ slot: at + 1, text: boundText(atMostSeconds) }))
       .filter(({ slot }) => (shown.length - slot) % every === 0),
-    table: [
-      ['age', 'instruments'],
-      ...shown.map(({ atMostSeconds: most, instruments }): [string, string] => [
-        most === null ? 'older' : `at most ${boundText(most)}`,
-        countText(instruments),
-      ]),
-    ],
   });
 }
 
@@ -124,10 +113,6 @@ export function minuteChart(title: string, perMinute: readonly number[]): Html {
   }
   if (rates.every((rate) => rate === 0)) return caption(title, text);
   const slots = span / minutesPerBar;
-  const table = rates.map((rate, at): [string, string] => [
-    `${durationText(60 * (rates.length - at) * minutesPerBar)} ago`,
-    rateText(rate),
-  ]);
   return picture({
     title,
     text,
@@ -138,7 +123,6 @@ export function minuteChart(title: string, perMinute: readonly number[]): Html {
       { slot: 0, text: `${durationText(60 * span)} ago` },
       { slot: slots, text: 'now' },
     ],
-    table: [['began', 'a minute'], ...table.reverse()],
   });
 }
 

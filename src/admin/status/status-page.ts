@@ -49,11 +49,6 @@ svg { display: block; width: 100%; }
 .bar .plain { fill: var(--ink); }
 .bar .good { fill: var(--good); }
 .bar .bad { fill: var(--bad); }
-details { font-size: .875rem; color: var(--soft); }
-summary { cursor: pointer; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; color: var(--text); }
-th { text-align: left; font-weight: 400; color: var(--soft); padding-right: 1.5rem; }
-td { text-align: right; }
 code { font-size: .8125rem; display: block; }
 code span { display: inline-block; max-width: 100%; }
 .news { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 23rem), 1fr)); gap: .3rem 1.5rem; }
@@ -95,7 +90,7 @@ function statusPagePolicy(): string {
 /**
  * The status as a page that works without scripts.
  *
- * @param refreshes whether it asks for itself again; a reader who needs longer, or opens a table, can stop that
+ * @param refreshes whether it asks for itself again; a reader who needs longer can stop that
  */
 function statusPage(status: WholeStatus, refreshes: boolean): string {
   const { version, at, processor, kafkaClusterId } = status;
