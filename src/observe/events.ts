@@ -19,6 +19,13 @@ export const NOTIFICATION_KINDS = [
 /** The kinds of prices of an instrument: where several series of one are followed, `daily/OHLC` and the like. */
 type Kind = string;
 
+/** A failure that is tried again after the wait. `failures`: how many in a row, this one included. */
+export interface Retry {
+  readonly failures: number;
+  readonly waitMs: number;
+  readonly err: Error;
+}
+
 interface InputPartition {
   readonly topic: string;
   readonly partition: number;
@@ -42,13 +49,11 @@ export interface Events {
   }): void;
   /** A source begins at its committed offset, or without one: at the start, and whenever its writer was opened again. */
   sourceStarted(event: SourceStarted): void;
-  /** The registry knows every schema that the source writes; reported once for each source. */
   schemasRegistered(event: { readonly source: string }): void;
   /** The provider has answered a poll, and its results, if any, are committed. */
   polled(event: Polled): void;
   walkStarted(event: {
     readonly source: string;
-    /** The number of the walk, from 1. */
     readonly walk: number;
     /** The provider's offset in its event stream from before the walk's first row. */
     readonly since: string;
@@ -67,7 +72,6 @@ export interface Events {
   pageCommitted(event: PageCommitted): void;
   walkCompleted(event: WalkCompleted): void;
   streamCommitted(event: StreamCommitted): void;
-  /** Tombstones on an instruments topic are committed. */
   instrumentsDeleted(event: {
     readonly source: string;
     readonly why: (typeof DELETION_REASONS)[number];
@@ -80,16 +84,8 @@ export interface Events {
     readonly kind: (typeof NOTIFICATION_KINDS)[number];
     readonly text: string;
   }): void;
-  /** A poll failed and is tried again after the wait. */
-  attemptFailed(event: {
-    readonly source: string;
-    /** The only endpoint that waits, while the source goes on; absent where the whole source waits. */
-    readonly endpoint?: Polled['endpoint'];
-    /** How many in a row, this one included. */
-    readonly failures: number;
-    readonly waitMs: number;
-    readonly err: Error;
-  }): void;
+  /** `endpoint`: the only one that waits, while the source goes on; absent where the whole source waits. */
+  attemptFailed(event: Retry & { readonly source: string; readonly endpoint?: Polled['endpoint'] }): void;
   /** The writer of a partition is dead; a new one is opened and every position on it read again. */
   writerLost(event: { readonly partition: number; readonly err: unknown }): void;
   sourcePaused(event: { readonly source: string }): void;
@@ -143,40 +139,29 @@ export interface Events {
   batchBisected(event: {
     readonly kind: Kind;
     readonly items: number;
-    /** The code of the error, such as BULK_MISMATCH. */
     readonly code: string;
     /** The HTTP status of the refusal; null when the response did not fit. */
     readonly status: number | null;
   }): void;
   batchLimitLearnt(event: { readonly kind: Kind; readonly maxItems: number }): void;
   /** A bulk request failed as a whole. It is tried again once another one is answered; one item is asked after the wait. */
-  bulkAttemptFailed(event: {
-    readonly kind: Kind;
-    readonly items: number;
-    /** How many in a row, this one included. */
-    readonly failures: number;
-    readonly waitMs: number;
-    readonly err: Error;
-  }): void;
+  bulkAttemptFailed(event: Retry & { readonly kind: Kind; readonly items: number }): void;
   windowsMissed(event: WindowsMissed): void;
   /** The group could not be read, or the registry did not give a schema of instruments; tried again after the wait. */
-  processorAttemptFailed(event: {
-    readonly failures: number;
-    readonly waitMs: number;
-    readonly err: Error;
-    /** True if the group counts this process meanwhile; otherwise it joins again after the wait. */
-    readonly isMember: boolean;
-  }): void;
+  processorAttemptFailed(
+    event: Retry & {
+      /** True if the group counts this process meanwhile; otherwise it joins again after the wait. */
+      readonly isMember: boolean;
+    },
+  ): void;
   /** An operator has paused or stopped it: it has left its group, or not joined it, until it starts again. */
   processorRests(event: { readonly wanted: 'paused' | 'stopped' }): void;
   /** The processor has stopped for good: it needs an operator. Sources in the same process go on. */
   processorFailed(event: { readonly err: unknown }): void;
 }
 
-/** The position of a source in its stream. */
 export interface StreamPlace {
   readonly source: string;
-  /** Our offset in the stream; null before the first one. */
   readonly since: string | null;
   /** Time until the provider drops events that we have not read, if no further poll is answered. Null without an offset. */
   readonly secondsToRetentionCliff: number | null;
@@ -208,7 +193,6 @@ export interface Polled extends StreamPlace {
   readonly rows: number;
   /** True if the last response was the end of the stream; false while our offset is in doubt. */
   readonly caughtUp: boolean;
-  /** Of the request, with its body decoded. */
   readonly durationMs: number;
 }
 
@@ -228,7 +212,6 @@ export interface DeadLetterCounts {
   readonly dead?: readonly DeadRow[];
 }
 
-/** Reported for every response whose rows were committed. */
 export interface ResponseCounts extends DeadLetterCounts {
   readonly drift: number;
   /** Decimals with more digits than the schema's, rounded in their field and verbatim in extras. */
@@ -237,10 +220,8 @@ export interface ResponseCounts extends DeadLetterCounts {
   readonly duplicateKeys: number;
 }
 
-/** One page of a walk, committed in one transaction. */
 export interface PageCommitted extends ResponseCounts {
   readonly source: string;
-  /** The number of the page in its walk, from 1. */
   readonly page: number;
   /** Rows in the response; each is one of records, unchanged, deadLetters and repeatedRows. */
   readonly rows: number;
@@ -268,7 +249,6 @@ export interface WalkCompleted {
   readonly corrected: number;
   readonly unchanged: number;
   readonly reEncoded: number;
-  /** Instruments that are no longer in the list: their tombstones. */
   readonly gone: number;
   readonly deadLetters: number;
   /** From its start to its end by the provider's clock, pauses between two processes included. */
@@ -284,7 +264,6 @@ export interface StreamCommitted extends ResponseCounts {
   /** The kind of its items: event or check. */
   readonly record: string;
   readonly items: number;
-  /** Our offset in the stream from here on. */
   readonly since: string;
   readonly commitMs: number;
   /** The events, for the demo; not logged. Absent for checks: the holder of a check can trade. */
@@ -317,7 +296,6 @@ export interface BatchPriced extends InputPartition {
   /** Price records written: snapshots, or windows that are new or changed. */
   readonly records: number;
   readonly unchanged: number;
-  /** Items that the provider could not answer or refused. */
   readonly problems: number;
   /** Items whose response has a field of the wrong type. */
   readonly unusable: number;
@@ -349,11 +327,9 @@ export interface BatchPriced extends InputPartition {
 export const TOMBSTONE_REASONS = ['gone', 'no-isin', 'unreadable', 'isin-changed', 'no-price'] as const;
 export type TombstoneReason = (typeof TOMBSTONE_REASONS)[number];
 
-/** One instrument of which records were written. */
 export interface PricedItem {
   readonly instrumentId: string;
   readonly isin: string;
-  /** The values of its records, Avro in the wire format. */
   readonly values: readonly Buffer[];
 }
 
@@ -402,12 +378,10 @@ export interface KindFreshness {
 /** How fresh the prices are: of the first kind, which answers new instruments, and of each. */
 export interface Freshness extends KindFreshness {
   readonly kinds: readonly KindFreshness[];
-  /** Instruments with an isin, whose prices this process follows. */
   readonly instruments: number;
   /** Instruments whose newest record cannot be read: they are not priced. */
   readonly unreadable: number;
   /** Records of instruments that were read and are not answered yet. */
   readonly unansweredInputs: number;
-  /** Records of instruments that were not read yet, by the last fetches. */
   readonly lag: number;
 }

@@ -37,7 +37,7 @@ export function createLogValues({ redaction, stacks }: LogValueOptions) {
     if (value instanceof Error) return cleanError(value, depth, 0);
     if (ArrayBuffer.isView(value)) return `[${value.byteLength} bytes]`;
     if (Array.isArray(value) || value instanceof Set) return cleanList([...value.values()], depth);
-    if (value instanceof Map) return cleanEntries(entriesOf(value), depth);
+    if (value instanceof Map) return clean(Object.fromEntries(value), depth);
     if ('toJSON' in value && typeof value.toJSON === 'function') return clean(value.toJSON(), depth + 1);
     if (typeof value === 'function') return '[function]';
     return cleanEntries(Object.entries(value), depth);
@@ -96,10 +96,6 @@ function cleanedText(text: string, redaction: LogValueOptions['redaction']): str
   const cut = clean.length > MAXIMUM_TEXT ? clean.slice(0, MAXIMUM_TEXT) : clean;
   const escaped = cut.toWellFormed().replace(CONTROL, escapeCharacter);
   return cut === clean ? escaped : `${escaped}… (${clean.length} characters)`;
-}
-
-function entriesOf(map: ReadonlyMap<unknown, unknown>): [string, unknown][] {
-  return [...map].map(([key, item]) => [String(key), item]);
 }
 
 function isEmpty(value: unknown): boolean {

@@ -1,4 +1,4 @@
-import type { Events, Freshness } from '../../observe/events.ts';
+import type { Events, Freshness, Retry } from '../../observe/events.ts';
 import type { Clock } from '../../support/clock.ts';
 import type { TargetState, WorkerTarget } from '../../worker/target.ts';
 import type { AgeStep } from '../drawing/charts.ts';
@@ -38,12 +38,7 @@ export function createStatusProcessor({
     known = { ...known, task, trace, changedAt, trouble: null };
   }
 
-  interface Failed {
-    readonly failures: number;
-    readonly waitMs: number;
-    readonly err: Error;
-  }
-  function setTrouble({ failures, waitMs, err }: Failed, only: string | null = null): void {
+  function setTrouble({ failures, waitMs, err }: Retry, only: string | null = null): void {
     const since = known.trouble?.since ?? isoNow();
     known = { ...known, trouble: { since, only, failures, message: describe(err), nextTryAt: isoNow(waitMs) } };
   }
