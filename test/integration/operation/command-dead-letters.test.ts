@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { keyedRecord } from '../../../src/kafka/record.ts';
 import { commandScene } from '../../support/connectors/command-scene.ts';
 import { readCommitted } from '../../support/kafka/kafka-real.ts';
 import { fenceSource } from '../../support/ledgers/at-rest.ts';
@@ -109,16 +110,16 @@ test('those of pre-trade checks have no input, and are retried by asking the pro
   const { simulator, kafka, prefix } = scene;
   const [instrument] = [...simulator.ledger.instruments()];
   const canary = 'https://trading.example/?ticket=canary-1';
-  const checkId = simulator.triggerCheck(
-    String(instrument?.id),
-    `{"preTradeCheckId":"{id}","simulationUrl":["${canary}"]}`,
+  const wrongUrl = `{"preTradeCheckId":"{id}","simulationUrl":["${canary}"]}`;
+  const [checkId, newerId = ''] = [wrongUrl, wrongUrl].map((text) =>
+    simulator.triggerCheck(String(instrument?.id), text),
   );
   simulator.triggerCheck(String(instrument?.id), `{"simulationUrl":["${canary}"]}`);
   const connector = await scene.start();
-  const [letter, nameless] = await eventually(
-    'two dead letters',
+  const [letter, overtaken, nameless] = await eventually(
+    'three dead letters',
     () => readCommitted(kafka, `${prefix}.dead-letters`).catch(() => []),
-    (all) => all.length === 2,
+    (all) => all.length === 3,
   );
   await connector.stop();
 
@@ -141,6 +142,13 @@ test('those of pre-trade checks have no input, and are retried by asking the pro
   assert.match(again.stdout, new RegExp(`^${id}  superseded  its topic has the record`));
   const [check, ...more] = await checks();
   assert.deepEqual([String(check?.key), more.length], [checkId, 0]);
+
+  const writer = kafka.transactionalWriter('other');
+  await writer.open(async () => {}, t.signal);
+  const newer = keyedRecord({ name: `${prefix}.pre-trade-checks`, partitions: 6 }, newerId, Buffer.from('newer'), {});
+  await writer.commit({ records: [newer] });
+  const older = await scene.spconnect(`dead-letters retry ${overtaken?.offset} --execute`, KEEP);
+  assert.match(older.stdout, /superseded {2}its topic has the record, or a newer state\n$/);
   assert.equal(check?.headers['spc-dead-letter'], id);
   assert.equal(check?.headers['spc-endpoint'], '/v1/pretradechecks/id/{id}');
   const said = [shown, stillBad, planned, written, again].map(({ stdout, stderr }) => stdout + stderr).join('');
