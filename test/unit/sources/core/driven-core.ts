@@ -82,6 +82,14 @@ export function drive(
       self.stream();
       self.ms += marginMs;
     },
+    /** A walk over one page, up to the end of the list. */
+    walkTo(rows: readonly number[], held: readonly number[]) {
+      self.stream();
+      self.handOff(held);
+      self.page(null, rows, null);
+      self.stream();
+      self.commit();
+    },
     /** The list asked again behind its end, and the final drain. */
     close(places: readonly string[]) {
       for (const minId of places) {

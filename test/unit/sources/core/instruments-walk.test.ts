@@ -46,11 +46,7 @@ test('lists without an end in a row, each after a longer rest, stop the source a
   assert.throws(loop, { code: 'WALK_CURSOR_REPEATED', action: 'stopSource' });
 
   const mended = drive({ ...pending, walksGivenUp: 3 });
-  mended.stream();
-  mended.handOff();
-  mended.page(null, [1], null);
-  mended.stream();
-  mended.commit();
+  mended.walkTo([1], []);
   mended.close(['1', '2']);
   assert.equal(mended.commit().offset?.walksGivenUp, 0);
 });
@@ -58,11 +54,7 @@ test('lists without an end in a row, each after a longer rest, stop the source a
 /** The end of a walk of which 1 was the last row, with such rows behind it when the list is asked again. */
 function walkWithRowsBehind(behind: readonly number[], named: readonly number[], changes = {}) {
   const source = drive({ ...pending, ...changes });
-  source.stream();
-  source.handOff([1, 2]);
-  source.page(null, [1], null);
-  source.stream();
-  source.commit();
+  source.walkTo([1], [1, 2]);
   for (const [place, rows, next] of [
     ['1', behind.slice(0, 1), behind.length > 1 ? '50' : null],
     ...(behind.length > 1 ? [['50', behind.slice(1), null] as const] : []),
@@ -99,11 +91,7 @@ test('the second walk in a row that cannot determine what is gone is reported as
 
 test('an empty list is asked for once more, and the highest id has nothing behind it', () => {
   const source = drive(pending);
-  source.stream();
-  source.handOff([1]);
-  source.page(null, [], null);
-  source.stream();
-  source.commit();
+  source.walkTo([], [1]);
   assert.deepEqual(source.next(), { kind: 'behindLast', minId: null });
 
   const highest = drive(pending);
@@ -120,11 +108,10 @@ test('an empty list is asked for once more, and the highest id has nothing behin
 
 test('many tombstones are written in several transactions, the last of which ends the walk', () => {
   const source = drive({ ...pending, walkAllowShrink: 25_000 });
-  source.stream();
-  source.handOff(Array.from({ length: 25_001 }, (_, index) => index + 1));
-  source.page(null, [1], null);
-  source.stream();
-  source.commit();
+  source.walkTo(
+    [1],
+    Array.from({ length: 25_001 }, (_, index) => index + 1),
+  );
   source.close(['1', '2']);
   const counts = [0, 1, 2].map(() => {
     const { write, offset } = source.commit();
@@ -139,11 +126,7 @@ test('many tombstones are written in several transactions, the last of which end
 
 test('a row without a readable id behind the end of the list deletes nothing', () => {
   const source = drive(pending);
-  source.stream();
-  source.handOff([1, 2]);
-  source.page(null, [1], null);
-  source.stream();
-  source.commit();
+  source.walkTo([1], [1, 2]);
   assert.deepEqual(source.next(), { kind: 'behindLast', minId: '1' });
   source.answer({ kind: 'behindLast', rows: [{ id: null, digest: null }], next: null });
   source.stream();
@@ -152,11 +135,7 @@ test('a row without a readable id behind the end of the list deletes nothing', (
 
 test('a walk that a restart interrupts behind its last page begins again, and may delete', () => {
   const source = drive({ ...pending, walkCursor: null, walkAllowShrink: 3, counts: { ...NO_COUNTS, pages: 2 } });
-  source.stream();
-  source.handOff([1, 2]);
-  source.page(null, [1], null);
-  source.stream();
-  source.commit();
+  source.walkTo([1], [1, 2]);
   source.close(['1', '2']);
   const { write, offset } = source.commit();
   assert.deepEqual(write, { kind: 'tombstones', ids: [2n] });

@@ -2,15 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { responseTime } from '../../../../src/sources/stream/response-time.ts';
 import { Census } from '../../../../src/sources/walk/census.ts';
-import {
-  type InstrumentsSettings,
-  type RowFacts,
-  SHRINK_ALWAYS_ALLOWED,
-  type WalkFlaw,
-} from '../../../../src/sources/walk/instruments-messages.ts';
+import type { RowFacts, WalkFlaw } from '../../../../src/sources/walk/instruments-messages.ts';
 import { firstOffset, NO_COUNTS } from '../../../../src/sources/walk/instruments-offset.ts';
 import { sortRows } from '../../../../src/sources/walk/page-rows.ts';
 import { planSweep } from '../../../../src/sources/walk/sweep.ts';
+import { SETTINGS } from './driven-core.ts';
 
 function censusOf(count: number): Census {
   const census = new Census();
@@ -69,20 +65,6 @@ test('a dead row that comes again at the border of two pages is one dead letter'
   assert.deepEqual([again.write, again.counts.repeated], [[], 1], 'which of two rows of a walk is older nobody knows');
 });
 
-const settings: InstrumentsSettings = {
-  filter: '',
-  pollIntervalMs: 1,
-  walkIntervalMs: 1,
-  handoffMarginMs: 1,
-  emptyCommitIntervalMs: 1,
-  gapProofMs: 1,
-  offsetHoldMs: 1,
-  behindLimitMs: 1,
-  tombstones: true,
-  maxShrink: 0.05,
-  shrinkAlwaysAllowed: SHRINK_ALWAYS_ALLOWED,
-};
-
 /** A walk over a topic of `held` instruments, of which `gone` were not seen. */
 function sweep(held: number, gone: number, changes: { flaw?: WalkFlaw; allow?: number; resumed?: boolean } = {}) {
   const census = censusOf(held);
@@ -98,7 +80,7 @@ function sweep(held: number, gone: number, changes: { flaw?: WalkFlaw; allow?: n
     flaws: new Set(changes.flaw ? [changes.flaw] : []),
     touched: new Set(),
     census,
-    settings,
+    settings: SETTINGS,
   });
   return { deleted: plan.gone.length, reported: plan.notifications.map(({ kind }) => kind) };
 }

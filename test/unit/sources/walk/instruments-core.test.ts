@@ -111,11 +111,7 @@ test('one wrong date at the start of a walk does not put off the next one, whate
 
 test('a date that jumps now and then begins no walk while the one who began the last one lives', () => {
   const source = drive(pending);
-  source.stream();
-  source.handOff();
-  source.page(null, [1], null);
-  source.stream();
-  source.commit();
+  source.walkTo([1], []);
   source.close(['1', '2']);
   source.commit();
   const begunAgain = source.core.offset?.walk;
