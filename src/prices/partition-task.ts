@@ -219,17 +219,18 @@ export class PartitionTask implements PartitionReader, WorkerTask {
     const notices = await this.#noticesOf(progress);
     const metadata = progress === null ? undefined : progressText(progress.answeredMs);
     const startedMs = clock.monotonicMs();
-    await writer.commit({
+    const committing = writer.commit({
       records: [...parts.flatMap(({ records }) => records), ...notices.map(({ record }) => record)],
       consumerOffset: offset === null ? undefined : { groupId, ...partition, offset, metadata },
+    });
+    await committing.catch((error: unknown) => {
+      for (const { withdraw } of notices) withdraw();
+      throw error;
     });
     const nowMs = clock.monotonicMs();
     core.committed(transaction, nowMs);
     this.#moved.notify();
-    for (const { event, committed } of notices) {
-      committed();
-      events.windowsMissed(event);
-    }
+    for (const { event } of notices) events.windowsMissed(event);
     for (const { report } of parts) events.batchPriced({ ...report, commitMs: nowMs - startedMs });
   }
 

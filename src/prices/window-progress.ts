@@ -44,7 +44,8 @@ export function backfillText(
 export interface MissedNotice {
   readonly record: OutgoingRecord;
   readonly event: WindowsMissed;
-  readonly committed: () => void;
+  /** It was not committed. */
+  readonly withdraw: () => void;
 }
 
 /** Reports windows that were never requested; once for all partitions of this process. */
@@ -60,12 +61,13 @@ export function createMissedNotices(options: {
   readonly registry: Pick<SchemaRegistry, 'schemaId'>;
 }): MissedNotices {
   const { kinds, topic, registry } = options;
-  const reported: { readonly base: string; readonly fromMs: number; readonly toMs: number }[] = [];
+  let reported: { readonly base: string; readonly fromMs: number; readonly toMs: number }[] = [];
   return async ({ kind, fromMs, toMs, isins }, wallMs, signal) => {
     const enabled = kinds.find((one) => one.kind === kind);
     const base = enabled?.plan.inRecords.kind;
     const lengthMs = enabled?.plan.windows?.lengthMs;
     if (enabled === undefined || base === undefined || base === 'overview' || lengthMs === undefined) return null;
+    const encode = await notificationEncoder(registry, topic, signal);
     const isKnown = reported.some((one) => one.base === base && one.fromMs <= fromMs && toMs <= one.toMs);
     if (isKnown) return null;
     // The instruments of other partitions were answered within an interval before or after.
@@ -74,10 +76,13 @@ export function createMissedNotices(options: {
       fromMs: Math.floor((fromMs - around) / lengthMs) * lengthMs,
       toMs: Math.ceil((toMs + around) / lengthMs) * lengthMs,
     };
+    const claim = { base, ...range };
+    // Before its commit: other partitions commit at the same time.
+    if (isins === null) reported.push(claim);
+    if (reported.length > MOST_REPORTED) reported.shift();
     const products = isins === null ? '' : ` --isin ${isins.join(' ')}`;
     const command = `spconnect backfill ${backfillText(base, range)}${products}`;
     const [from, to] = [range.fromMs, range.toMs].map((ms) => new Date(ms).toISOString());
-    const encode = await notificationEncoder(registry, topic, signal);
     const value = encode({
       source: NAME,
       kind: 'windows-missed',
@@ -90,9 +95,8 @@ export function createMissedNotices(options: {
     return {
       record: keyedRecord(topic, NAME, value, {}),
       event: { kind, from: from ?? '', to: to ?? '', products: isins?.length ?? null, command },
-      committed() {
-        if (isins === null) reported.push({ base, ...range });
-        if (reported.length > MOST_REPORTED) reported.shift();
+      withdraw() {
+        reported = reported.filter((one) => one !== claim);
       },
     };
   };
