@@ -8,7 +8,6 @@ import { startTcpProxies } from '../../support/network/tcp-proxy.ts';
 import { openOurCluster } from '../../support/network/tcp-proxy-cluster.ts';
 import { eventually } from '../../support/runner/eventually.ts';
 
-const PATIENCE_MS = 300_000;
 const CHANGE_EVERY_MS = 50;
 /** Requests that are part of a transaction, or begin one. */
 const TRANSACTIONAL = new Set(['InitProducerId', 'AddPartitionsToTxn', 'Produce', 'EndTxn']);
@@ -58,13 +57,13 @@ test('a replica that stops leaves its group when its transaction has ended; its 
   const common = { stack, simulator, prefix: uniquePrefix('leave') };
 
   const owner = await startReplica(t, common);
-  await eventually('the owner commits', owner.commits, (count) => count > 0, PATIENCE_MS);
+  await eventually('the owner commits', owner.commits, (count) => count > 0);
   const heir = await startReplica(t, common);
-  await eventually('the heir is a member', heir.heldNow, (held) => held?.length === 0, PATIENCE_MS);
+  await eventually('the heir is a member', heir.heldNow, (held) => held?.length === 0);
 
   const before = heir.requests().length;
   await owner.connector.stop();
-  await eventually('the heir commits', heir.commits, (count) => count > 0, PATIENCE_MS);
+  await eventually('the heir commits', heir.commits, (count) => count > 0);
   const asked = heir.requests(before);
   const firstCommit = asked.indexOf('EndTxn', asked.indexOf('EndTxn') + 1);
   const count = (api: string) => asked.slice(0, firstCommit).filter((of) => of === api).length;

@@ -57,7 +57,6 @@ test('one of three brokers is lost: what has too few replicas waits and skips no
     'the source is refused',
     () => refusals.length,
     (count) => count > 1,
-    PATIENCE_MS,
   );
   assert.deepEqual(await rows(), pageTexts(PAGES_BEFORE));
 
@@ -76,7 +75,7 @@ test('one of three brokers is lost: what has too few replicas waits and skips no
       );
     return reached;
   };
-  await eventually('the other goes on', goOn, (reached) => reached === 7n, PATIENCE_MS);
+  await eventually('the other goes on', goOn, (reached) => reached === 7n);
   await untilLeaderless(admin);
   assert.deepEqual(await rows(), pageTexts(PAGES_BEFORE));
   assert.equal(isWritten, false);
@@ -112,7 +111,7 @@ async function untilReached<Answer>(ask: () => Promise<Answer>): Promise<Answer>
 
 async function untilLeaderless(admin: Admin): Promise<void> {
   const hasNoLeader = (outcome: object) => 'error' in outcome && /no leader/.test(String(outcome.error));
-  await eventually('one has no leader', () => outcomeOf(admin.fetchTopicMetadata()), hasNoLeader, PATIENCE_MS);
+  await eventually('one has no leader', () => outcomeOf(admin.fetchTopicMetadata()), hasNoLeader);
 }
 
 /** As a source does it: whatever fails, open again, read what is committed, and go on from there. */

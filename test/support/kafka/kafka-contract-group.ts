@@ -10,7 +10,6 @@ import type { Contract, ContractSubject } from './contract-subject.ts';
 
 const ALL = [0, 1, 2, 3];
 const PARTITIONS = ALL.length;
-const PATIENCE_MS = 300_000;
 
 /** The promises of `GroupReader` and of consumer offsets. */
 export function testGroupContract(every: Contract): void {
@@ -53,7 +52,6 @@ export function testGroupContract(every: Contract): void {
       'the end of the log is passed',
       () => member.batches.filter(({ partition }) => partition === 0).at(-1)?.batch,
       (batch) => batch !== undefined && batch.nextOffset === batch.endOffset && batch.nextOffset >= 3n,
-      PATIENCE_MS,
     );
   });
 
@@ -73,7 +71,7 @@ export function testGroupContract(every: Contract): void {
   contract('members share the partitions, and one that leaves gives its own to the others at once', async (parts) => {
     const [first, second] = [parts.read(), parts.read()];
     const both = () => [first, second].map((member) => `${member.held().length} of ${member.members()}`).join();
-    await eventually('both have some and count two', both, (shares) => shares === '2 of 2,2 of 2', PATIENCE_MS);
+    await eventually('both have some and count two', both, (shares) => shares === '2 of 2,2 of 2');
     const described = await parts.subject.cluster.groupMembers(parts.input);
     assert.deepEqual(described?.flatMap(({ partitions }) => partitions.map(({ partition }) => partition)).sort(), ALL);
     assert.deepEqual(
@@ -90,12 +88,7 @@ export function testGroupContract(every: Contract): void {
     await assert.rejects(second.ended, reason);
     assert.ok(second.signals.every(({ aborted }) => aborted));
     const alone = () => `${first.held().length} of ${first.members()}`;
-    await eventually(
-      'the other has all, and counts itself',
-      alone,
-      (share) => share === `${PARTITIONS} of 1`,
-      PATIENCE_MS,
-    );
+    await eventually('the other has all, and counts itself', alone, (share) => share === `${PARTITIONS} of 1`);
     for (const partition of lost) await parts.commit(partition, 'next');
     for (const partition of lost) await first.has(partition, ['next']);
   });
@@ -111,7 +104,7 @@ export function testGroupContract(every: Contract): void {
     }
     const second = parts.read();
     const both = () => [first.held().length, second.held().length];
-    await eventually('both have some', both, ([a, b]) => a === 2 && b === 2, PATIENCE_MS);
+    await eventually('both have some', both, ([a, b]) => a === 2 && b === 2);
     taking.resolve();
     for (const partition of first.held()) await first.has(partition, ['a', 'b']);
   });
@@ -159,7 +152,6 @@ export function testGroupContract(every: Contract): void {
       'all are answered',
       async () => (await answers()).length,
       (count) => count >= expected.length,
-      PATIENCE_MS,
     );
     await Promise.all(members.map((member) => member.stop()));
     assert.deepEqual((await answers()).sort(), expected.sort());
@@ -248,7 +240,6 @@ async function prepare(t: TestContext, subject: ContractSubject) {
           'the records come',
           () => values(partition).length,
           (n) => n >= expected.length,
-          PATIENCE_MS,
         );
         assert.deepEqual(values(partition), expected);
       },

@@ -2,11 +2,12 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import type { TestContext } from 'node:test';
 import type { CommittedRecord } from '../../../src/kafka/record.ts';
+import { hasCome } from '../network/tcp-proxy-cluster.ts';
+import { eventually } from '../runner/eventually.ts';
 import type { Contract, ContractSubject } from './contract-subject.ts';
 
 const PARTITIONS = 2;
-/** How long a record that is expected may take; one that is not expected is waited for as long as this test can afford. */
-const PATIENCE_MS = 300_000;
+/** A record that is not expected is waited for as long as this test can afford. */
 const NOTHING_COMES_MS = 300;
 
 /** The promises of `LogTail`. */
@@ -123,15 +124,12 @@ async function prepare(t: TestContext, subject: ContractSubject) {
         ended,
         seen,
         async has(expected: readonly string[]) {
-          const deadlineMs = performance.now() + PATIENCE_MS;
-          while (seen.length < expected.length && performance.now() < deadlineMs) await pause(5);
+          await hasCome(seen, expected.length);
           assert.deepEqual(seen, expected);
         },
         async hasAll(expected: readonly string[]) {
-          const deadlineMs = performance.now() + PATIENCE_MS;
-          const isMissing = () => expected.some((value) => !seen.includes(value));
-          while (isMissing() && performance.now() < deadlineMs) await pause(5);
-          assert.ok(!isMissing(), `${expected.join()} in ${seen.join()}`);
+          const haveCome = () => expected.every((value) => seen.includes(value));
+          await eventually(`${expected.join()} have come`, haveCome, Boolean);
         },
         async stays(expected: readonly string[]) {
           await pause(NOTHING_COMES_MS);

@@ -1,5 +1,4 @@
 import { connect } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { gunzipSync, zstdDecompressSync } from 'node:zlib';
 import { type Decoder, inKafkajs } from '../../../src/kafka/kafkajs/kafkajs-internals.ts';
 import { eventually } from '../runner/eventually.ts';
@@ -51,8 +50,6 @@ const DEADLINE_MS = 10_000;
  * itself as the leader before it serves each partition. Every client asks again then.
  */
 const NOT_YET_SERVED = new Set([3, 5, 6, 9, 78]);
-const NOT_YET_SERVED_LIMIT_MS = 300_000;
-const ASK_AGAIN_MS = 25;
 
 export interface PartitionAddress {
   /** `host:port` of the broker that leads the partition. */
@@ -96,15 +93,11 @@ function committedRecords(batches: readonly StoredBatch[], aborted: FetchedPart[
 }
 
 async function fetchPart(address: PartitionAddress, offset: number): Promise<FetchedPart> {
-  const deadline = performance.now() + NOT_YET_SERVED_LIMIT_MS;
-  for (;;) {
-    const answer = await fetchOnce(address, offset);
-    if (typeof answer !== 'number') return answer;
-    if (!NOT_YET_SERVED.has(answer) || performance.now() > deadline) {
-      throw new Error(`Fetch of ${address.topic}/${address.partition} from ${offset}: error ${answer}.`);
-    }
-    await sleep(ASK_AGAIN_MS);
-  }
+  const ask = () => fetchOnce(address, offset);
+  const isServed = (found: FetchedPart | number) => typeof found !== 'number' || !NOT_YET_SERVED.has(found);
+  const answer = await eventually('the partition is served', ask, isServed);
+  if (typeof answer !== 'number') return answer;
+  throw new Error(`Fetch of ${address.topic}/${address.partition} from ${offset}: error ${answer}.`);
 }
 
 /** The answer, or the number of the error in it. */

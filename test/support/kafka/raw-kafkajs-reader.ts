@@ -2,8 +2,6 @@ import type { Kafka } from 'kafkajs';
 import { eventually } from '../runner/eventually.ts';
 import { uniqueName } from './raw-kafkajs-cluster.ts';
 
-const WITHIN_MS = 300_000;
-
 export interface RawReading {
   /** Keys and values of partition 0 as raw kafkajs' read_committed consumer gave them, in order. */
   readonly records: { readonly offset: number; readonly key: string | null; readonly value: string | null }[];
@@ -50,6 +48,6 @@ export async function readWithRawConsumer(
     },
   });
   const isOver = () => reachedEnd || options.isStuck?.(records) === true;
-  await eventually('the end is reached', isOver, Boolean, WITHIN_MS).finally(() => consumer.disconnect());
+  await eventually('the end is reached', isOver, Boolean).finally(() => consumer.disconnect());
   return { records, reachedEnd };
 }
