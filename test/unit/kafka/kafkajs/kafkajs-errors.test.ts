@@ -3,14 +3,7 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { test } from 'node:test';
 import { connect } from 'node:tls';
-import {
-  isFenced,
-  isLoginFailure,
-  isOneOf,
-  isUnanswered,
-  kafkaReason,
-  LEADERLESS,
-} from '../../../../src/kafka/kafkajs/kafkajs-errors.ts';
+import { isFenced, isLoginFailure, isUnanswered, kafkaReason } from '../../../../src/kafka/kafkajs/kafkajs-errors.ts';
 
 const coded = (code: number, message = 'no') => Object.assign(new Error(message), { code, type: `TYPE_${code}` });
 
@@ -20,12 +13,6 @@ test('an error is a fencing by its code, at any depth, or by the code that kafka
   assert.equal(isFenced(coded(51)), false);
   assert.equal(isFenced(new Error('Broker not connected')), false);
   assert.equal(isFenced(undefined), false);
-});
-
-test('a moving leader is distinguished from other errors by the name that the broker gives', () => {
-  const moving = Object.assign(new Error('no'), { type: 'NOT_LEADER_FOR_PARTITION' });
-  assert.equal(isOneOf(LEADERLESS, new Error('outer', { cause: moving })), true);
-  assert.equal(isOneOf(LEADERLESS, coded(3)), false);
 });
 
 test('that no broker answers is distinguished from what a broker refuses', () => {

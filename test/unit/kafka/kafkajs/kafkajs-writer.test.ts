@@ -38,27 +38,6 @@ test('a commit sends to all partitions at once, the source offset at the end, an
   assert.deepEqual(steps, ['1 transaction', '1 send rows a,c | rows b | offsets early,late', '1 commit']);
 });
 
-for (const [what, script] of [
-  ['a send', { send: fail('Closed connection') }],
-  ['the commit', { commit: fail('Broker not connected') }],
-] as const) {
-  test(`after a failure of ${what} the producer is never used again, not even to abort`, async () => {
-    const { writer, steps } = writerOver([script]);
-    await writer.open(async () => {}, signal);
-    await assert.rejects(writer.commit({ records: [record('rows', 'a')] }), { code: 'TRANSACTION_FAILED' });
-    await assert.rejects(writer.commit({ records: [record('rows', 'a')] }), { code: 'WRITER_CLOSED' });
-    const failedAt = steps.length;
-    await writer.open(async () => {}, signal);
-    await writer.commit({ records: [record('rows', 'a')] });
-    assert.deepEqual(
-      steps.slice(failedAt).filter((step) => step.startsWith('1')),
-      [],
-    );
-    assert.ok(steps.includes('1 disconnect') && steps.includes('2 commit'));
-    assert.equal(steps.filter((step) => step === '1 abort').length, 1, 'only the abort of the opening');
-  });
-}
-
 test('a request without an answer ends the commit at once, and a late answer does not let it go on', async () => {
   const late = Promise.withResolvers<void>();
   const { writer, steps, timeOutRequests } = writerOver([{ send: () => late.promise }]);
