@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { connectKafka } from '../../../src/kafka/kafkajs/kafkajs-cluster.ts';
-import { systemClock } from '../../../src/support/clock.ts';
+import { connectOurs } from '../../support/kafka/kafka-real.ts';
 import { viewPartition } from '../../support/kafka/kafka-wire-log.ts';
 import { placeTopics, rawAdmin } from '../../support/kafka/placed-topics.ts';
 import { proxiedBrokersOrSkip } from '../../support/kafka/proxied-brokers.ts';
@@ -14,7 +13,6 @@ const LATE_MS = 1_500;
 /** kafkajs asks any broker where the partitions are now; when that is the late one, it waits, and the round is good. */
 const ROUNDS = 12;
 const PARTITIONS = [0, 1] as const;
-const silent = { debug() {}, info() {}, warn() {}, error() {} };
 
 /** Three brokers, each behind a proxy; of each topic one partition is on the first and one on the second. */
 async function threeBrokers(t: TestContext) {
@@ -73,9 +71,7 @@ test('H3: of several brokers one is late and one is cut: raw kafkajs doubles a r
   assert.ok(rounds <= ROUNDS, 'all rounds were good: is the hazard gone?');
   t.diagnostic(`doubled in round ${rounds}`);
 
-  const own = { brokers: cluster.brokers, clientId: 'ours', clock: systemClock, random: Math.random, log: silent };
-  const ours = connectKafka({ ...own, tuning: { disconnectMs: 500 } });
-  t.after(() => ours.close());
+  const ours = connectOurs(t, { brokers: cluster.brokers, tuning: { disconnectMs: 500 } });
   const writer = ours.transactionalWriter('ours');
   await writer.open(noPosition, t.signal);
   for (let round = 1; round <= Math.max(rounds, 3); round++) {

@@ -1,7 +1,6 @@
 import { type TestContext, test } from 'node:test';
-import { connectKafka } from '../../../src/kafka/kafkajs/kafkajs-cluster.ts';
-import { systemClock } from '../../../src/support/clock.ts';
 import { SEED, writePagesThroughFaults } from '../../support/kafka/faulty-pages.ts';
+import { connectOurs } from '../../support/kafka/kafka-real.ts';
 import { viewPartition } from '../../support/kafka/kafka-wire-log.ts';
 import { placeTopics, rawAdmin } from '../../support/kafka/placed-topics.ts';
 import { proxiedBrokersOrSkip } from '../../support/kafka/proxied-brokers.ts';
@@ -67,7 +66,6 @@ test('several partitions at once, on three brokers whose answers are lost and pa
   const { kafka, proxies } = started;
   const operator = await operatorAt(t, kafka.brokers);
   const random = createSeededRandom(SEED);
-  const silent = { debug() {}, info() {}, warn() {}, error() {} };
   const tuning = {
     requestTimeoutMs: 600,
     initialRetryMs: 20,
@@ -78,8 +76,7 @@ test('several partitions at once, on three brokers whose answers are lost and pa
     openBackOff: { initialMs: 20, maximumMs: 200 },
   };
   const brokers = proxies.map(({ address }) => address);
-  const ours = connectKafka({ brokers, clientId: 'ours', clock: systemClock, random, log: silent, tuning });
-  t.after(() => ours.close());
+  const ours = connectOurs(t, { brokers, random, tuning });
 
   const rules = proxies.flatMap((proxy) => FAULTS.map((rule) => proxy.addRule({ times: ALWAYS, ...rule, random })));
   const pages = {

@@ -1,23 +1,19 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { connectKafka } from '../../../src/kafka/kafkajs/kafkajs-cluster.ts';
-import { systemClock } from '../../../src/support/clock.ts';
 import { writePagesThroughFaults } from '../../support/kafka/faulty-pages.ts';
-import { createTopic } from '../../support/kafka/kafka-real.ts';
+import { connectOurs, createTopic } from '../../support/kafka/kafka-real.ts';
 import { viewPartition } from '../../support/kafka/kafka-wire-log.ts';
 import { ownKafkaOrSkip } from '../../support/kafka/stack.ts';
 
-const silent = { debug() {}, info() {}, warn() {}, error() {} };
 const KILLED_BEFORE_PAGE = 4;
 
 test('a broker killed hard in mid-work, coordinator included, costs no record, doubles none and wedges nothing', async (t) => {
   const kafka = await ownKafkaOrSkip(t);
   if (!kafka) return;
-  const options = { brokers: kafka.brokers, clientId: 'restart', clock: systemClock, random: Math.random, log: silent };
   // Requests into a dead broker fail fast, so that the test does, and a slow machine may take minutes to start one; the
   // rest is as in production.
-  const ours = connectKafka({ ...options, tuning: { requestTimeoutMs: 3_000, openGraceMs: 200_000 } });
-  t.after(() => ours.close());
+  const tuning = { requestTimeoutMs: 3_000, openGraceMs: 200_000 };
+  const ours = connectOurs(t, { brokers: kafka.brokers, tuning });
   const [topic, offsets] = [(await createTopic(ours)).name, (await createTopic(ours)).name];
   let restarted: Promise<void> | undefined;
   const view = (name: string, partition: number) =>

@@ -3,10 +3,8 @@ import { test } from 'node:test';
 import type { Admin } from 'kafkajs';
 import { ConnectorError } from '../../../src/errors.ts';
 import type { KafkaCluster } from '../../../src/kafka/cluster.ts';
-import { connectKafka } from '../../../src/kafka/kafkajs/kafkajs-cluster.ts';
 import type { TransactionalWriter } from '../../../src/kafka/transactional-writer.ts';
-import { systemClock } from '../../../src/support/clock.ts';
-import { readCommitted } from '../../support/kafka/kafka-real.ts';
+import { connectOurs, readCommitted } from '../../support/kafka/kafka-real.ts';
 import { placeTopics, rawAdmin } from '../../support/kafka/placed-topics.ts';
 import { ownKafkaOrSkip } from '../../support/kafka/stack.ts';
 import { textRecord } from '../../support/network/tcp-proxy-cluster.ts';
@@ -33,10 +31,8 @@ test('one of three brokers is lost: what has too few replicas waits and skips no
   await placeTopics(admin, TOPICS);
   const refusals: unknown[] = [];
   const log = { debug() {}, info() {}, warn: (...said: unknown[]) => void refusals.push(said), error() {} };
-  const options = { brokers: kafka.brokers, clientId: 'ours', clock: systemClock, random: Math.random, log };
   // Requests that wait for the lost broker end soon, so that the test does; the rest is as in production.
-  const cluster = connectKafka({ ...options, tuning: { requestTimeoutMs: 3_000 } });
-  t.after(() => cluster.close());
+  const cluster = connectOurs(t, { brokers: kafka.brokers, log, tuning: { requestTimeoutMs: 3_000 } });
   const rows = () => readTexts(cluster, 'rows');
   const abortHanging = ['positions', 'rows'].map((topic) => ({ topic, partition: 0 }));
   const source = cluster.transactionalWriter('source', { abortHanging: () => abortHanging });

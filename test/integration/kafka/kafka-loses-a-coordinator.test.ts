@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { connectKafka } from '../../../src/kafka/kafkajs/kafkajs-cluster.ts';
 import { systemClock } from '../../../src/support/clock.ts';
-import { readCommitted } from '../../support/kafka/kafka-real.ts';
+import { connectOurs, readCommitted } from '../../support/kafka/kafka-real.ts';
 import { placeTopics, rawAdmin } from '../../support/kafka/placed-topics.ts';
 import { ownKafkaOrSkip } from '../../support/kafka/stack.ts';
 import { innerListeners } from '../../support/network/inner-listener.ts';
@@ -13,12 +12,10 @@ const NODES = [1, 2, 3];
 const PARTITIONS = Array.from({ length: 20 }, (_, partition) => partition);
 const GROUP = 'prices';
 const WAITED_MS = 2_000;
-const silent = { debug() {}, info() {}, warn() {}, error() {} };
 
 /** A process that prices one input of each partition, from the committed offset on. */
 function connectProcessor(t: TestContext, brokers: string[]) {
-  const cluster = connectKafka({ brokers, clientId: 'ours', clock: systemClock, random: Math.random, log: silent });
-  t.after(() => cluster.close());
+  const cluster = connectOurs(t, { brokers });
   const offsetOf = (partition: number, signal = t.signal) =>
     cluster.consumerOffset(GROUP, { topic: 'inputs', partition }, signal);
   const writers = PARTITIONS.map((partition) => {

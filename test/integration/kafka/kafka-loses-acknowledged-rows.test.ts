@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Transaction } from 'kafkajs';
-import { connectKafka, type KafkajsOptions } from '../../../src/kafka/kafkajs/kafkajs-cluster.ts';
-import { systemClock } from '../../../src/support/clock.ts';
-import { hookTransactions, readCommitted } from '../../support/kafka/kafka-real.ts';
+import type { KafkajsOptions } from '../../../src/kafka/kafkajs/kafkajs-cluster.ts';
+import { connectOurs, hookTransactions, readCommitted } from '../../support/kafka/kafka-real.ts';
 import { placeTopics, rawAdmin } from '../../support/kafka/placed-topics.ts';
 import { ownKafkaOrSkip } from '../../support/kafka/stack.ts';
 import { innerListeners } from '../../support/network/inner-listener.ts';
@@ -37,10 +36,8 @@ test('a page that was acknowledged just before the broker of its rows was lost i
   await placeTopics(admin, TOPICS);
 
   const connect = (more: Partial<KafkajsOptions> = {}) => {
-    const silent = { debug() {}, info() {}, warn() {}, error() {} };
-    const own = { brokers: kafka.brokers, clientId: 'ours', clock: systemClock, random: Math.random, log: silent };
-    const cluster = connectKafka({ ...own, tuning: { requestTimeoutMs: 5_000, maxRoundBytes: 1 }, ...more });
-    t.after(() => cluster.close());
+    const tuning = { requestTimeoutMs: 5_000, maxRoundBytes: 1 };
+    const cluster = connectOurs(t, { brokers: kafka.brokers, tuning, ...more });
     const writer = cluster.transactionalWriter('source', { abortHanging: () => partitions('positions', 'rows') });
     const read = async (topic: string) => (await readCommitted(cluster, topic)).map(({ value }) => String(value));
     const commit = (page: string) =>

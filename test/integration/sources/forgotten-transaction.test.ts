@@ -3,17 +3,16 @@ import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { connectKafka, type KafkajsOptions } from '../../../src/kafka/kafkajs/kafkajs-cluster.ts';
+import type { KafkajsOptions } from '../../../src/kafka/kafkajs/kafkajs-cluster.ts';
 import type { WriterOptions } from '../../../src/kafka/transactional-writer.ts';
 import { readWanted, requestState, requestWalk } from '../../../src/run/state-operation.ts';
 import { systemClock } from '../../../src/support/clock.ts';
-import { createTopic, hookTransactions, readCommitted } from '../../support/kafka/kafka-real.ts';
+import { connectOurs, createTopic, hookTransactions, readCommitted } from '../../support/kafka/kafka-real.ts';
 import { viewPartition } from '../../support/kafka/kafka-wire-log.ts';
 import { ownKafkaOrSkip } from '../../support/kafka/stack.ts';
 import { innerListeners } from '../../support/network/inner-listener.ts';
 import { eventually } from '../../support/runner/eventually.ts';
 
-const silent = { debug() {}, info() {}, warn() {}, error() {} };
 /** The tests' broker keeps all transactions in one partition, and all consumer offsets in another. */
 const TRANSACTIONS_TOPIC = '__transaction_state';
 const TRANSACTIONS = { topic: TRANSACTIONS_TOPIC, partition: 0 };
@@ -37,10 +36,8 @@ test('pages whose end a killed coordinator or their partitions have lost are wri
   const kafka = await ownKafkaOrSkip(t, { dataFolder, settings: inner.settings });
   if (!kafka) return;
   const connect = (more: Partial<KafkajsOptions> = {}) => {
-    const own = { brokers: kafka.brokers, clientId: 'test', clock: systemClock, random: Math.random, log: silent };
-    const cluster = connectKafka({ ...own, tuning: { requestTimeoutMs: 3_000, disconnectMs: 500 }, ...more });
-    t.after(() => cluster.close());
-    return cluster;
+    const tuning = { requestTimeoutMs: 3_000, disconnectMs: 500 };
+    return connectOurs(t, { brokers: kafka.brokers, tuning, ...more });
   };
   const heir = connect();
   const values = ({ topic, partition }: Settled[number]) =>

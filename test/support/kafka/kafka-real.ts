@@ -45,11 +45,7 @@ export async function kafkaOrSkip(t: TestContext): Promise<TestKafka | undefined
   return {
     plain,
     connect(options = {}) {
-      const clientId = `test-${randomUUID()}`;
-      const own = { brokers, clientId, clock: systemClock, random: Math.random, log: silent };
-      const cluster = connectKafka({ ...own, tuning: { readStallMs: READ_STALL_MS }, ...options });
-      t.after(() => cluster.close());
-      return cluster;
+      return connectOurs(t, { brokers, tuning: { readStallMs: READ_STALL_MS }, ...options });
     },
     async leaveOpen(transactionalId, records) {
       const producer = plain().producer({ transactionalId, maxInFlightRequests: 1 });
@@ -59,6 +55,17 @@ export async function kafkaOrSkip(t: TestContext): Promise<TestKafka | undefined
       await producer.disconnect();
     },
   };
+}
+
+/** Our client, as in production but for the options; closed when the test ends. */
+export function connectOurs(
+  t: TestContext,
+  options: Partial<KafkajsOptions> & Pick<KafkajsOptions, 'brokers'>,
+): KafkaCluster {
+  const own = { clientId: `test-${randomUUID()}`, clock: systemClock, random: Math.random, log: silent };
+  const cluster = connectKafka({ ...own, ...options });
+  t.after(() => cluster.close());
+  return cluster;
 }
 
 export async function createTopic(
