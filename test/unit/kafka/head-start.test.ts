@@ -53,13 +53,6 @@ for (const [what, group] of Object.entries<DescribedGroup>({
   });
 }
 
-test('a member of a group that has one, be it dead, takes nothing before its join is answered', async () => {
-  const { clock, seen, begun } = member({ state: 'Stable', members: ['another'] });
-  await begun;
-  await clock.advance(10_000);
-  assert.deepEqual([seen.taken, seen.confirmed, seen.closed, clock.sleeping], [0, [], 1, 0]);
-});
-
 test('a group that cannot be asked, or not in time, holds up no join', async () => {
   const refused = member(Promise.reject(new Error('no rights')));
   await assert.rejects(refused.begun, /no rights/);

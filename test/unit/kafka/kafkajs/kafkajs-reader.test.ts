@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Bounds, FetchedPart, LogClient } from '../../../../src/kafka/kafkajs/kafkajs-log-client.ts';
 import { createKafkajsReader } from '../../../../src/kafka/kafkajs/kafkajs-reader.ts';
-import { DEFAULT_TUNING, longestOpenMs } from '../../../../src/kafka/kafkajs/tuning.ts';
+import { DEFAULT_TUNING } from '../../../../src/kafka/kafkajs/tuning.ts';
 import type { CommittedRecord } from '../../../../src/kafka/record.ts';
 import { SteppedClock } from '../stepped-clock.ts';
 
@@ -94,23 +94,6 @@ test('of a long partition the newest offsets are read, and of a short one all', 
   };
   assert.deepEqual(await read(0, 100), ['1 fetch 0@90']);
   assert.deepEqual(await read(95, 100), ['1 fetch 0@95']);
-});
-
-test('a position behind an open transaction is waited for, and one that does not end is an error', async () => {
-  const open = { bounds: bounds(0, 3), fetch: async (call: number) => (call < 3 ? part([], 1) : part([1, 2])) };
-  const { reading, seen } = readingOver([open], { behindOpen: true });
-  await reading;
-  assert.deepEqual(seen, [1, 2]);
-  const hanging = (clock: SteppedClock) => [
-    { bounds: bounds(0, 3), fetch: () => clock.sleep(1_000).then(() => part([], 1)) },
-  ];
-  const hangs = readingOver(hanging, { behindOpen: true });
-  await hangs.clock.advance(longestOpenMs(DEFAULT_TUNING) + 5_000);
-  await assert.rejects(hangs.reading, {
-    code: 'TRANSACTION_HANGS',
-    message: /t, partition 0.*kafka-transactions\.sh/,
-  });
-  assert.equal(hangs.clock.sleeping, 0);
 });
 
 for (const [type, patienceMs] of [
