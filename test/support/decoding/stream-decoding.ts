@@ -7,8 +7,8 @@ import { createEventDecoder } from '../../../src/records/decoding/event-decoder.
 import { systemClock } from '../../../src/support/clock.ts';
 import { chunked, SCHEMA_ID } from './avro-decoding.ts';
 
-export const EVENT_SCHEMA_ID = 8;
-export const CHECK_SCHEMA_ID = 9;
+const EVENT_SCHEMA_ID = 8;
+const CHECK_SCHEMA_ID = 9;
 export const NOTIFICATION_SCHEMA_ID = 10;
 
 /** Reads records of every kind. */
@@ -40,13 +40,6 @@ export async function decodeEvents(
 ): Promise<readonly DecodedEvent[]> {
   const body = `{"nextId":"1-0","events":[${events.join(',')}],"links":{"next":"/e?since=1-0"}}`;
   return (await eventDecoder(options).decode(chunked(body))).rows;
-}
-
-/** The one event that this text becomes, as a record. */
-export async function decodeEvent(event: string, options: Partial<EventDecoderOptions> = {}) {
-  const [decoded] = await decodeEvents([event], options);
-  if (decoded?.kind !== 'event') throw new Error(`The event failed at ${decoded?.pointer}: ${decoded?.reason}`);
-  return decoded;
 }
 
 export function checkDecoder(options: Partial<CheckDecoderOptions> = {}) {

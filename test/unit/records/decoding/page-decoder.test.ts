@@ -1,15 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ConnectorError } from '../../../../src/errors.ts';
-import { toJsonText } from '../../../../src/records/json/json-value.ts';
-import {
-  chunked,
-  decodeRow,
-  decodeRows,
-  instrumentDecoder,
-  readRow,
-  SCHEMA_ID,
-} from '../../../support/decoding/avro-decoding.ts';
+import { chunked, decodeRow, instrumentDecoder, readRow } from '../../../support/decoding/avro-decoding.ts';
 
 async function malformed(body: string | Uint8Array, message: RegExp): Promise<void> {
   await assert.rejects(instrumentDecoder().decode(chunked(body)), (error) => {
@@ -19,44 +11,6 @@ async function malformed(body: string | Uint8Array, message: RegExp): Promise<vo
     return true;
   });
 }
-
-test('a page gives its rows in order, in the wire format, and everything else as the envelope', async () => {
-  const body =
-    '{"nextId":"1-2","instruments":[{"id":3},{"id":1,"isin":"x"}],"links":{"next":null,"events":"/e"},"count":2.0}';
-  for (const chunkBytes of [1, 7, 10_000]) {
-    const page = await instrumentDecoder().decode(chunked(body, chunkBytes));
-    assert.deepEqual(
-      page.rows.map(({ key }) => key),
-      ['3', '1'],
-    );
-    assert.deepEqual([...page.envelope.keys()], ['nextId', 'links', 'count']);
-    assert.equal(toJsonText(page.envelope), '{"nextId":"1-2","links":{"next":null,"events":"/e"},"count":2.0}');
-    assert.equal(page.bytes, body.length);
-    const [row] = page.rows;
-    assert.ok(row?.kind === 'record');
-    assert.equal(row.value.subarray(0, 5).toString('hex'), `000000000${SCHEMA_ID}`);
-  }
-});
-
-test('one row of a thousand that does not map is one failure beside 999 records', async () => {
-  const rows = Array.from({ length: 1_000 }, (_, index) => `{"id":${index},"quanto":${index === 500 ? 1 : true}}`);
-  const page = await decodeRows(rows);
-  assert.equal(page.rows.filter(({ kind }) => kind === 'record').length, 999);
-  const failure = page.rows[500];
-  assert.ok(failure?.kind === 'failure');
-  assert.deepEqual([failure.key, failure.pointer, failure.raw.toString()], ['500', '/quanto', rows[500]]);
-});
-
-test('of duplicate keys the last wins and all are counted, for the list and the envelope too', async () => {
-  const body = '{"links":1,"instruments":[{"id":1}],"instruments":[{"id":2,"id":3,"name":"a","name":"b"}],"links":{}}';
-  const page = await instrumentDecoder().decode(chunked(body));
-  assert.deepEqual(
-    page.rows.map(readRow).map(({ id, name }) => [id, name]),
-    [['3', 'b']],
-  );
-  assert.equal(toJsonText(page.envelope), '{"links":{}}');
-  assert.equal(page.duplicateKeys, 4);
-});
 
 test('a body that is not the expected JSON is refused, with what was found at which byte', async () => {
   await malformed('<!doctype html><title>Maintenance</title>', /byte 0: found "<", expected an object/);
@@ -84,15 +38,6 @@ test('a value that is longer than the topic takes is a failure with its key', as
   assert.ok(failure.kind === 'failure');
   assert.deepEqual([failure.key, failure.pointer, failure.raw.toString()], ['12', '', row]);
   assert.match(failure.reason, /^a value of \d+ bytes; the topic takes at most \d+$/);
-});
-
-test('records keep their bytes while later pages are decoded', async () => {
-  const decoder = instrumentDecoder();
-  const [row] = (await decoder.decode(chunked('{"instruments":[{"id":1,"name":"first"}]}'))).rows;
-  assert.ok(row?.kind === 'record');
-  const before = row.value.toString('hex');
-  await decoder.decode(chunked('{"instruments":[{"id":99999,"name":"other"}]}'));
-  assert.equal(row.value.toString('hex'), before);
 });
 
 test('two pages decoded at the same time do not mix', async () => {
