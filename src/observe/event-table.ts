@@ -121,26 +121,28 @@ const EVENTS: { readonly [Of in Name]: Row<EventOf<Of>> } = {
     level: 'debug',
     text: 'batch priced',
     fields: ({ prices: _, ...event }) => event,
-    minute: [
-      'priced within a minute',
-      'kind',
-      ...(['items', 'priced', 'records', 'problems', 'deadLetters', 'calls'] as const),
-    ],
+    minute: ['priced within a minute', 'kind', ...(['items', 'priced', 'records', 'problems', 'deadLetters'] as const)],
     count(batch, add, observe) {
       const { kind: price, priced, problems, unusable, dropped } = batch;
       // Refused calls, and records without any response, do not show that the provider answers.
       add('spconnect_prices_batches_total', { price }, batch.answered > 0 ? 1 : 0);
-      add('spconnect_prices_bulk_calls_total', { price }, batch.calls);
       const items = { priced, problem: problems, unusable, dropped };
       for (const [result, count] of Object.entries(items))
         add('spconnect_prices_items_total', { price, result }, count);
       for (const reason of TOMBSTONE_REASONS) {
         add('spconnect_prices_tombstones_total', { reason }, batch.tombstones[reason] ?? 0);
       }
-      add('spconnect_drift_fields_total', { source: PRICES }, batch.drift);
-      add('spconnect_rounded_numbers_total', { source: PRICES }, batch.roundedNumbers);
-      observe('spconnect_prices_ask_duration_seconds', { price }, batch.askMs / 1_000);
       observe('spconnect_prices_commit_duration_seconds', { price }, batch.commitMs / 1_000);
+    },
+  },
+  bulkAnswered: {
+    level: 'debug',
+    text: 'bulk request answered',
+    count({ kind: price, durationMs, drift, roundedNumbers }, add, observe) {
+      add('spconnect_prices_bulk_calls_total', { price }, 1);
+      add('spconnect_drift_fields_total', { source: PRICES }, drift);
+      add('spconnect_rounded_numbers_total', { source: PRICES }, roundedNumbers);
+      observe('spconnect_prices_ask_duration_seconds', { price }, durationMs / 1_000);
     },
   },
   batchBisected: { level: 'warn', text: 'bulk request to be divided, asking for its parts' },

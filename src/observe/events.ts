@@ -143,6 +143,13 @@ export interface Events {
     /** The HTTP status of the refusal; null when the response did not fit. */
     readonly status: number | null;
   }): void;
+  bulkAnswered(event: {
+    readonly kind: Kind;
+    readonly items: number;
+    readonly durationMs: number;
+    readonly drift: number;
+    readonly roundedNumbers: number;
+  }): void;
   batchLimitLearnt(event: { readonly kind: Kind; readonly maxItems: number }): void;
   /** A bulk request failed as a whole. It is tried again once another one is answered; one item is asked after the wait. */
   bulkAttemptFailed(event: Retry & { readonly kind: Kind; readonly items: number }): void;
@@ -309,12 +316,6 @@ export interface BatchPriced extends InputPartition {
   /** Those of them that are new, a log line each: an instrument that fails for days has one per problem. */
   readonly dead?: readonly (DeadRow & { readonly source: string; readonly kind: Kind })[];
   readonly tombstones: Readonly<Partial<Record<TombstoneReason, number>>>;
-  /** Bulk calls made for it, repetitions and parts included. */
-  readonly calls: number;
-  readonly drift: number;
-  readonly roundedNumbers: number;
-  /** From the first call to the last response, waiting for a free call included. */
-  readonly askMs: number;
   readonly commitMs: number;
   /** The priced instruments, for the status page; not logged. */
   readonly prices: readonly PricedItem[];

@@ -128,7 +128,7 @@ export const PRICE_METRICS = {
   }),
   spconnect_prices_bulk_calls_total: counter(
     ['price'],
-    'Bulk calls of committed batches, repetitions and parts included.',
+    'Bulk calls that were answered, repetitions and parts included.',
   ),
   spconnect_prices_bulk_failures_total: counter(
     ['price', 'code'],
@@ -138,10 +138,7 @@ export const PRICE_METRICS = {
     ['code'],
     'Runs of the price processor that failed and were tried again, by the code of the error.',
   ),
-  spconnect_prices_ask_duration_seconds: histogram(
-    ['price'],
-    'Seconds from the first call of a batch to its last response.',
-  ),
+  spconnect_prices_ask_duration_seconds: histogram(['price'], 'Seconds that a bulk call took that was answered.'),
   spconnect_prices_commit_duration_seconds: histogram(['price'], 'Seconds that the transaction of a batch took.'),
   spconnect_prices_instruments: gauge([], 'Instruments with an isin, whose prices are followed here.'),
   spconnect_prices_unreadable_instruments: gauge(

@@ -4,14 +4,7 @@ import type { Random } from '../support/back-off.ts';
 import type { Clock } from '../support/clock.ts';
 import { Pulse } from '../support/pulse.ts';
 import { untilAborted } from '../support/until-aborted.ts';
-import type {
-  BatchResponses,
-  BulkPrices,
-  BulkResponse,
-  PriceKind,
-  PriceQuestion,
-  QuestionOutcome,
-} from './bulk-prices.ts';
+import type { BulkPrices, PriceKind, PriceQuestion, QuestionOutcome } from './bulk-prices.ts';
 import { type Asked, type Call, CallQueue } from './core/call-queue.ts';
 
 /** The actions of errors that a later call may not meet. Any other error ends the batch. */
@@ -31,7 +24,7 @@ export interface BulkCallerOptions {
   readonly sampleOthers?: () => readonly PriceQuestion[];
   readonly clock: Clock;
   readonly random: Random;
-  readonly events: Pick<Events, 'batchBisected' | 'batchLimitLearnt' | 'bulkAttemptFailed'>;
+  readonly events: Pick<Events, 'batchBisected' | 'batchLimitLearnt' | 'bulkAnswered' | 'bulkAttemptFailed'>;
 }
 
 export interface AskedBatch {
@@ -42,7 +35,7 @@ export interface AskedBatch {
   readonly isWanted: (at: number) => boolean;
 }
 
-export type Answered = (positions: readonly number[], answers: BatchResponses) => void;
+type Answered = (positions: readonly number[], outcomes: readonly QuestionOutcome[]) => void;
 
 /** Makes bulk calls until every question has its outcome. Shared by all partitions; each kind has its own queue. */
 export class BulkCaller {
@@ -76,12 +69,9 @@ export class BulkCaller {
 interface Run {
   readonly batch: AskedBatch;
   readonly answered: Answered;
-  readonly startedMs: number;
   readonly ended: PromiseWithResolvers<void>;
   isOver: boolean;
   unanswered: number;
-  /** Calls since answers were last handed on. */
-  unreportedCalls: number;
 }
 
 /** A question of a batch, or one that only shows whether the provider answers. */
@@ -135,14 +125,13 @@ class KindCalls {
   async ask(batch: AskedBatch, answered: Answered, signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
     signal.throwIfAborted();
-    const startedMs = clock.monotonicMs();
     const ended = Promise.withResolvers<void>();
     const unanswered = batch.questions.length;
-    const run: Run = { batch, answered, startedMs, ended, isOver: false, unanswered, unreportedCalls: 0 };
+    const run: Run = { batch, answered, ended, isOver: false, unanswered };
     this.#runs.add(run);
     this.#queue.put(
       batch.questions.map((question, at) => new BatchQuestion(question, run, at)),
-      startedMs,
+      clock.monotonicMs(),
     );
     this.#changed.notify();
     if (!this.#isWorking) void this.#work();
@@ -168,19 +157,19 @@ class KindCalls {
   }
 
   async #make(call: Call<BatchQuestion>): Promise<void> {
-    const { prices, clock } = this.#options;
+    const { prices, clock, events } = this.#options;
     const { asked } = call.group;
     const runs = new Set(asked.map(({ run }) => run));
-    const [first] = runs;
-    if (first) first.unreportedCalls += 1;
     const aborting = new AbortController();
     this.#inFlight.set(call, aborting);
     try {
       const questions = asked.map(({ question }) => question);
-      const response = await prices.ask(this.#kind, questions, aborting.signal, call.timeoutMs);
+      const { answers, ...counts } = await prices.ask(this.#kind, questions, aborting.signal, call.timeoutMs);
+      const nowMs = clock.monotonicMs();
+      events.bulkAnswered({ kind: this.#kind, items: asked.length, durationMs: nowMs - call.sentMs, ...counts });
       this.#answeredLast = questions.slice(0, 1);
-      this.#handOn(asked, (at) => response.answers[at], response);
-      this.#queue.answered(call, clock.monotonicMs());
+      this.#handOn(asked, (at) => answers[at]);
+      this.#queue.answered(call, nowMs);
     } catch (error) {
       if (!aborting.signal.aborted && error instanceof ConnectorError && PASSING.includes(error.action)) {
         this.#queue.failed(call, error, clock.monotonicMs());
@@ -194,14 +183,7 @@ class KindCalls {
     }
   }
 
-  /** Each answer to its batch; the counts of the whole response to the first one. */
-  #handOn(
-    asked: readonly BatchQuestion[],
-    outcomeAt: (at: number) => QuestionOutcome | undefined,
-    { drift, roundedNumbers }: Omit<BulkResponse, 'answers'> = NO_COUNTS,
-  ): void {
-    const nowMs = this.#options.clock.monotonicMs();
-    let counts = { drift, roundedNumbers };
+  #handOn(asked: readonly BatchQuestion[], outcomeAt: (at: number) => QuestionOutcome | undefined): void {
     const parts = new Map<Run, { readonly positions: number[]; readonly outcomes: QuestionOutcome[] }>();
     for (const [at, { run, at: position }] of asked.entries()) {
       const outcome = outcomeAt(at);
@@ -213,9 +195,7 @@ class KindCalls {
     }
     for (const [run, { positions, outcomes }] of parts) {
       run.unanswered -= positions.length;
-      run.answered(positions, { outcomes, calls: run.unreportedCalls, askMs: nowMs - run.startedMs, ...counts });
-      run.unreportedCalls = 0;
-      counts = { drift: 0, roundedNumbers: 0 };
+      run.answered(positions, outcomes);
       if (run.unanswered === 0) run.ended.resolve();
     }
   }
@@ -237,5 +217,3 @@ class KindCalls {
     for (const run of this.#runs) run.ended.reject(new ConnectorError(code, text, { cause, fields }));
   }
 }
-
-const NO_COUNTS = { drift: 0, roundedNumbers: 0 };

@@ -31,7 +31,7 @@ export type PriceResponse =
       readonly range?: AnsweredRange | null;
     }
   /** The provider could not answer this item: its ProblemDetails, or that both response and errorResponse were null. */
-  | { readonly kind: 'problem'; readonly status: number | null; readonly title: string | null; readonly item: Buffer }
+  | { readonly kind: 'problem'; readonly status: number | null; readonly item: Buffer }
   /** The answer is of the right kind and has a field of the wrong type, at this JSON pointer. Never quotes a value. */
   | { readonly kind: 'unusable'; readonly reason: string; readonly pointer: string; readonly item: Buffer };
 
@@ -65,11 +65,3 @@ export type QuestionOutcome =
   /** Even calls for it alone failed while others were answered; the status of the last one, if it had one. */
   | { readonly kind: 'refused'; readonly status: number | null; readonly code: ErrorCode }
   | { readonly kind: 'dropped' };
-
-export interface BatchResponses {
-  readonly outcomes: readonly QuestionOutcome[];
-  readonly calls: number;
-  readonly askMs: number;
-  readonly drift: number;
-  readonly roundedNumbers: number;
-}

@@ -1,6 +1,5 @@
 import type { PriceQuery } from '../config/price-kinds/all.ts';
 import { ConnectorError } from '../errors.ts';
-import { quotedText } from '../provider/http/quoted-text.ts';
 import { isResponseType, responseType } from '../provider/market-data.ts';
 import type { DecodedFailure } from '../records/decoding/decoded-list.ts';
 import type { PriceBodyDecoder } from '../records/decoding/price-decoder.ts';
@@ -19,7 +18,6 @@ export interface BulkResponseOptions {
 }
 
 const ANSWER_MEMBERS = ['errors'];
-const LONGEST_TITLE = 200;
 
 /**
  * Reads the body of a bulk response (BulkProductMarketDataResponse, part 2.1 of src/provider/README.md). Position, isin and
@@ -71,7 +69,7 @@ function answerOf(row: PriceItem | DecodedFailure, range: AnsweredRange | null):
       return { kind: 'prices', records: row.records, isQuotingPulled: row.isQuotingPulled, range };
     // An item with both response and errorResponse counts as failed.
     case 'problem':
-      return { kind: 'problem', ...problemOf(row.problem), item: row.item };
+      return { kind: 'problem', status: statusOf(row.problem), item: row.item };
     case 'unusable':
       return { kind: 'unusable', reason: row.reason, pointer: row.pointer, item: row.item };
     // Too long, too deep, or not text: only its position says which product it is of.
@@ -80,19 +78,11 @@ function answerOf(row: PriceItem | DecodedFailure, range: AnsweredRange | null):
   }
 }
 
-/** Status and title of a ProblemDetails (part 2.1 of src/provider/README.md); null where absent or of another form. */
-function problemOf(problem: JsonValue) {
-  const status = memberOf(problem, 'status');
-  const title = memberOf(problem, 'title');
+/** Of a ProblemDetails (part 2.1 of src/provider/README.md); null where absent or of another form. */
+function statusOf(problem: JsonValue): number | null {
+  const status = problem instanceof Map ? (problem as JsonObject).get('status') : null;
   const number = status instanceof JsonNumber ? Number(status.text) : Number.NaN;
-  return {
-    status: Number.isInteger(number) ? number : null,
-    title: typeof title === 'string' ? quotedText(title.toWellFormed(), LONGEST_TITLE) : null,
-  };
-}
-
-function memberOf(value: JsonValue, name: string): JsonValue {
-  return value instanceof Map ? ((value as JsonObject).get(name) ?? null) : null;
+  return Number.isInteger(number) ? number : null;
 }
 
 function mismatch(position: number, what: string): ConnectorError {

@@ -15,7 +15,7 @@ import { untilAborted } from '../support/until-aborted.ts';
 import type { WorkerTask } from '../worker/membership.ts';
 import { runWriterSessions, type WriterSession } from '../worker/writer-sessions.ts';
 import type { BulkCaller } from './bulk-caller.ts';
-import type { BatchResponses, PriceKind } from './bulk-prices.ts';
+import type { PriceKind, QuestionOutcome } from './bulk-prices.ts';
 import type { Batch } from './core/batch.ts';
 import type { CoreTransaction, PartitionCoreSettings, WindowProgress } from './core/core-messages.ts';
 import { planOf } from './core/instrument.ts';
@@ -201,8 +201,8 @@ export class PartitionTask implements PartitionReader, WorkerTask {
       const answeredMs = kind === 'overview' ? undefined : planOf(instrument, kind).answeredMs;
       return { instrumentId: id, isin, currency, priceType, answeredMs };
     });
-    const answered = (positions: readonly number[], answers: BatchResponses) => {
-      core.answered(batch, positions, answers);
+    const answered = (positions: readonly number[], outcomes: readonly QuestionOutcome[]) => {
+      core.answered(batch, positions, outcomes);
       this.#moved.notify();
     };
     const isWanted = (at: number) => core.isWanted(batch, at);

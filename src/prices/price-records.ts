@@ -160,7 +160,6 @@ function reportOf(
   input: TopicPartition,
   counts: Pick<BatchReport, 'unchanged' | 'tombstones' | 'prices' | 'dead'>,
 ): BatchReport {
-  const { answers } = batch;
   const count = (wanted: (result: CoreResult) => boolean) => results.filter(wanted).length;
   return {
     ...input,
@@ -180,10 +179,6 @@ function reportOf(
     ),
     deadLettersOfRepaid: count((result) => result.kind === 'failure' && result.isDeadLetter && result.isRepaid),
     dead: counts.dead ?? [],
-    calls: answers.calls,
-    drift: answers.drift,
-    roundedNumbers: answers.roundedNumbers,
-    askMs: answers.askMs,
     unchanged: counts.unchanged,
     tombstones: counts.tombstones,
     prices: counts.prices,

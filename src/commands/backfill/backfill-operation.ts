@@ -5,7 +5,6 @@ import { partitionsOf, RECORD_ALLOWANCE_BYTES, type TopicSpecification } from '.
 import type { PriceProblem } from '../../observe/events.ts';
 import { BulkCaller } from '../../prices/bulk-caller.ts';
 import type { PriceQuestion, QuestionOutcome } from '../../prices/bulk-prices.ts';
-import { NOTHING_ASKED } from '../../prices/core/batch.ts';
 import { type CoreResult, problemOf } from '../../prices/core/core-messages.ts';
 import type { AskedInstrument } from '../../prices/core/instrument.ts';
 import { type EnabledKind, enabledKinds } from '../../prices/enabled-kinds.ts';
@@ -126,6 +125,7 @@ async function prepare(
   const events = {
     batchBisected() {},
     batchLimitLearnt() {},
+    bulkAnswered() {},
     bulkAttemptFailed: ({ err }: { readonly err: Error }) => onTrouble(err.message),
   };
   const prices = createProviderPrices({
@@ -161,14 +161,13 @@ async function prepare(
     const outcomes: QuestionOutcome[] = [];
     await caller.ask(
       { kind, questions: asked.map(questionOf), isWanted: () => true },
-      (positions, answers) => {
-        for (const [at, position] of positions.entries()) outcomes[position] = answers.outcomes[at] as QuestionOutcome;
+      (positions, answered) => {
+        for (const [at, position] of positions.entries()) outcomes[position] = answered[at] as QuestionOutcome;
       },
       signal,
     );
     const results = asked.map((instrument, position) => resultOf(instrument, outcomes[position], slice, isNews));
-    const answers = { ...NOTHING_ASKED, outcomes };
-    const part = { batch: { kind, questions: asked, inputs: [], answers }, results };
+    const part = { batch: { kind, questions: asked, inputs: [], outcomes }, results };
     // No record of instruments is answered, so the input names no topic.
     const input = { topic: '', partition: 0 };
     const written = { input, targets, windows: new Map(), wallMs, source: BACKFILL, deadLetterHeaders };

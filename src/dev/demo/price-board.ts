@@ -24,7 +24,7 @@ const BETWEEN = '  ';
 const SEPARATOR = ' · ';
 
 export interface PriceBoard {
-  readonly events: Pick<Events, 'processorStarted' | 'batchPriced'>;
+  readonly events: Pick<Events, 'processorStarted' | 'bulkAnswered' | 'batchPriced'>;
   freshness(): Freshness | null;
   /** The keys of the products that the table may show: the first that had a bid and an ask. */
   knownIds(): readonly string[];
@@ -39,7 +39,6 @@ export function createPriceBoard(clock: Clock, refreshIntervalMs: number): Price
   let freshness: () => Freshness | null = () => null;
 
   function committed(event: BatchPriced): void {
-    rate.add(event.items, event.calls);
     if (event.kind !== 'overview') return;
     for (const { instrumentId, isin, values } of event.prices) {
       if (!products.has(instrumentId) && products.size >= KNOWN_PRODUCTS) continue;
@@ -52,6 +51,7 @@ export function createPriceBoard(clock: Clock, refreshIntervalMs: number): Price
   return {
     events: {
       batchPriced: committed,
+      bulkAnswered: ({ items }) => rate.add(items),
       processorStarted(event) {
         freshness = event.freshness;
       },
@@ -153,21 +153,22 @@ function freshnessText(now: Freshness): string {
 }
 
 function createRate(clock: Clock) {
-  let batches: { readonly atMs: number; readonly items: number; readonly calls: number }[] = [];
+  let calls: { readonly atMs: number; readonly items: number }[] = [];
   const startedMs = clock.monotonicMs();
   const recent = () => {
     const sinceMs = clock.monotonicMs() - RATE_WINDOW_MS;
-    batches = batches.filter(({ atMs }) => atMs >= sinceMs);
-    return batches;
+    calls = calls.filter(({ atMs }) => atMs >= sinceMs);
+    return calls;
   };
   return {
-    add(items: number, calls: number): void {
-      recent().push({ atMs: clock.monotonicMs(), items, calls });
+    add(items: number): void {
+      recent().push({ atMs: clock.monotonicMs(), items });
     },
     text(): string {
       const seconds = Math.max(1, Math.min(RATE_WINDOW_MS, clock.monotonicMs() - startedMs) / 1_000);
-      const sum = (of: 'items' | 'calls') => recent().reduce((total, batch) => total + batch[of], 0) / seconds;
-      return `${Math.round(sum('items')).toLocaleString('en')} items/s in ${sum('calls').toFixed(1)} calls/s`;
+      const items = recent().reduce((total, call) => total + call.items, 0);
+      const perSecond = Math.round(items / seconds).toLocaleString('en');
+      return `${perSecond} items/s in ${(calls.length / seconds).toFixed(1)} calls/s`;
     },
   };
 }

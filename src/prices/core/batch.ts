@@ -1,4 +1,4 @@
-import type { BatchResponses, PriceKind } from '../bulk-prices.ts';
+import type { PriceKind, QuestionOutcome } from '../bulk-prices.ts';
 import type { AskedInstrument } from './instrument.ts';
 
 export type InputMeaning =
@@ -39,13 +39,11 @@ export interface BatchPart {
   readonly kind: PriceKind;
   readonly questions: readonly AskedInstrument[];
   readonly inputs: readonly BatchInput[];
-  readonly answers: BatchResponses;
+  readonly outcomes: readonly QuestionOutcome[];
 }
 
-export const NOTHING_ASKED = { calls: 0, askMs: 0, drift: 0, roundedNumbers: 0 };
-
 export function nothingAsked(kind: PriceKind, inputs: readonly BatchInput[] = []): BatchPart {
-  return { kind, questions: [], inputs, answers: { ...NOTHING_ASKED, outcomes: [] } };
+  return { kind, questions: [], inputs, outcomes: [] };
 }
 
 const MOST_OPEN = 4;
@@ -73,9 +71,9 @@ export class RefreshBatches {
     return [...this.#open.keys()].filter(({ inputs }) => inputs.length > 0).length;
   }
 
-  answered(batch: Batch, positions: readonly number[], answers: BatchResponses): void {
+  answered(batch: Batch, positions: readonly number[], outcomes: readonly QuestionOutcome[]): void {
     const questions = positions.map((at) => batch.questions[at] as AskedInstrument);
-    this.#answered.push({ batch, part: { kind: batch.kind, questions, inputs: [], answers } });
+    this.#answered.push({ batch, part: { kind: batch.kind, questions, inputs: [], outcomes } });
   }
 
   takeAnswered(): BatchPart[] {

@@ -1,5 +1,5 @@
-import type { BatchResponses, QuestionOutcome } from '../bulk-prices.ts';
-import { type Batch, type BatchInput, type BatchPart, type Input, NOTHING_ASKED, nothingAsked } from './batch.ts';
+import type { QuestionOutcome } from '../bulk-prices.ts';
+import { type Batch, type BatchInput, type BatchPart, type Input, nothingAsked } from './batch.ts';
 import type { PartitionCoreSettings } from './core-messages.ts';
 import type { AskedInstrument } from './instrument.ts';
 import type { KindLane } from './kind-lane.ts';
@@ -50,12 +50,9 @@ class InputQueue {
 
 const BATCHES_IN_FLIGHT = 2;
 
-type Tally = Omit<BatchResponses, 'outcomes'>;
-
 interface OpenBatch {
   readonly batch: Batch;
   readonly outcomes: (QuestionOutcome | undefined)[];
-  tally: Tally;
   takenInputs: number;
   takenQuestions: number;
 }
@@ -111,7 +108,7 @@ export class InputLane {
         if (input.input.meaning.kind === 'price') this.#lane.putInFlight(input.input.id, input);
       }
       const outcomes = questions.map(() => undefined);
-      this.#open.push({ batch, outcomes, tally: NOTHING_ASKED, takenInputs: 0, takenQuestions: 0 });
+      this.#open.push({ batch, outcomes, takenInputs: 0, takenQuestions: 0 });
       if (questions.length > 0) return batch;
     }
     return null;
@@ -128,15 +125,13 @@ export class InputLane {
     return this.#oldestMs + this.#patienceMs;
   }
 
-  answered(batch: Batch, positions: readonly number[], answers: BatchResponses): void {
+  answered(batch: Batch, positions: readonly number[], outcomes: readonly QuestionOutcome[]): void {
     const open = this.#open.find((candidate) => candidate.batch === batch);
     if (open === undefined) {
-      this.#lane.refreshes.answered(batch, positions, answers);
+      this.#lane.refreshes.answered(batch, positions, outcomes);
       return;
     }
-    const { outcomes, ...tally } = answers;
     for (const [at, position] of positions.entries()) open.outcomes[position] = outcomes[at];
-    open.tally = sum(open.tally, tally);
   }
 
   /**
@@ -239,7 +234,7 @@ export class InputLane {
 }
 
 function takeFrom(open: OpenBatch): BatchPart {
-  const { batch, outcomes, takenInputs, tally } = open;
+  const { batch, outcomes, takenInputs } = open;
   const questions: AskedInstrument[] = [];
   const taken: QuestionOutcome[] = [];
   for (const { input, postponed } of batch.inputs.slice(takenInputs)) {
@@ -254,16 +249,6 @@ function takeFrom(open: OpenBatch): BatchPart {
     }
     open.takenInputs += 1;
   }
-  if (open.takenInputs > takenInputs) open.tally = NOTHING_ASKED;
   const inputs = batch.inputs.slice(takenInputs, open.takenInputs);
-  return { kind: batch.kind, questions, inputs, answers: { ...tally, outcomes: taken } };
-}
-
-function sum(one: Tally, other: Tally): Tally {
-  return {
-    calls: one.calls + other.calls,
-    askMs: Math.max(one.askMs, other.askMs),
-    drift: one.drift + other.drift,
-    roundedNumbers: one.roundedNumbers + other.roundedNumbers,
-  };
+  return { kind: batch.kind, questions, inputs, outcomes: taken };
 }

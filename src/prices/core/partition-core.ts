@@ -1,6 +1,6 @@
 import type { PriceProblem } from '../../observe/events.ts';
 import type { InstrumentTerms } from '../../records/avro/instrument-terms.ts';
-import type { BatchResponses, PriceKind, QuestionOutcome } from '../bulk-prices.ts';
+import type { PriceKind, QuestionOutcome } from '../bulk-prices.ts';
 import { type Batch, type BatchPart, type Input, type InputMeaning, nothingAsked } from './batch.ts';
 import {
   type CommittedPart,
@@ -148,9 +148,9 @@ export class PartitionCore {
     return instrument !== undefined && this.#table.holds(instrument);
   }
 
-  answered(batch: Batch, positions: readonly number[], answers: BatchResponses): void {
+  answered(batch: Batch, positions: readonly number[], outcomes: readonly QuestionOutcome[]): void {
     const lane = batch.inputs.length > 0 ? this.#inputs : this.#lane(batch).refreshes;
-    lane.answered(batch, positions, answers);
+    lane.answered(batch, positions, outcomes);
   }
 
   /** To be called once the transaction is committed. */
@@ -319,8 +319,7 @@ interface ResultContext {
   readonly reported: ReportedFailures;
 }
 
-function batchResults({ kind, inputs, questions, answers }: BatchPart, context: ResultContext): CoreResult[] {
-  const { outcomes } = answers;
+function batchResults({ kind, inputs, questions, outcomes }: BatchPart, context: ResultContext): CoreResult[] {
   if (inputs.length === 0)
     return questions.map((instrument, at) => result(kind, instrument, outcomes[at], [], context));
   let next = 0;

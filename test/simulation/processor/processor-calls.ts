@@ -1,5 +1,5 @@
 import { ConnectorError } from '../../../src/errors.ts';
-import type { BatchResponses, PriceKind, QuestionOutcome } from '../../../src/prices/bulk-prices.ts';
+import type { PriceKind, QuestionOutcome } from '../../../src/prices/bulk-prices.ts';
 import type { Batch } from '../../../src/prices/core/batch.ts';
 import type { Call, CallQueue } from '../../../src/prices/core/call-queue.ts';
 import type { AskedInstrument } from '../../../src/prices/core/instrument.ts';
@@ -48,7 +48,7 @@ interface Options extends Pick<ProcessorScenario, 'held' | 'spoilers' | 'spoil'>
   readonly violated: (what: string) => void;
   readonly isWanted: (batch: Batch, at: number) => boolean;
   readonly isKnown: (instrument: AskedInstrument) => boolean;
-  readonly answered: (batch: Batch, positions: readonly number[], answers: BatchResponses) => void;
+  readonly answered: (batch: Batch, positions: readonly number[], outcomes: readonly QuestionOutcome[]) => void;
 }
 
 /** The calls of one process to a provider some of whose items spoil their calls; every rule is checked at each call. */
@@ -123,7 +123,7 @@ export class ProcessorCalls {
     const { asked } = call.group;
     for (const one of asked) {
       const isFailing = failing.includes(Number(one.instrument.id));
-      const problem = { kind: 'problem' as const, status, title: null, item: Buffer.alloc(0) };
+      const problem = { kind: 'problem' as const, status, item: Buffer.alloc(0) };
       this.#handOn(one, isFailing ? problem : { kind: 'prices' as const, records: [], isQuotingPulled: null });
     }
     const isin = asked[0]?.instrument.isin ?? '';
@@ -151,8 +151,7 @@ export class ProcessorCalls {
   }
 
   #handOn({ batch, at }: Question, outcome: QuestionOutcome): void {
-    const counts = { calls: 1, askMs: 0, drift: 0, roundedNumbers: 0 };
-    this.#options.answered(batch, [at], { outcomes: [outcome], ...counts });
+    this.#options.answered(batch, [at], [outcome]);
   }
 
   #callsFor(kind: PriceKind): KindCalls {

@@ -36,10 +36,9 @@ export function refreshesAfterStart(
         const { batch } = step;
         calls.push({ atMs: nowMs, ids: batch.questions.map(({ id }) => id) });
         const outcomes = batch.questions.map(() => ({ kind: 'prices' as const, records: [], isQuotingPulled: null }));
-        const none = { calls: 1, askMs: 0, drift: 0, roundedNumbers: 0 };
         answers.push({
           atMs: nowMs + ANSWER_MS,
-          give: () => core.answered(batch, [...outcomes.keys()], { outcomes, ...none }),
+          give: () => core.answered(batch, [...outcomes.keys()], outcomes),
         });
       }
     }

@@ -285,7 +285,7 @@ export class ProcessorWorld {
       violated: (what) => this.#violated(what),
       isWanted: (batch, at) => core.isWanted(batch, at),
       isKnown: ({ id, isin }) => tableAt(this.#log, core.position).get(id) === isin,
-      answered: (batch, positions, answers) => core.answered(batch, positions, answers),
+      answered: (batch, positions, outcomes) => core.answered(batch, positions, outcomes),
     });
   }
 

@@ -23,7 +23,7 @@ const LOUD = {
   ],
   error: ['source failed, an operator is needed', 'price processor failed, an operator is needed'],
 };
-const DEBUG = ['schemas registered', 'poll answered', 'stream committed', 'batch priced'];
+const DEBUG = ['schemas registered', 'poll answered', 'stream committed', 'batch priced', 'bulk request answered'];
 
 test('each event is a line with a fixed message and a fitting level', () => {
   const { log, parsed } = keptLog({ level: 'debug' });

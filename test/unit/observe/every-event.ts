@@ -134,10 +134,11 @@ const EVENTS: { readonly [Name in keyof Events]: (emit: Events[Name]) => void } 
       inputs: 12,
     };
     const dead = { deadLetters: 3, deadLettersOfRepaid: 1 };
-    const more = { ...dead, tombstones: { gone: 1, 'no-price': 2 }, calls: 2, drift: 1, roundedNumbers: 1 };
+    const more = { ...dead, tombstones: { gone: 1, 'no-price': 2 } };
     const prices = [{ instrumentId: UNBOUNDED.id, isin: UNBOUNDED.isin, values: [] }];
-    emit({ ...partition, kind, ...results, ...more, askMs: 30, commitMs: 5, prices });
+    emit({ ...partition, kind, ...results, ...more, commitMs: 5, prices });
   },
+  bulkAnswered: (emit) => emit({ kind, items: 10, durationMs: 30, drift: 1, roundedNumbers: 1 }),
   batchBisected: (emit) => emit({ kind, items: 10, code: 'BULK_MISMATCH', status: null }),
   batchLimitLearnt: (emit) => emit({ kind, maxItems: 250 }),
   bulkAttemptFailed: (emit) => emit({ kind, items: 10, failures: 1, waitMs: 100, err }),

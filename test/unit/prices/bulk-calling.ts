@@ -1,14 +1,7 @@
 import assert from 'node:assert/strict';
 import { ConnectorError, type ErrorCode } from '../../../src/errors.ts';
-import type { Events } from '../../../src/observe/events.ts';
 import { BulkCaller } from '../../../src/prices/bulk-caller.ts';
-import type {
-  BatchResponses,
-  BulkResponse,
-  PriceKind,
-  PriceQuestion,
-  QuestionOutcome,
-} from '../../../src/prices/bulk-prices.ts';
+import type { BulkResponse, PriceKind, PriceQuestion, QuestionOutcome } from '../../../src/prices/bulk-prices.ts';
 import type { Clock } from '../../../src/support/clock.ts';
 import { skippingClock } from '../../support/runner/manual-clock.ts';
 
@@ -55,7 +48,8 @@ export function calling(options: {
   const clock = options.clock ?? skippingClock();
   const seen: { readonly name: string; readonly fields: object }[] = [];
   const record = (name: string) => (fields: object) => void seen.push({ name, fields });
-  const events: Pick<Events, 'batchBisected' | 'batchLimitLearnt' | 'bulkAttemptFailed'> = {
+  const events: ConstructorParameters<typeof BulkCaller>[0]['events'] = {
+    bulkAnswered() {},
     batchBisected: record('batchBisected'),
     batchLimitLearnt: record('batchLimitLearnt'),
     bulkAttemptFailed: record('bulkAttemptFailed'),
@@ -91,7 +85,7 @@ export function calling(options: {
   return { caller, clock, calls, seen, mostInFlight: () => mostInFlight };
 }
 
-/** All that is handed on of a batch, with how often it was. */
+/** All that is handed on of a batch, each once. */
 export async function ask(
   caller: BulkCaller,
   kind: PriceKind,
@@ -100,11 +94,8 @@ export async function ask(
   isWanted: (at: number) => boolean = () => true,
 ) {
   const outcomes: QuestionOutcome[] = [];
-  let [calls, parts] = [0, 0];
-  const answered = (positions: readonly number[], answers: BatchResponses) => {
-    parts += 1;
-    calls += answers.calls;
-    for (const [at, outcome] of answers.outcomes.entries()) {
+  const answered = (positions: readonly number[], given: readonly QuestionOutcome[]) => {
+    for (const [at, outcome] of given.entries()) {
       const position = positions[at] ?? -1;
       assert.equal(outcomes[position], undefined, 'a question is answered twice');
       outcomes[position] = outcome;
@@ -112,7 +103,7 @@ export async function ask(
   };
   await caller.ask({ kind, questions: asked, isWanted }, answered, signal);
   assert.equal(Object.keys(outcomes).length, asked.length, 'a question is not answered');
-  return { outcomes, calls, parts };
+  return { outcomes };
 }
 
 export const has = (asked: readonly PriceQuestion[], ...isins: string[]) =>

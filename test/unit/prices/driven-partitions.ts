@@ -94,7 +94,7 @@ export function drivePartitions(options: {
     togetherMs: TOGETHER_MS,
     clock,
     random,
-    events: { batchBisected: ignore, batchLimitLearnt: ignore, bulkAttemptFailed: ignore },
+    events: { batchBisected: ignore, batchLimitLearnt: ignore, bulkAnswered: ignore, bulkAttemptFailed: ignore },
   });
   const settings = {
     kinds: kinds.map((kind) => ({ kind, refreshIntervalMs: REFRESH_MS })),
@@ -136,8 +136,8 @@ export function drivePartitions(options: {
         const asked = questions.map(({ id, isin }) => ({ instrumentId: id, isin }));
         const ended = caller.ask(
           { kind, questions: asked, isWanted: (at) => core.isWanted(step.batch, at) },
-          (positions, answers) => {
-            core.answered(step.batch, positions, answers);
+          (positions, outcomes) => {
+            core.answered(step.batch, positions, outcomes);
             moved.notify();
           },
           signal,

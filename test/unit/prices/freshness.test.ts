@@ -8,7 +8,6 @@ import { NO_TERMS } from '../../../src/records/avro/instrument-terms.ts';
 
 const KINDS = [{ kind: 'overview', refreshIntervalMs: 60_000 }] as const;
 const BOTH_KINDS = [...KINDS, { kind: 'daily', refreshIntervalMs: 20_000 }] as const;
-const NO_COUNTS = { calls: 1, askMs: 0, drift: 0, roundedNumbers: 0 };
 
 type Given = Parameters<typeof createFreshnessView>;
 
@@ -36,10 +35,10 @@ function core(kinds: typeof KINDS | typeof BOTH_KINDS = KINDS): PartitionCore {
   assert.ok(ask.kind === 'ask');
   const outcomes = ask.batch.questions.map(({ id }) =>
     id === '3'
-      ? { kind: 'problem' as const, status: 404, title: null, item: Buffer.alloc(0) }
+      ? { kind: 'problem' as const, status: 404, item: Buffer.alloc(0) }
       : { kind: 'prices' as const, records: [], isQuotingPulled: id === '4' },
   );
-  made.answered(ask.batch, [...outcomes.keys()], { outcomes, ...NO_COUNTS });
+  made.answered(ask.batch, [...outcomes.keys()], outcomes);
   let commit = made.next(0);
   // Another kind is asked for meanwhile, and gets no answer.
   while (commit.kind === 'ask') commit = made.next(0);

@@ -17,7 +17,6 @@ const KINDS = [
   { kind: 'overview', refreshIntervalMs: MINUTE_MS },
   { kind: 'daily', refreshIntervalMs: 60 * MINUTE_MS },
 ] as const;
-const NO_COUNTS = { calls: 1, askMs: 0, drift: 0, roundedNumbers: 0 };
 
 type Start = ConstructorParameters<typeof PartitionCore>[1]['instruments'];
 
@@ -37,8 +36,8 @@ function coreOf(instruments: Start, epochMs = () => EPOCH_MS): PartitionCore {
 }
 
 const repaidOn = (repaymentDay: number | null) => ({ currency: 'CHF', priceType: 'percentage', repaymentDay });
-const noPrice: QuestionOutcome = { kind: 'problem', status: 404, title: null, item: Buffer.alloc(0) };
-const broken: QuestionOutcome = { kind: 'problem', status: 500, title: null, item: Buffer.alloc(0) };
+const noPrice: QuestionOutcome = { kind: 'problem', status: 404, item: Buffer.alloc(0) };
+const broken: QuestionOutcome = { kind: 'problem', status: 500, item: Buffer.alloc(0) };
 const priced: QuestionOutcome = { kind: 'prices', records: [], isQuotingPulled: null };
 
 /** Lets time pass and counts the requests by instrument and kind. */
@@ -55,7 +54,7 @@ function run(
     onBatch(batch, nowMs);
     for (const { id } of batch.questions) asked.set(`${batch.kind} ${id}`, (asked.get(`${batch.kind} ${id}`) ?? 0) + 1);
     const outcomes = batch.questions.map(({ id }) => outcomeOf(id));
-    core.answered(batch, [...outcomes.keys()], { outcomes, ...NO_COUNTS });
+    core.answered(batch, [...outcomes.keys()], outcomes);
   };
   for (let nowMs = fromMs; nowMs < untilMs; ) {
     const step = core.next(nowMs);

@@ -10,7 +10,6 @@ const PATIENCE_MS = 300_000;
 const problem = (status: number | null): PriceResponse => ({
   kind: 'problem',
   status,
-  title: null,
   item: Buffer.from('{}'),
 });
 

@@ -49,7 +49,6 @@ function coreOf(table: Iterable<readonly [string, string]>): PartitionCore {
 test('an instrument takes at most 26 bytes beyond its keys, refreshed and priced as well', () => {
   const [before, heapBefore] = [used(), usedHeap()];
   const core = coreOf(instruments());
-  const none = { calls: 1, askMs: 0, drift: 0, roundedNumbers: 0 };
   let asked = 0;
   for (let nowMs = 0; nowMs < 61_000; nowMs += 50) {
     for (let step = core.next(nowMs); step.kind !== 'wait'; step = core.next(nowMs)) {
@@ -58,7 +57,7 @@ test('an instrument takes at most 26 bytes beyond its keys, refreshed and priced
         const { batch } = step;
         asked += batch.questions.length;
         const outcomes = batch.questions.map(() => ({ kind: 'prices' as const, records: [], isQuotingPulled: null }));
-        core.answered(batch, [...outcomes.keys()], { outcomes, ...none });
+        core.answered(batch, [...outcomes.keys()], outcomes);
       }
     }
   }

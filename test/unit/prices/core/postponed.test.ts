@@ -40,7 +40,7 @@ test('an offset that leaves a change of isin behind takes the price of the earli
   const second = core.next(LINGER_MS);
   assert.ok(second.kind === 'ask' && second.batch.questions[0]?.id === '1');
   const outcomes = [{ kind: 'prices' as const, records: [], isQuotingPulled: null }];
-  core.answered(first.batch, [0], { outcomes, calls: 1, askMs: 1, drift: 0, roundedNumbers: 0 });
+  core.answered(first.batch, [0], outcomes);
   const step = core.next(LINGER_MS);
   assert.ok(step.kind === 'commit');
   assert.equal(step.transaction.offset, 12n);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Batch, NOTHING_ASKED, RefreshBatches } from '../../../../src/prices/core/batch.ts';
+import { type Batch, RefreshBatches } from '../../../../src/prices/core/batch.ts';
 import { InstrumentTable } from '../../../../src/prices/core/instrument-table.ts';
 
 const table = new InstrumentTable(['overview']);
@@ -10,10 +10,9 @@ function batchOf(size: number): Batch {
   return { kind: 'overview', questions, inputs: [] };
 }
 
-const answersTo = (count: number) => ({
-  ...NOTHING_ASKED,
-  outcomes: Array.from({ length: count }, () => ({ kind: 'refused', status: 400, code: 'PROVIDER_REFUSED' }) as const),
-});
+const answersTo = (count: number) =>
+  Array.from({ length: count }, () => ({ kind: 'refused', status: 400, code: 'PROVIDER_REFUSED' }) as const);
+
 test('four full batches are open at a time; one of which a question is left counts as one question', () => {
   const refreshes = new RefreshBatches();
   for (let open = 0; open < 4; open++) {
