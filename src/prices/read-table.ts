@@ -9,7 +9,7 @@ import { isIntegerKey } from '../records/json/row-key.ts';
 import { type BackOff, backOffMs, type Random } from '../support/back-off.ts';
 import type { Clock } from '../support/clock.ts';
 import { Pulse } from '../support/pulse.ts';
-import type { InstrumentNews } from './core/core-messages.ts';
+import type { InstrumentNews } from './core/instrument.ts';
 import { InstrumentKeys } from './core/instrument-keys.ts';
 
 export interface ReadInstrument {

@@ -1,12 +1,9 @@
 import type { PriceKind, QuestionOutcome } from '../bulk-prices.ts';
-import type { AskedInstrument } from './instrument.ts';
+import type { AskedInstrument, InstrumentNews } from './instrument.ts';
 
-export type InputMeaning =
-  | { readonly kind: 'price'; readonly instrument: AskedInstrument }
-  | { readonly kind: 'noIsin' }
-  /** The instrument has left: a counted pass, and a tombstone. */
-  | { readonly kind: 'gone' }
-  | { readonly kind: 'unreadable'; readonly key: string | null; readonly value: Buffer; readonly reason: string };
+export type InputMeaning = { readonly kind: 'price'; readonly instrument: AskedInstrument } | UnpricedMeaning;
+
+export type UnpricedMeaning = { readonly kind: 'noIsin' } | Exclude<InstrumentNews, { readonly kind: 'live' }>;
 
 /** Records of one id that one result will answer. */
 export interface Input {

@@ -1,8 +1,7 @@
 import type { PriceProblem } from '../../observe/events.ts';
-import type { InstrumentTerms } from '../../records/avro/instrument-terms.ts';
 import type { Random } from '../../support/back-off.ts';
 import type { PriceKind, PriceResponse, QuestionOutcome } from '../bulk-prices.ts';
-import type { Batch, BatchPart } from './batch.ts';
+import type { Batch, BatchPart, UnpricedMeaning } from './batch.ts';
 import type { AskedInstrument } from './instrument.ts';
 import type { Repayment } from './price-state.ts';
 
@@ -23,18 +22,6 @@ export interface PartitionCoreSettings {
   readonly random: Random;
   readonly reported: ReportedFailures;
 }
-
-export type InstrumentNews =
-  | { readonly kind: 'live'; readonly isin: string | null; readonly terms: InstrumentTerms }
-  | { readonly kind: 'gone' }
-  | {
-      readonly kind: 'unreadable';
-      readonly key: string | null;
-      readonly value: Buffer;
-      readonly reason: string;
-      /** The schema that the registry had not when it was asked, where that is why. */
-      readonly missingSchemaId?: number;
-    };
 
 export type CoreStep =
   | { readonly kind: 'ask'; readonly batch: Batch }
@@ -100,15 +87,7 @@ export type CoreResult =
       readonly offsets: readonly bigint[];
       readonly withdrawal: Withdrawal | null;
     }
-  | { readonly kind: 'noIsin' | 'gone'; readonly id: string; readonly offsets: readonly bigint[] }
-  | {
-      readonly kind: 'unreadable';
-      readonly id: string;
-      readonly key: string | null;
-      readonly value: Buffer;
-      readonly reason: string;
-      readonly offsets: readonly bigint[];
-    }
+  | (UnpricedMeaning & { readonly id: string; readonly offsets: readonly bigint[] })
   /** The instrument has left or changed its isin since it was asked for; its records are answered by a later one. */
   | { readonly kind: 'dropped' };
 

@@ -4,50 +4,6 @@ import type { PartitionCoreSettings } from './core-messages.ts';
 import type { AskedInstrument } from './instrument.ts';
 import type { KindLane } from './kind-lane.ts';
 
-/**
- * Records in no batch yet, oldest first. A later record of an id replaces the earlier one at the end of the queue: results
- * must be committed in the order of offsets, or a crash would have one answered twice.
- */
-class InputQueue {
-  readonly #inputs = new Map<string, Input>();
-
-  get size(): number {
-    return this.#inputs.size;
-  }
-
-  get first(): Input | undefined {
-    return this.#inputs.values().next().value;
-  }
-
-  /** `superseded`: an input of the same id, in a batch, whose records this one will answer too. */
-  add(input: Omit<Input, 'offsets'> & { readonly offset: bigint }, superseded: Input | null): void {
-    const { offset, ...rest } = input;
-    const earlier = this.#inputs.get(input.id);
-    const waitsSinceMs = superseded?.waitsSinceMs ?? earlier?.waitsSinceMs ?? input.waitsSinceMs;
-    const offsets = [...(superseded?.offsets ?? []), ...(earlier?.offsets ?? []), offset];
-    this.#inputs.delete(input.id);
-    this.#inputs.set(input.id, { ...rest, waitsSinceMs, offsets });
-  }
-
-  values(): Iterable<Input> {
-    return this.#inputs.values();
-  }
-
-  has(id: string): boolean {
-    return this.#inputs.has(id);
-  }
-
-  takeWhile(most: number, mayTake: (input: Input) => boolean): Input[] {
-    const taken: Input[] = [];
-    for (const input of this.#inputs.values()) {
-      if (taken.length >= most || !mayTake(input)) break;
-      taken.push(input);
-      this.#inputs.delete(input.id);
-    }
-    return taken;
-  }
-}
-
 const BATCHES_IN_FLIGHT = 2;
 
 interface OpenBatch {
@@ -66,7 +22,11 @@ interface OpenBatch {
 export class InputLane {
   readonly #lane: KindLane;
   readonly #settings: Pick<PartitionCoreSettings, 'lingerMs' | 'answerWithinMs'>;
-  readonly #queue = new InputQueue();
+  /**
+   * Records in no batch yet, oldest first. A later record of an id replaces the earlier one at the end of the queue: results
+   * must be committed in the order of offsets, or a crash would have one answered twice.
+   */
+  readonly #queue = new Map<string, Input>();
   readonly #open: OpenBatch[] = [];
   #oldestMs = Number.POSITIVE_INFINITY;
 
@@ -92,7 +52,12 @@ export class InputLane {
       asked.superseded = true;
       this.#lane.putInFlight(id, null);
     }
-    this.#queue.add(record, isStale ? asked.input : null);
+    const { offset, ...input } = record;
+    const [superseded, earlier] = [isStale ? asked.input : null, this.#queue.get(id)];
+    const waitsSinceMs = superseded?.waitsSinceMs ?? earlier?.waitsSinceMs ?? input.waitsSinceMs;
+    const offsets = [...(superseded?.offsets ?? []), ...(earlier?.offsets ?? []), offset];
+    this.#queue.delete(id);
+    this.#queue.set(id, { ...input, waitsSinceMs, offsets });
     this.#oldestMs = Math.min(this.#oldestMs, record.waitsSinceMs);
   }
 
@@ -115,7 +80,7 @@ export class InputLane {
   }
 
   nextMs(): number {
-    const { first } = this.#queue;
+    const first = this.#first;
     const mayTake = first !== undefined && this.#mayAsk && !this.#lane.isInFlight(first.id);
     return mayTake ? first.readAtMs + this.#settings.lingerMs : Number.POSITIVE_INFINITY;
   }
@@ -150,9 +115,8 @@ export class InputLane {
       this.#open.shift();
     }
     let left = overdue.inputs;
-    const inputs = this.#queue
-      .takeWhile(left, () => left-- > 0)
-      .map((input): BatchInput => ({ input, superseded: false, postponed: true }));
+    const late = this.#takeWhile(() => left-- > 0);
+    const inputs = late.map((input): BatchInput => ({ input, superseded: false, postponed: true }));
     if (inputs.length > 0) parts.push(nothingAsked(this.#lane.kind, inputs));
     return parts;
   }
@@ -160,7 +124,7 @@ export class InputLane {
   /** The first record without an answer; null when there is none. */
   firstUnanswered(): bigint | null {
     const waiting = this.#open.flatMap(({ batch, takenInputs }) => batch.inputs.slice(takenInputs));
-    const first = waiting.find(({ superseded }) => !superseded)?.input ?? this.#queue.first;
+    const first = waiting.find(({ superseded }) => !superseded)?.input ?? this.#first;
     return first?.offsets.at(-1) ?? null;
   }
 
@@ -218,16 +182,34 @@ export class InputLane {
     if (unanswered > 0) this.#lane.refreshes.add(batch, unanswered);
   }
 
+  get #first(): Input | undefined {
+    return this.#queue.values().next().value;
+  }
+
+  #takeWhile(mayTake: (input: Input) => boolean): Input[] {
+    const taken: Input[] = [];
+    for (const input of this.#queue.values()) {
+      if (!mayTake(input)) break;
+      taken.push(input);
+      this.#queue.delete(input.id);
+    }
+    return taken;
+  }
+
   #mayBeTaken(nowMs: number): boolean {
-    const { first, size } = this.#queue;
-    return first !== undefined && (size >= this.#lane.maxItems || first.readAtMs + this.#settings.lingerMs <= nowMs);
+    const first = this.#first;
+    return (
+      first !== undefined &&
+      (this.#queue.size >= this.#lane.maxItems || first.readAtMs + this.#settings.lingerMs <= nowMs)
+    );
   }
 
   #take(): Input[] {
     const isins = new Set<string>();
     const mayJoin = ({ isin }: AskedInstrument) => isins.size < isins.add(isin).size;
-    return this.#queue.takeWhile(this.#lane.maxItems, ({ id, meaning }) => {
-      if (this.#lane.isInFlight(id)) return false;
+    let left = this.#lane.maxItems;
+    return this.#takeWhile(({ id, meaning }) => {
+      if (left-- <= 0 || this.#lane.isInFlight(id)) return false;
       return meaning.kind !== 'price' || mayJoin(meaning.instrument);
     });
   }

@@ -3,6 +3,18 @@ import type { InstrumentTerms } from '../../records/avro/instrument-terms.ts';
 import type { WordRows } from '../../support/id-rows.ts';
 import type { PriceKind } from '../bulk-prices.ts';
 
+export type InstrumentNews =
+  | { readonly kind: 'live'; readonly isin: string | null; readonly terms: InstrumentTerms }
+  | { readonly kind: 'gone' }
+  | {
+      readonly kind: 'unreadable';
+      readonly key: string | null;
+      readonly value: Buffer;
+      readonly reason: string;
+      /** The schema that the registry had not when it was asked, where that is why. */
+      readonly missingSchemaId?: number;
+    };
+
 /** The topic shows: perhaps a price of an earlier isin; at most a price of this one; or nothing, after a tombstone. */
 export type Shown = (typeof SHOWN)[number];
 

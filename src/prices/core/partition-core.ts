@@ -1,13 +1,12 @@
 import type { PriceProblem } from '../../observe/events.ts';
 import type { InstrumentTerms } from '../../records/avro/instrument-terms.ts';
 import type { PriceKind, QuestionOutcome } from '../bulk-prices.ts';
-import { type Batch, type BatchPart, type Input, type InputMeaning, nothingAsked } from './batch.ts';
+import { type Batch, type BatchPart, type InputMeaning, nothingAsked } from './batch.ts';
 import {
   type CommittedPart,
   type CoreResult,
   type CoreStep,
   type CoreTransaction,
-  type InstrumentNews,
   type PartitionCoreSettings,
   problemOf,
   type ReportedFailures,
@@ -15,7 +14,7 @@ import {
   type Withdrawal,
 } from './core-messages.ts';
 import { InputLane } from './input-lane.ts';
-import { type AskedInstrument, carryOver, planOf, type RefreshPlan } from './instrument.ts';
+import { type AskedInstrument, carryOver, type InstrumentNews, planOf, type RefreshPlan } from './instrument.ts';
 import { InstrumentTable } from './instrument-table.ts';
 import { KindLane, type Verdict } from './kind-lane.ts';
 import { type PriceState, priceState, saysThatThereIsNone } from './price-state.ts';
@@ -323,12 +322,12 @@ function batchResults({ kind, inputs, questions, outcomes }: BatchPart, context:
   if (inputs.length === 0)
     return questions.map((instrument, at) => result(kind, instrument, outcomes[at], [], context));
   let next = 0;
-  return inputs.map(({ input, superseded, postponed }) => {
-    const { meaning, offsets } = input;
+  return inputs.map(({ input: { id, meaning, offsets }, superseded, postponed }) => {
     const outcome = meaning.kind === 'price' && !postponed ? outcomes[next++] : undefined;
     if (superseded) return { kind: 'dropped' };
-    if (meaning.kind === 'price' && postponed) return postponedResult(kind, meaning.instrument, offsets);
-    return inputResult(kind, input, outcome, context);
+    if (meaning.kind !== 'price') return { ...meaning, id, offsets };
+    if (postponed) return postponedResult(kind, meaning.instrument, offsets);
+    return result(kind, meaning.instrument, outcome, offsets, context);
   });
 }
 
@@ -336,23 +335,6 @@ function batchResults({ kind, inputs, questions, outcomes }: BatchPart, context:
 function postponedResult(kind: PriceKind, instrument: AskedInstrument, offsets: readonly bigint[]) {
   const withdrawal = kind === 'overview' ? withdrawalUnanswered(instrument, planOf(instrument, kind)) : null;
   return { kind: 'postponed' as const, instrument, offsets, withdrawal };
-}
-
-function inputResult(
-  kind: PriceKind,
-  { meaning, offsets, id }: Input,
-  outcome: QuestionOutcome | undefined,
-  context: ResultContext,
-): CoreResult {
-  switch (meaning.kind) {
-    case 'price':
-      return result(kind, meaning.instrument, outcome, offsets, context);
-    case 'noIsin':
-    case 'gone':
-      return { kind: meaning.kind, id, offsets };
-    case 'unreadable':
-      return { ...meaning, id, offsets };
-  }
 }
 
 function result(

@@ -66,8 +66,8 @@ export const PROCESSOR_MUTANTS: readonly CoreMutant[] = [
   {
     mistake: 'a later record of an id keeps the place of the earlier one',
     file: 'input-lane.ts',
-    right: 'this.#inputs.delete(input.id);\n    this.#inputs.set',
-    wrong: 'this.#inputs.set',
+    right: 'this.#queue.delete(id);\n    this.#queue.set',
+    wrong: 'this.#queue.set',
   },
   {
     mistake: 'a superseded record is forgotten',
@@ -157,15 +157,15 @@ export const PROCESSOR_MUTANTS: readonly CoreMutant[] = [
   {
     mistake: 'an instrument is asked for twice at once',
     file: 'input-lane.ts',
-    right: 'if (this.#lane.isInFlight(id)) return false;',
+    right: ' || this.#lane.isInFlight(id)',
     wrong: '',
   },
   {
     mistake: 'an instrument is asked for again before its answer is committed',
     file: 'partition-core.ts',
-    right: '    lane.answered(batch, positions, answers);',
+    right: '    lane.answered(batch, positions, outcomes);',
     wrong:
-      '    if (lane !== this.#inputs) for (const { id } of batch.questions) this.#lane(batch).release(id);\n    lane.answered(batch, positions, answers);',
+      '    if (lane !== this.#inputs) for (const { id } of batch.questions) this.#lane(batch).release(id);\n    lane.answered(batch, positions, outcomes);',
   },
   {
     mistake: 'an isin stands twice in a batch',

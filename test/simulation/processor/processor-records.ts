@@ -1,4 +1,4 @@
-import type { InstrumentNews } from '../../../src/prices/core/core-messages.ts';
+import type { InstrumentNews } from '../../../src/prices/core/instrument.ts';
 import { NO_TERMS } from '../../../src/records/avro/instrument-terms.ts';
 import type { ProcessorStep } from './processor-scenario.ts';
 
