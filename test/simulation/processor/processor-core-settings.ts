@@ -1,5 +1,5 @@
 import type { PartitionCoreSettings } from '../../../src/prices/core/core-messages.ts';
-import { Repayment } from '../../../src/prices/core/price-state.ts';
+import { coreSettings as settingsWith } from '../../support/priced-core.ts';
 
 export const KINDS = ['overview', 'daily'] as const;
 export const REFRESH_MS = 60_000;
@@ -10,15 +10,14 @@ export const PATIENCE_MS = 30_000;
 
 /** Of the processor in the model. */
 export function coreSettings(reported: PartitionCoreSettings['reported']): PartitionCoreSettings {
-  return {
-    kinds: KINDS.map((kind) => ({ kind, refreshIntervalMs: REFRESH_MS })),
+  const kinds = KINDS.map((kind) => ({ kind, refreshIntervalMs: REFRESH_MS }));
+  const maxItems = () => MAX_ITEMS;
+  return settingsWith({
+    kinds,
     lingerMs: LINGER_MS,
     answerWithinMs: PATIENCE_MS,
-    maxItems: () => MAX_ITEMS,
+    maxItems,
     maxBackoffMs: 120_000,
-    repayment: new Repayment({ repaidAfterMs: 7 * 86_400_000, epochMs: () => 0 }),
-    epochMs: 0,
-    random: () => 0.5,
     reported,
-  };
+  });
 }

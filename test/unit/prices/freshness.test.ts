@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ReportedFailures } from '../../../src/prices/core/core-messages.ts';
 import { PartitionCore } from '../../../src/prices/core/partition-core.ts';
-import { Repayment } from '../../../src/prices/core/price-state.ts';
 import { createFreshnessView } from '../../../src/prices/freshness.ts';
 import { NO_TERMS } from '../../../src/records/avro/instrument-terms.ts';
+import { answerAll, coreSettings, PRICED, problem } from '../../support/priced-core.ts';
 
 const KINDS = [{ kind: 'overview', refreshIntervalMs: 60_000 }] as const;
 const BOTH_KINDS = [...KINDS, { kind: 'daily', refreshIntervalMs: 20_000 }] as const;
@@ -16,29 +15,13 @@ const freshnessOf = (tasks: ReturnType<Given[0]>, kinds: Given[1], nowMs: number
 
 /** A core that has priced instruments 0 to 9 at 1,000 ms; 3 fails, 4 is pulled, 10 has no isin, 11 is not asked for yet. */
 function core(kinds: typeof KINDS | typeof BOTH_KINDS = KINDS): PartitionCore {
-  const settings = {
-    kinds,
-    lingerMs: 0,
-    answerWithinMs: 30_000,
-    maxItems: () => 100,
-    maxBackoffMs: 3_600_000,
-    repayment: new Repayment({ repaidAfterMs: 7 * 86_400_000, epochMs: () => 0 }),
-    epochMs: 0,
-    random: () => 0.5,
-    reported: new ReportedFailures(),
-  };
-  const made = new PartitionCore(settings, { offset: 0n, instruments: [] }, 0);
+  const made = new PartitionCore(coreSettings({ kinds }), { offset: 0n, instruments: [] }, 0);
   for (let id = 0; id < 10; id++)
     made.read(BigInt(id), String(id), { kind: 'live', isin: `isin-${id}`, terms: NO_TERMS }, 0);
   made.read(10n, '10', { kind: 'live', isin: null, terms: NO_TERMS }, 0);
   const ask = made.next(0);
   assert.ok(ask.kind === 'ask');
-  const outcomes = ask.batch.questions.map(({ id }) =>
-    id === '3'
-      ? { kind: 'problem' as const, status: 404, item: Buffer.alloc(0) }
-      : { kind: 'prices' as const, records: [], isQuotingPulled: id === '4' },
-  );
-  made.answered(ask.batch, [...outcomes.keys()], outcomes);
+  answerAll(made, ask.batch, (id) => (id === '3' ? problem(404) : { ...PRICED, isQuotingPulled: id === '4' }));
   let commit = made.next(0);
   // Another kind is asked for meanwhile, and gets no answer.
   while (commit.kind === 'ask') commit = made.next(0);

@@ -2,10 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { ReportedFailures } from '../../../../src/prices/core/core-messages.ts';
 import { InstrumentKeys } from '../../../../src/prices/core/instrument-keys.ts';
 import { PartitionCore } from '../../../../src/prices/core/partition-core.ts';
-import { Repayment } from '../../../../src/prices/core/price-state.ts';
+import { answerAll, coreSettings, proceed } from '../../../support/priced-core.ts';
 
 const INSTRUMENTS = 100_000;
 /** An id of int64 and an isin of twelve characters. */
@@ -31,35 +30,16 @@ function* instruments(): Generator<readonly [string, string]> {
   }
 }
 
-function coreOf(table: Iterable<readonly [string, string]>): PartitionCore {
-  const settings = {
-    kinds: [{ kind: 'overview' as const, refreshIntervalMs: 60_000 }],
-    lingerMs: 250,
-    answerWithinMs: 30_000,
-    maxItems: () => 500,
-    maxBackoffMs: 3_600_000,
-    repayment: new Repayment({ repaidAfterMs: 7 * 86_400_000, epochMs: () => 1_700_000_000_000 }),
-    epochMs: 1_700_000_000_000,
-    random: () => 0.5,
-    reported: new ReportedFailures(),
-  };
-  return new PartitionCore(settings, { offset: 1n, instruments: table }, 0);
-}
-
 test('an instrument takes at most 26 bytes beyond its keys, refreshed and priced as well', () => {
   const [before, heapBefore] = [used(), usedHeap()];
-  const core = coreOf(instruments());
+  const settings = coreSettings({ lingerMs: 250, wallMs: () => 1_700_000_000_000 });
+  const core = new PartitionCore(settings, { offset: 1n, instruments: instruments() }, 0);
   let asked = 0;
   for (let nowMs = 0; nowMs < 61_000; nowMs += 50) {
-    for (let step = core.next(nowMs); step.kind !== 'wait'; step = core.next(nowMs)) {
-      if (step.kind === 'commit') core.committed(step.transaction, nowMs);
-      else {
-        const { batch } = step;
-        asked += batch.questions.length;
-        const outcomes = batch.questions.map(() => ({ kind: 'prices' as const, records: [], isQuotingPulled: null }));
-        core.answered(batch, [...outcomes.keys()], outcomes);
-      }
-    }
+    proceed(core, nowMs, (batch) => {
+      asked += batch.questions.length;
+      answerAll(core, batch);
+    });
   }
   assert.ok(asked >= INSTRUMENTS);
   const bytes = (used() - before) / core.instruments.size;

@@ -1,31 +1,19 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ReportedFailures } from '../../../../src/prices/core/core-messages.ts';
 import { PartitionCore } from '../../../../src/prices/core/partition-core.ts';
-import { Repayment } from '../../../../src/prices/core/price-state.ts';
 import { NO_TERMS } from '../../../../src/records/avro/instrument-terms.ts';
+import { answerAll, coreSettings, proceed } from '../../../support/priced-core.ts';
 
 const LINGER_MS = 100;
 const SECOND_MS = 1_000;
 /** Of records, of records that wait no longer, and of refreshes. */
 const MOST_BATCHES = 2 + 3 + 4;
 
-const coreOver = (instruments: readonly (readonly [string, string])[]) =>
-  new PartitionCore(
-    {
-      kinds: [{ kind: 'overview', refreshIntervalMs: 24 * 3_600_000 }],
-      lingerMs: LINGER_MS,
-      answerWithinMs: 30 * SECOND_MS,
-      maxItems: () => 1,
-      maxBackoffMs: 60 * SECOND_MS,
-      repayment: new Repayment({ repaidAfterMs: 7 * 86_400_000, epochMs: () => 0 }),
-      epochMs: 0,
-      random: () => 0.5,
-      reported: new ReportedFailures(),
-    },
-    { offset: 10n, instruments },
-    0,
-  );
+const coreOver = (instruments: readonly (readonly [string, string])[]) => {
+  const kinds = [{ kind: 'overview', refreshIntervalMs: 24 * 3_600_000 }] as const;
+  const settings = coreSettings({ kinds, lingerMs: LINGER_MS, maxItems: () => 1, maxBackoffMs: 60 * SECOND_MS });
+  return new PartitionCore(settings, { offset: 10n, instruments }, 0);
+};
 
 test('an offset that leaves a change of isin behind takes the price of the earlier one with it', () => {
   const core = coreOver([['1', 'old']]);
@@ -39,8 +27,7 @@ test('an offset that leaves a change of isin behind takes the price of the earli
   assert.ok(first.kind === 'ask' && first.batch.questions[0]?.id === '2');
   const second = core.next(LINGER_MS);
   assert.ok(second.kind === 'ask' && second.batch.questions[0]?.id === '1');
-  const outcomes = [{ kind: 'prices' as const, records: [], isQuotingPulled: null }];
-  core.answered(first.batch, [0], outcomes);
+  answerAll(core, first.batch);
   const step = core.next(LINGER_MS);
   assert.ok(step.kind === 'commit');
   assert.equal(step.transaction.offset, 12n);
@@ -61,10 +48,9 @@ test('while nothing is answered for an hour, records are read on, and few batche
   for (let second = 0; second < 3_600; second++) {
     const nowMs = second * SECOND_MS;
     core.read(core.position, String(second), { kind: 'live', isin: `isin-${second}`, terms: NO_TERMS }, nowMs);
-    for (let step = core.next(nowMs); step.kind !== 'wait'; step = core.next(nowMs)) {
-      if (step.kind === 'ask') asked += 1;
-      else core.committed(step.transaction, nowMs);
-    }
+    proceed(core, nowMs, () => {
+      asked += 1;
+    });
     assert.ok(core.unanswered <= 60, `${core.unanswered} records wait after ${second} s`);
   }
   assert.ok(asked <= MOST_BATCHES, `${asked} batches are asked for`);
