@@ -1,4 +1,4 @@
-import type { QuestionOutcome } from '../../src/prices/bulk-prices.ts';
+import type { PriceResponse, QuestionOutcome } from '../../src/prices/bulk-prices.ts';
 import type { Batch } from '../../src/prices/core/batch.ts';
 import {
   type CoreTransaction,
@@ -10,9 +10,9 @@ import { Repayment } from '../../src/prices/core/price-state.ts';
 
 const DAY_MS = 86_400_000;
 
-export const PRICED: QuestionOutcome = { kind: 'prices', records: [], isQuotingPulled: null };
+export const PRICED: PriceResponse = { kind: 'prices', records: [], isQuotingPulled: null };
 
-export const problem = (status: number | null) => ({ kind: 'problem' as const, status, item: Buffer.from('{}') });
+export const problem = (status: number | null): PriceResponse => ({ kind: 'problem', status, item: Buffer.from('{}') });
 
 /** Of the latest prices alone, once a minute; `wallMs` is the wall clock at the monotonic time 0. */
 export function coreSettings({

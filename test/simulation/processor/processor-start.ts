@@ -1,4 +1,4 @@
-import { Repayment } from '../../../src/prices/core/price-state.ts';
+import { answerAll, coreSettings, proceed } from '../../support/priced-core.ts';
 import type { ProcessorModules } from './processor-world.ts';
 
 const INSTRUMENTS = 2_000;
@@ -14,34 +14,22 @@ export function refreshesAfterStart(
   { startMs, forMs, instruments = INSTRUMENTS }: { startMs: number; forMs: number; instruments?: number },
 ): { readonly atMs: number; readonly ids: readonly string[] }[] {
   const table = Array.from({ length: instruments }, (_, id) => [String(id * 7), `isin-${id}`] as const);
-  const settings = {
-    kinds: [{ kind: 'overview' as const, refreshIntervalMs: REFRESH_MS }],
+  const settings = coreSettings({
+    kinds: [{ kind: 'overview', refreshIntervalMs: REFRESH_MS }],
     lingerMs: 250,
-    answerWithinMs: 30_000,
     maxItems: () => MAX_ITEMS,
-    maxBackoffMs: 3_600_000,
-    repayment: new Repayment({ repaidAfterMs: 7 * 86_400_000, epochMs: () => 1_000_000_000_000.4 }),
-    epochMs: 1_000_000_000_000.4,
-    random: () => 0.5,
+    wallMs: () => 1_000_000_000_000.4,
     reported: new ReportedFailures(),
-  };
+  });
   const core = new PartitionCore(settings, { offset: 10n, instruments: table, phase: 0.3 }, startMs);
   const calls: { atMs: number; ids: readonly string[] }[] = [];
   const answers: { atMs: number; give: () => void }[] = [];
   for (let nowMs = startMs; nowMs < startMs + forMs; nowMs += STEP_MS) {
     while ((answers[0]?.atMs ?? Number.POSITIVE_INFINITY) <= nowMs) answers.shift()?.give();
-    for (let step = core.next(nowMs); step.kind !== 'wait'; step = core.next(nowMs)) {
-      if (step.kind === 'commit') core.committed(step.transaction, nowMs);
-      else {
-        const { batch } = step;
-        calls.push({ atMs: nowMs, ids: batch.questions.map(({ id }) => id) });
-        const outcomes = batch.questions.map(() => ({ kind: 'prices' as const, records: [], isQuotingPulled: null }));
-        answers.push({
-          atMs: nowMs + ANSWER_MS,
-          give: () => core.answered(batch, [...outcomes.keys()], outcomes),
-        });
-      }
-    }
+    proceed(core, nowMs, (batch) => {
+      calls.push({ atMs: nowMs, ids: batch.questions.map(({ id }) => id) });
+      answers.push({ atMs: nowMs + ANSWER_MS, give: () => answerAll(core, batch) });
+    });
   }
   return calls;
 }

@@ -139,13 +139,22 @@ test('a schema id that could not be had is asked for again, one that was is not'
   assert.equal(calls, 2);
 });
 
-test('an item that is too long to be looked into is no price', async () => {
-  const long = pricedItem('A', `"note":"${'n'.repeat(4_000_000)}"`);
-  const { answers } = await answersOf(bulkBody([long, B]), ['A', 'B'], { chunkBytes: 100_000 });
-  const [unread, read] = answers;
-  assert.ok(unread?.kind === 'unusable' && read?.kind === 'prices');
-  assert.equal(unread.pointer, '');
-});
+const UNREADABLE: Record<string, Buffer> = {
+  'a byte that is not UTF-8': Buffer.from(pricedItem('B', '"lastOpen":2,"note":"\xfc"'), 'latin1'),
+  'a depth of 65': Buffer.from(pricedItem('B', `"lastOpen":2,"note":${'['.repeat(61)}${']'.repeat(61)}`)),
+  'four million characters': Buffer.from(pricedItem('B', `"note":"${'n'.repeat(4_000_000)}"`)),
+};
+for (const [what, item] of Object.entries(UNREADABLE)) {
+  test(`one item with ${what} is no price, and the others are`, async () => {
+    const body = Buffer.from(bulkBody([A, '?', C]));
+    const at = body.indexOf('?');
+    const spoiled = Buffer.concat([body.subarray(0, at), item, body.subarray(at + 1)]);
+    const { answers } = await answersOf(spoiled, ['A', 'B', 'C'], { chunkBytes: 100_000 });
+    const [first, unusable, third] = answers;
+    assert.deepEqual([first?.kind, third?.kind], ['prices', 'prices']);
+    assert.ok(unusable?.kind === 'unusable' && unusable.item.equals(item));
+  });
+}
 
 for (const body of ['', '{}', '[]', '{"items":{}}', '{"errors":false,"items":[', bulkBody([A]).slice(0, -1)]) {
   test(`the body ${body.slice(0, 40)} is no answer`, async () => {

@@ -3,13 +3,12 @@ import { ConnectorError as Failure } from '../../../src/errors.ts';
 import { partitionFor } from '../../../src/kafka/record.ts';
 import { BulkCaller } from '../../../src/prices/bulk-caller.ts';
 import type { PriceKind, PriceQuestion } from '../../../src/prices/bulk-prices.ts';
-import { ReportedFailures } from '../../../src/prices/core/core-messages.ts';
 import { planOf } from '../../../src/prices/core/instrument.ts';
 import { PartitionCore } from '../../../src/prices/core/partition-core.ts';
-import { Repayment } from '../../../src/prices/core/price-state.ts';
 import { createEndpointGates } from '../../../src/provider/http/endpoint-gates.ts';
 import { type InstrumentTerms, NO_TERMS } from '../../../src/records/avro/instrument-terms.ts';
 import { Pulse } from '../../../src/support/pulse.ts';
+import { coreSettings, PRICED } from '../../support/priced-core.ts';
 import { SteppedClock } from '../kafka/stepped-clock.ts';
 
 export const REFRESH_MS = 60_000;
@@ -85,8 +84,7 @@ export function drivePartitions(options: {
           gates.refused('bulk', { status: Number(error.fields.status ?? 0), retryAfterMs: error.retryAfterMs });
           throw error;
         }
-        const answers = asked.map(() => ({ kind: 'prices' as const, records: [], isQuotingPulled: null }));
-        return { answers, drift: 0, roundedNumbers: 0 };
+        return { answers: asked.map(() => PRICED), drift: 0, roundedNumbers: 0 };
       },
     },
     maxItems,
@@ -96,17 +94,12 @@ export function drivePartitions(options: {
     random,
     events: { batchBisected: ignore, batchLimitLearnt: ignore, bulkAnswered: ignore, bulkAttemptFailed: ignore },
   });
-  const settings = {
+  const settings = coreSettings({
     kinds: kinds.map((kind) => ({ kind, refreshIntervalMs: REFRESH_MS })),
     lingerMs: LINGER_MS - TOGETHER_MS,
-    answerWithinMs: 30_000,
-    maxItems: (kind: PriceKind) => caller.maxItems(kind),
-    maxBackoffMs: 3_600_000,
-    repayment: new Repayment({ repaidAfterMs: 7 * 86_400_000, epochMs: () => options.epochMs ?? 1_700_000_000_000 }),
-    epochMs: options.epochMs ?? 1_700_000_000_000,
-    random,
-    reported: new ReportedFailures(),
-  };
+    maxItems: (kind) => caller.maxItems(kind),
+    wallMs: () => options.epochMs ?? 1_700_000_000_000,
+  });
   const tables = Array.from({ length: partitions }, () => new Map<string, string>());
   const repaid = Array.from({ length: partitions }, (): [string, string, InstrumentTerms][] => []);
   const partitionOf = (id: string) => partitionFor(Buffer.from(id, 'utf8'), partitions);

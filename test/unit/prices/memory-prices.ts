@@ -6,8 +6,6 @@ import { keyedRecord } from '../../../src/kafka/record.ts';
 import { partitionsOf } from '../../../src/kafka/topic.ts';
 import { BulkCaller } from '../../../src/prices/bulk-caller.ts';
 import type { BulkPrices, PriceKind } from '../../../src/prices/bulk-prices.ts';
-import { ReportedFailures } from '../../../src/prices/core/core-messages.ts';
-import { Repayment } from '../../../src/prices/core/price-state.ts';
 import type { EnabledKind } from '../../../src/prices/enabled-kinds.ts';
 import { PartitionTask } from '../../../src/prices/partition-task.ts';
 import { runPriceMember } from '../../../src/prices/price-member.ts';
@@ -21,6 +19,7 @@ import { answersOf, type PriceInput, type PriceLog, priceViolations } from '../.
 import { recordedEvents } from '../../support/ledgers/recorded-events.ts';
 import { MemoryBroker } from '../../support/memory-kafka/memory-broker.ts';
 import { createMemoryCluster, type MemoryClusterOptions } from '../../support/memory-kafka/memory-cluster.ts';
+import { coreSettings } from '../../support/priced-core.ts';
 import { skippingClock } from '../../support/runner/manual-clock.ts';
 
 export const INSTRUMENTS = 40;
@@ -85,17 +84,15 @@ export function memberOf(options: {
   let members = 0;
   const series = options.kinds ?? [];
   const kinds = options.kinds ?? ([{ kind: 'overview', refreshIntervalMs: 3_600_000 }] as const);
-  const core = {
+  const core = coreSettings({
     kinds,
     lingerMs: 10,
     answerWithinMs: options.answerWithinMs ?? Number.POSITIVE_INFINITY,
     maxItems: () => 7,
     maxBackoffMs: 7_200_000,
-    repayment: new Repayment({ repaidAfterMs: 7 * 86_400_000, epochMs: () => clock.wallMs() - clock.monotonicMs() }),
-    epochMs: clock.wallMs() - clock.monotonicMs(),
+    wallMs: () => clock.wallMs() - clock.monotonicMs(),
     random,
-    reported: new ReportedFailures(),
-  };
+  });
   const targets = {
     prices: new Map<PriceKind, typeof TOPICS.prices>([
       ['overview', TOPICS.prices],

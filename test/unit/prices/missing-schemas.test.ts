@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ConnectorError } from '../../../src/errors.ts';
-import { NO_TERMS } from '../../../src/records/avro/instrument-terms.ts';
 import { createPricedInstrumentReader } from '../../../src/records/avro/priced-instrument-reader.ts';
 import { readSchemaText } from '../../../src/records/avro/schema-files.ts';
-import { decodeRow, SCHEMA_ID } from '../../support/decoding/avro-decoding.ts';
+import { decodeRow } from '../../support/decoding/avro-decoding.ts';
 import { memoryPrices, until } from './memory-prices.ts';
 
 const IDS = ['1', '2', '3', '4', '5'];
@@ -54,19 +53,4 @@ test('instruments whose schema the registry has lost are counted, and priced aga
     return new Set(priced.map(({ instrumentId }) => instrumentId)).size === IDS.length + 1;
   });
   assert.deepEqual(new Set(codes()), new Set(['TABLE_INCOMPLETE']));
-});
-
-test('a schema that was missing is loaded once it is there', async () => {
-  let calls = 0;
-  const isins = createPricedInstrumentReader(async () => {
-    calls += 1;
-    if (calls > 1) return readSchemaText('Instrument');
-    throw new ConnectorError('REGISTRY_REFUSED', 'no such schema', { fields: { status: 404, errorCode: 40403 } });
-  });
-  const forever = new AbortController().signal;
-  assert.equal(await isins.load(SCHEMA_ID, forever), false);
-  const value = await instrument('7');
-  assert.throws(() => isins.read(value), { code: 'RECORD_UNREADABLE', fields: { missingSchemaId: SCHEMA_ID } });
-  assert.equal(await isins.load(SCHEMA_ID, forever), true);
-  assert.deepEqual(isins.read(value), { ...NO_TERMS, isin: 'isin-7' });
 });

@@ -5,6 +5,7 @@ import { ConnectorError } from '../../../src/errors.ts';
 import { partitionFor } from '../../../src/kafka/record.ts';
 import type { BulkPrices } from '../../../src/prices/bulk-prices.ts';
 import { systemClock } from '../../../src/support/clock.ts';
+import { problem } from '../../support/priced-core.ts';
 import { ALL_PRICED, INSTRUMENTS, memoryPrices, POISON, priceLogOf, TOPICS, turns, until } from './memory-prices.ts';
 
 const ROUNDS = 60;
@@ -21,8 +22,6 @@ function numbers(seed: number): () => number {
     return state / 2 ** 32;
   };
 }
-
-const problem = (status: number) => ({ kind: 'problem' as const, status, item: Buffer.from('{}') });
 
 for (const seed of [1, 2, 3, 4]) {
   test(`members that come, go and fail at any step answer every record once (seed ${seed})`, async (t) => {

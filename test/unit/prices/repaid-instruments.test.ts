@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { QuestionOutcome } from '../../../src/prices/bulk-prices.ts';
 import type { Batch } from '../../../src/prices/core/batch.ts';
-import { type CoreTransaction, ReportedFailures } from '../../../src/prices/core/core-messages.ts';
+import type { CoreTransaction } from '../../../src/prices/core/core-messages.ts';
 import { PartitionCore } from '../../../src/prices/core/partition-core.ts';
-import { Repayment } from '../../../src/prices/core/price-state.ts';
 import { createFreshnessView } from '../../../src/prices/freshness.ts';
 import { priceRecords } from '../../../src/prices/price-records.ts';
+import { answerAll, coreSettings, PRICED, problem, proceed } from '../../support/priced-core.ts';
 import { drivePartitions } from './driven-partitions.ts';
 
 const MINUTE_MS = 60_000;
@@ -21,24 +21,12 @@ const KINDS = [
 type Start = ConstructorParameters<typeof PartitionCore>[1]['instruments'];
 
 function coreOf(instruments: Start, epochMs = () => EPOCH_MS): PartitionCore {
-  const settings = {
-    kinds: KINDS,
-    lingerMs: 0,
-    answerWithinMs: 30_000,
-    maxItems: () => 100,
-    maxBackoffMs: 60 * MINUTE_MS,
-    repayment: new Repayment({ repaidAfterMs: 7 * DAY_MS, epochMs }),
-    epochMs: epochMs(),
-    random: () => 0.5,
-    reported: new ReportedFailures(),
-  };
+  const settings = coreSettings({ kinds: KINDS, maxItems: () => 100, maxBackoffMs: 60 * MINUTE_MS, wallMs: epochMs });
   return new PartitionCore(settings, { offset: 0n, instruments }, 0);
 }
 
 const repaidOn = (repaymentDay: number | null) => ({ currency: 'CHF', priceType: 'percentage', repaymentDay });
-const noPrice: QuestionOutcome = { kind: 'problem', status: 404, item: Buffer.alloc(0) };
-const broken: QuestionOutcome = { kind: 'problem', status: 500, item: Buffer.alloc(0) };
-const priced: QuestionOutcome = { kind: 'prices', records: [], isQuotingPulled: null };
+const [noPrice, broken] = [problem(404), problem(500)];
 
 /** Lets time pass and counts the requests by instrument and kind. */
 function run(
@@ -50,19 +38,14 @@ function run(
   onCommit: (transaction: CoreTransaction) => void = () => {},
 ) {
   const asked = new Map<string, number>();
-  const answer = (batch: Batch, nowMs: number) => {
-    onBatch(batch, nowMs);
-    for (const { id } of batch.questions) asked.set(`${batch.kind} ${id}`, (asked.get(`${batch.kind} ${id}`) ?? 0) + 1);
-    const outcomes = batch.questions.map(({ id }) => outcomeOf(id));
-    core.answered(batch, [...outcomes.keys()], outcomes);
-  };
   for (let nowMs = fromMs; nowMs < untilMs; ) {
-    const step = core.next(nowMs);
-    if (step.kind === 'ask') answer(step.batch, nowMs);
-    else if (step.kind === 'commit') {
-      onCommit(step.transaction);
-      core.committed(step.transaction, nowMs);
-    } else nowMs += Math.max(1_000, Math.min(step.ms, untilMs));
+    const ask = (batch: Batch) => {
+      onBatch(batch, nowMs);
+      for (const { id } of batch.questions)
+        asked.set(`${batch.kind} ${id}`, (asked.get(`${batch.kind} ${id}`) ?? 0) + 1);
+      answerAll(core, batch, outcomeOf);
+    };
+    nowMs += Math.max(1_000, Math.min(proceed(core, nowMs, ask, onCommit), untilMs));
   }
   return (kind: string, id: string) => asked.get(`${kind} ${id}`) ?? 0;
 }
@@ -78,7 +61,7 @@ test('what was repaid long ago is asked for once a day, with or without a price,
     ['4', 'isin-4', repaidOn(TODAY + 100)],
     ['5', 'isin-5'],
   ]);
-  const asked = run(core, DAY_MS, (id) => (id === '1' ? noPrice : priced));
+  const asked = run(core, DAY_MS, (id) => (id === '1' ? noPrice : PRICED));
   for (const kind of ['overview', 'daily']) {
     assert.equal(asked(kind, '1'), 1, `${kind}: repaid, without a price`);
     assert.equal(asked(kind, '2'), 1, `${kind}: repaid, with a price`);
@@ -95,7 +78,7 @@ test('what was repaid long ago is asked for in full batches that are spread over
   const asked = run(
     core,
     DAY_MS,
-    () => priced,
+    () => PRICED,
     0,
     ({ kind }, nowMs) => void (kind === 'overview' && askedAtMs.push(nowMs)),
   );
@@ -126,12 +109,12 @@ test('what was repaid long ago makes no other price late, at any time of the day
 test('an instrument becomes repaid while it is followed, and is asked for often again when its repayment moves', () => {
   // The eighth day after its repayment begins 21 hours from now.
   const core = coreOf([['1', 'isin-1', repaidOn(TODAY - 6)]]);
-  const first = run(core, DAY_MS, () => priced);
+  const first = run(core, DAY_MS, () => PRICED);
   assert.ok(first('overview', '1') > 1_200 && first('overview', '1') < 1_300, String(first('overview', '1')));
-  const second = run(core, 3 * DAY_MS, () => priced, DAY_MS);
+  const second = run(core, 3 * DAY_MS, () => PRICED, DAY_MS);
   assert.ok(second('overview', '1') <= 2);
   core.read(0n, '1', { kind: 'live', isin: 'isin-1', terms: repaidOn(TODAY + 50) }, 3 * DAY_MS);
-  const third = run(core, 3 * DAY_MS + 3_600_000, () => priced, 3 * DAY_MS);
+  const third = run(core, 3 * DAY_MS + 3_600_000, () => PRICED, 3 * DAY_MS);
   assert.ok(third('overview', '1') >= 59, String(third('overview', '1')));
   assert.ok(third('daily', '1') >= 1);
 });
@@ -141,10 +124,10 @@ test('a clock that was wrong at the start and is corrected leaves no live instru
   const repaidDays: Record<string, number> = { '1': TODAY + 1, '2': TODAY - 1, '3': TODAY - 300 };
   const instruments = Object.entries(repaidDays).map(([id, day]) => [id, `isin-${id}`, repaidOn(day)] as const);
   const core = coreOf(instruments, () => EPOCH_MS + aheadMs);
-  const before = run(core, 10 * MINUTE_MS, () => priced);
+  const before = run(core, 10 * MINUTE_MS, () => PRICED);
   assert.ok(before('overview', '1') <= 1 && freshnessOf(core, 10 * MINUTE_MS).repaid === 3, 'by that clock they are');
   aheadMs = 0;
-  const after = run(core, 3 * 60 * MINUTE_MS, () => priced, 10 * MINUTE_MS);
+  const after = run(core, 3 * 60 * MINUTE_MS, () => PRICED, 10 * MINUTE_MS);
   for (const id of ['1', '2']) {
     assert.ok(after('overview', id) >= 165, `${id} was asked for ${after('overview', id)} times in 170 minutes`);
     assert.ok(after('daily', id) >= 1, `${id}: daily ${after('daily', id)} times`);
@@ -158,21 +141,21 @@ test('a clock that is set back in small steps is followed, too', () => {
   let aheadMs = 0;
   // By the clock of the start it is long past since midnight, by the right one only in three hours.
   const core = coreOf([['1', 'isin-1', repaidOn(TODAY - 7)]], () => EPOCH_MS + aheadMs);
-  assert.ok(run(core, 10 * MINUTE_MS, () => priced)('overview', '1') <= 1);
+  assert.ok(run(core, 10 * MINUTE_MS, () => PRICED)('overview', '1') <= 1);
   for (let step = 0; step < 12; step++) {
     aheadMs -= 30 * MINUTE_MS;
-    run(core, (12 + 2 * step) * MINUTE_MS, () => priced, (10 + 2 * step) * MINUTE_MS);
+    run(core, (12 + 2 * step) * MINUTE_MS, () => PRICED, (10 + 2 * step) * MINUTE_MS);
   }
-  const asked = run(core, 94 * MINUTE_MS, () => priced, 34 * MINUTE_MS)('overview', '1');
+  const asked = run(core, 94 * MINUTE_MS, () => PRICED, 34 * MINUTE_MS)('overview', '1');
   assert.ok(asked >= 55, `it was asked for ${asked} times in an hour`);
 });
 
 test('a clock that was behind at the start lets what is repaid be asked for often until it is corrected, and no longer', () => {
   let aheadMs = -30 * DAY_MS;
   const core = coreOf([['1', 'isin-1', repaidOn(TODAY - 20)]], () => EPOCH_MS + aheadMs);
-  assert.ok(run(core, 10 * MINUTE_MS, () => priced)('overview', '1') >= 9);
+  assert.ok(run(core, 10 * MINUTE_MS, () => PRICED)('overview', '1') >= 9);
   aheadMs = 0;
-  assert.ok(run(core, 3 * 60 * MINUTE_MS, () => priced, 10 * MINUTE_MS)('overview', '1') <= 3);
+  assert.ok(run(core, 3 * 60 * MINUTE_MS, () => PRICED, 10 * MINUTE_MS)('overview', '1') <= 3);
 });
 
 test('each instrument counts once: priced, waiting, failing or repaid', () => {
@@ -188,7 +171,7 @@ test('each instrument counts once: priced, waiting, failing or repaid', () => {
   const outcomes: Record<string, QuestionOutcome> = { '2': noPrice, '3': broken, '5': noPrice };
   const before = freshnessOf(core, 0);
   assert.deepEqual([before.priced, before.waiting, before.repaid, before.failing], [0, 6, 1, {}]);
-  run(core, 5 * MINUTE_MS, (id) => outcomes[id] ?? priced);
+  run(core, 5 * MINUTE_MS, (id) => outcomes[id] ?? PRICED);
   const after = freshnessOf(core, 5 * MINUTE_MS);
   // 1 long ago; 2 today and without a price. 3 fails for another reason, 5 before its repayment. 4, 6 and 7 have prices.
   assert.deepEqual(
@@ -205,7 +188,7 @@ test('each instrument counts once: priced, waiting, failing or repaid', () => {
 
 test('one that had a price and fails now is failing, and no longer priced', () => {
   const core = coreOf([['1', 'isin-1']]);
-  run(core, 3 * MINUTE_MS, () => priced);
+  run(core, 3 * MINUTE_MS, () => PRICED);
   assert.equal(freshnessOf(core, 3 * MINUTE_MS).priced, 1);
   run(core, 6 * MINUTE_MS, () => broken, 3 * MINUTE_MS);
   const { priced: stillPriced, failing } = freshnessOf(core, 6 * MINUTE_MS);

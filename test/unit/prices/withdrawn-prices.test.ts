@@ -2,16 +2,11 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { ConnectorError } from '../../../src/errors.ts';
 import type { BulkPrices, PriceResponse } from '../../../src/prices/bulk-prices.ts';
+import { problem } from '../../support/priced-core.ts';
 import { eventually } from '../../support/runner/eventually.ts';
 import { memoryPrices, POISON, priceLogOf, TOPICS } from './memory-prices.ts';
 
 const PATIENCE_MS = 300_000;
-
-const problem = (status: number | null): PriceResponse => ({
-  kind: 'problem',
-  status,
-  item: Buffer.from('{}'),
-});
 
 /** A provider that gives each isin what `answers` holds for it, and a price to all others; a price's value is its isin. */
 function providerOf(answers: ReadonlyMap<string, PriceResponse>) {

@@ -65,21 +65,3 @@ test('whatever is put in and taken out, it holds what a Map would', () => {
     }),
   );
 });
-
-test('many stay found while they grow in number, also when most leave again', () => {
-  const keys = new InstrumentKeys();
-  const idOf = (index: number) => String(1_000_000 + index * 7);
-  for (let index = 0; index < 100_000; index++) {
-    keys.set(idOf(index), isinOf(index));
-    if (index % 10 > 0) keys.delete(idOf(index - 1));
-  }
-  assert.equal(keys.size, 10_000);
-  for (let index = 0; index < 100_000; index++) {
-    const row = keys.find(idOf(index));
-    assert.equal(row < 0 ? null : keys.isinAt(row), index % 10 === 9 ? isinOf(index) : null);
-  }
-});
-
-function isinOf(index: number): string {
-  return `CH${String(index).padStart(10, '0')}`;
-}
