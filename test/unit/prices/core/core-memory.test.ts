@@ -49,7 +49,7 @@ test('an instrument takes at most 26 bytes beyond its keys, refreshed and priced
   assert.equal(core.instruments.size, INSTRUMENTS);
 });
 
-test('growing takes no second table', () => {
+test('growing takes no second table, and loses no id', () => {
   const keys = new InstrumentKeys();
   const before = used();
   let peak = 0;
@@ -60,4 +60,5 @@ test('growing takes no second table', () => {
     if (count % 1_000 === 0) peak = Math.max(peak, used() - before);
   }
   assert.ok(peak / INSTRUMENTS <= KEY_BYTES + TERMS_BYTES + 3, `${peak / INSTRUMENTS} bytes at the peak`);
+  for (const [id] of instruments()) assert.ok(keys.find(id) >= 0, id);
 });
