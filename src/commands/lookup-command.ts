@@ -94,7 +94,7 @@ function queryOf(options: PriceOptions, refuse: CommandContext['refuse']): Price
     if (kind === 'intraday' && !isInstant(when)) refuse('--from and --to must be instants, like 2026-01-31T09:00:00Z.');
   }
   if (kind === 'intraday') return { kind, interval, dateFrom, dateTo, fields };
-  return { kind, dateFrom, dateTo, fields, orderByAscending: true, count: null };
+  return { kind, dateFrom, dateTo, fields, orderByAscending: true };
 }
 
 function isInstant(text: string): boolean {

@@ -3,8 +3,6 @@ import { PRICE_KINDS, type PriceQuery, type SeriesPlan } from '../config/price-k
 import type { PricesSettings } from '../config/settings.ts';
 import type { PriceKind } from './bulk-prices.ts';
 
-export type PriceRequestPlan = SeriesPlan & { readonly kind: PriceKind };
-
 type KindSettings = PricesSettings['kinds'];
 type PriceKinds = {
   readonly [Kind in PriceQuery['kind']]: {
@@ -17,11 +15,10 @@ export function pricedTopics(prices: PricesSettings): readonly TopicRole[] {
   return [...new Set(enabledKinds(prices).map(({ topic }) => topic))];
 }
 
-export interface EnabledKind {
+export interface EnabledKind extends SeriesPlan {
   readonly kind: PriceKind;
   readonly topic: TopicRole;
   readonly refreshIntervalMs: number;
-  readonly plan: PriceRequestPlan;
 }
 
 /** The kinds that are asked for, the one that answers new instruments first; none when prices are not followed. */
@@ -38,6 +35,6 @@ function enabledSeries<Kind extends PriceQuery['kind']>(base: Kind, kinds: KindS
   const all = plans(kinds[base]);
   return all.map((plan) => {
     const kind = all.length === 1 ? base : (`${base}/${plan.series}` as PriceKind);
-    return { kind, topic, refreshIntervalMs, plan: { kind, ...plan } };
+    return { kind, topic, refreshIntervalMs, ...plan };
   });
 }

@@ -5,11 +5,13 @@ import { createPriceDecoder, type PriceBodyDecoder } from '../records/decoding/p
 import type { Clock } from '../support/clock.ts';
 import type { AnsweredRange, BulkPrices, PriceKind } from './bulk-prices.ts';
 import { readBulkResponse } from './bulk-response.ts';
-import type { PriceRequestPlan } from './enabled-kinds.ts';
+import type { EnabledKind } from './enabled-kinds.ts';
+
+type AskedKind = Pick<EnabledKind, 'kind' | 'inRecords' | 'windows' | 'query'>;
 
 export interface ProviderPricesOptions {
   readonly marketData: MarketData;
-  readonly asked: readonly PriceRequestPlan[];
+  readonly kinds: readonly AskedKind[];
   /** The id of the kind's schema in the registry (`priceSchemaName` names it); asked once, and again after a failure. */
   readonly schemaId: (kind: PriceKind, signal: AbortSignal) => Promise<number>;
   /** The longest value that the topic of a kind takes, in bytes, header included. */
@@ -25,12 +27,12 @@ const LARGEST_LEAD_MS = 24 * 60 * MINUTE_MS;
 /** Bulk prices of the market data interface: one request per call, its answer straight to records. */
 export function createProviderPrices(options: ProviderPricesOptions): BulkPrices {
   const { marketData, onMismatch, assumedZone, clock } = options;
-  const asked = new Map<PriceKind, PriceRequestPlan>(options.asked.map((one) => [one.kind, one]));
+  const kinds = new Map(options.kinds.map((one) => [one.kind, one]));
   const made = new Map<PriceKind, PriceBodyDecoder>();
   // How far our clock is ahead: a look-back of an hour would find nothing when ours is an hour ahead.
   let leadMs = 0;
 
-  async function decoderOf({ kind, inRecords }: PriceRequestPlan, signal: AbortSignal): Promise<PriceBodyDecoder> {
+  async function decoderOf({ kind, inRecords }: AskedKind, signal: AbortSignal): Promise<PriceBodyDecoder> {
     const known = made.get(kind);
     if (known !== undefined) return known;
     const schemaId = await options.schemaId(kind, signal);
@@ -42,7 +44,7 @@ export function createProviderPrices(options: ProviderPricesOptions): BulkPrices
 
   return {
     async ask(kind, questions, signal, timeoutMs) {
-      const plan = asked.get(kind);
+      const plan = kinds.get(kind);
       if (plan === undefined) throw new Error(`Prices of the kind ${kind} are not asked for.`);
       const decoder = await decoderOf(plan, signal);
       const requestedAtMs = clock.wallMs();

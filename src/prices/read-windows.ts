@@ -149,9 +149,8 @@ export function createSeriesReader(options: {
   ): Promise<KnownSeries> => {
     const windows = new Map<PriceKind, WindowDigests>();
     const answeredMs = new Map<PriceKind, number>();
-    for (const { kind, plan, refreshIntervalMs } of kinds) {
-      const { series, inRecords } = plan;
-      if (series === null || plan.windows === null) continue;
+    for (const { kind, series, inRecords, windows: ofSeries, refreshIntervalMs } of kinds) {
+      if (series === null || ofSeries === null) continue;
       const digestOf = createPriceDigest(inRecords.kind, await schemaId(kind, signal));
       const topic = topicOf(kind).name;
       const wallMs = clock.wallMs();
@@ -159,7 +158,7 @@ export function createSeriesReader(options: {
       const shown = committed.has(kind) ? null : await newestMs(topic, partition, signal);
       const untilMs = committed.get(kind) ?? (shown === null ? wallMs : shown - refreshIntervalMs);
       answeredMs.set(kind, untilMs);
-      const { fromMs } = plan.windows.range(wallMs, Math.min(untilMs, carried.get(kind) ?? untilMs));
+      const { fromMs } = ofSeries.range(wallMs, Math.min(untilMs, carried.get(kind) ?? untilMs));
       const onUnreadable = ({ records, firstOffset }: { readonly records: number; readonly firstOffset: bigint }) =>
         events.recordsUnreadable({ topic, partition, reason: 'price', records, firstOffset: String(firstOffset) });
       windows.set(

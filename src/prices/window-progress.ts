@@ -64,8 +64,8 @@ export function createMissedNotices(options: {
   let reported: { readonly base: string; readonly fromMs: number; readonly toMs: number }[] = [];
   return async ({ kind, fromMs, toMs, isins }, wallMs, signal) => {
     const enabled = kinds.find((one) => one.kind === kind);
-    const base = enabled?.plan.inRecords.kind;
-    const lengthMs = enabled?.plan.windows?.lengthMs;
+    const base = enabled?.inRecords.kind;
+    const lengthMs = enabled?.windows?.lengthMs;
     if (enabled === undefined || base === undefined || base === 'overview' || lengthMs === undefined) return null;
     const encode = await notificationEncoder(registry, topic, signal);
     const isKnown = reported.some((one) => one.base === base && one.fromMs <= fromMs && toMs <= one.toMs);

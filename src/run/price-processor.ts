@@ -154,7 +154,7 @@ function pricing({ settings, topics, verified, registry, clock, random, events, 
   const kindOf = (kind: PriceKind) => enabled.get(kind) ?? first;
   const topicOf = (kind: PriceKind) => topics[kindOf(kind).topic];
   const schemaId = (kind: PriceKind, asked: AbortSignal) => {
-    const text = readSchemaText(priceSchemaName(kindOf(kind).plan.inRecords.kind));
+    const text = readSchemaText(priceSchemaName(kindOf(kind).inRecords.kind));
     return registry.schemaId(`${topicOf(kind).name}-value`, text, asked);
   };
   const caller = new BulkCaller({
@@ -162,7 +162,7 @@ function pricing({ settings, topics, verified, registry, clock, random, events, 
     togetherMs: Math.min(TOGETHER_MS, prices.lingerMs),
     prices: createProviderPrices({
       marketData,
-      asked: kinds.map(({ plan }) => plan),
+      kinds,
       schemaId,
       maxValueBytes: (kind) => verified.maxMessageBytes(topicOf(kind)) - RECORD_ALLOWANCE_BYTES,
       onMismatch: mapping.onMismatch,

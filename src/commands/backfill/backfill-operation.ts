@@ -75,7 +75,7 @@ export async function backfill(at: Installation, request: BackfillRequest) {
   };
   return atMarketData({ settings: limited, clock }, async (http) => {
     const all = seriesOf(at, request.kind);
-    for (const { plan } of all) if (plan.windows) checkedRange(request.range, plan.windows, clock.wallMs());
+    for (const { windows } of all) if (windows) checkedRange(request.range, windows, clock.wallMs());
     const registry = await createRegistry(settings.schemaRegistry, { clock, log: silentLog });
     const { followed, instruments, absent, unreadable } = await readInstruments(at, registry, request.isins);
     const reports: SeriesReport[] = [];
@@ -113,8 +113,7 @@ async function prepare(
 ) {
   const { settings, prefix, kafka, topics, clock, signal } = at;
   const { series, registry, http, followed } = parts;
-  const { kind, plan } = series;
-  const { windows } = plan;
+  const { kind, windows } = series;
   if (windows === null) throw new TypeError('An overview has no past.');
   const topic = topics[series.topic];
   const { maxMessageBytes, refused } = await kafka.ensureTopics([topic], { create: settings.topics.create });
@@ -130,7 +129,7 @@ async function prepare(
   };
   const prices = createProviderPrices({
     marketData,
-    asked: [{ ...plan, windows: { ...windows, range: () => asking.slice } }],
+    kinds: [{ ...series, windows: { ...windows, range: () => asking.slice } }],
     schemaId: (_, asked) => registry.schemaId(`${topic.name}-value`, readSchemaText(priceSchemaName(base)), asked),
     maxValueBytes: () => (maxMessageBytes.get(topic.name) ?? Number.POSITIVE_INFINITY) - RECORD_ALLOWANCE_BYTES,
     onMismatch: settings.mapping.onMismatch,
@@ -152,7 +151,7 @@ async function prepare(
     deadLetters: topics['dead-letters'],
     endpoint: marketData.bulkEndpoint,
   };
-  const groupId = `${prefix}-backfill-${base}-${nameOf(plan.series, range, isins)}`;
+  const groupId = `${prefix}-backfill-${base}-${nameOf(series.series, range, isins)}`;
   const deadLetterHeaders = { [BACKFILL_REQUEST]: backfillText(base, range), [BACKFILL_GROUP]: groupId };
   const { slices, instruments: instrumentsPerPage } = pagePlan(range, windows.lengthMs, settings.prices.maxItems);
   const ask: SeriesBackfill['ask'] = async (asked, slice, isNews) => {

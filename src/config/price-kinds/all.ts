@@ -139,8 +139,7 @@ interface DailyQuery {
   readonly dateFrom: string | null;
   readonly dateTo: string | null;
   readonly fields: string | null;
-  readonly orderByAscending: boolean | null;
-  readonly count: number | null;
+  readonly orderByAscending: true;
 }
 
 /** The request as the records of a series repeat it. */
@@ -169,7 +168,7 @@ export const DAILY = {
     return all.map((fields) => {
       const between = (fromMs: number, toMs: number | null) => {
         const [dateFrom, dateTo] = [dayOf(fromMs), toMs === null ? null : dayOf(toMs - DAY_MS)];
-        return { kind: 'daily', dateFrom, dateTo, fields, orderByAscending: true, count: null } as const;
+        return { kind: 'daily', dateFrom, dateTo, fields, orderByAscending: true } as const;
       };
       return seriesPlan(fields, { kind: 'daily', fields }, times, DAY_MS, between);
     });
@@ -270,7 +269,7 @@ const OVERVIEW = {
   },
 } as const satisfies PriceKindDefinition<z.output<typeof overviewSettings>>;
 
-/** The prices of the interface, each in its file. The first that is enabled answers new instruments. */
+/** The prices of the interface. The first that is enabled answers new instruments. */
 export const PRICE_KINDS = { overview: OVERVIEW, daily: DAILY, intraday: INTRADAY } as const;
 
 export type PriceQuery = OverviewQuery | DailyQuery | IntradayQuery;

@@ -1,6 +1,5 @@
 import { PRICE_KINDS } from '../../../src/config/price-kinds/all.ts';
 import type { BulkResponse, PriceKind, PriceQuestion } from '../../../src/prices/bulk-prices.ts';
-import type { PriceRequestPlan } from '../../../src/prices/enabled-kinds.ts';
 import { createProviderPrices, type ProviderPricesOptions } from '../../../src/prices/provider-prices.ts';
 import type { PriceRequest } from '../../../src/provider/market-data.ts';
 import { createRecordReader, type ReadableRecord } from '../../../src/records/avro/record-reader.ts';
@@ -21,7 +20,7 @@ export function plansOf(settings: {
   readonly overview?: Parameters<(typeof PRICE_KINDS)['overview']['plans']>[0];
   readonly daily?: Parameters<(typeof PRICE_KINDS)['daily']['plans']>[0];
   readonly intraday?: Parameters<(typeof PRICE_KINDS)['intraday']['plans']>[0];
-}): readonly PriceRequestPlan[] {
+}): ProviderPricesOptions['kinds'] {
   const { overview, daily, intraday } = settings;
   return [
     ...(overview ? PRICE_KINDS.overview.plans(overview).map((plan) => ({ kind: 'overview' as const, ...plan })) : []),
@@ -79,7 +78,7 @@ export function bulkPricesFrom(body: string | Uint8Array, { chunkBytes = 1_000, 
       },
       single: () => Promise.reject(new Error('only bulk')),
     },
-    asked: ASKED,
+    kinds: ASKED,
     schemaId: async (kind) => schemaIdOf(kind),
     maxValueBytes: () => Number.POSITIVE_INFINITY,
     onMismatch: 'deadLetter',

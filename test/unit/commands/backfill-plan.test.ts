@@ -57,7 +57,6 @@ test('each part is a question of its own, and a window at its end belongs to the
     dateTo: '2026-01-02',
     fields: 'OHLC',
     orderByAscending: true,
-    count: null,
   });
   const [hours] = INTRADAY.plans({ fields: ['Close'], interval: ['Hour_1'], ...times });
   assert.deepEqual(hours?.query(slice), {

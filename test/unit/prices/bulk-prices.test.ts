@@ -86,7 +86,7 @@ test('the question is what the settings say, windows from the look-back on', asy
   const clock = { wallMs: () => Date.UTC(2026, 0, 7, 12, 34, 56, 789), monotonicMs: () => 0, sleep: async () => {} };
   const { prices, asked } = bulkPricesFrom(bulkBody([]), {
     clock,
-    asked: plansOf({
+    kinds: plansOf({
       overview: { fields: ['LastPrice'] },
       daily: { fields: ['OHLC'], lookBackMs: 3 * 86_400_000, catchUpMs: 86_400_000 },
       intraday: { fields: ['Close'], interval: ['Minute_5'], lookBackMs: 3_600_000, catchUpMs: 86_400_000 },
@@ -99,7 +99,7 @@ test('the question is what the settings say, windows from the look-back on', asy
     asked.map((items) => items[0]?.query),
     [
       { kind: 'overview', fields: ['LastPrice'] },
-      { kind: 'daily', dateFrom: '2026-01-04', dateTo: null, fields: 'OHLC', orderByAscending: true, count: null },
+      { kind: 'daily', dateFrom: '2026-01-04', dateTo: null, fields: 'OHLC', orderByAscending: true },
       { kind: 'intraday', interval: 'Minute_5', dateFrom: '2026-01-07T11:30:00Z', dateTo: null, fields: 'Close' },
     ],
   );
@@ -114,10 +114,10 @@ test('where our clock is ahead of the provider, the look-back begins by the prov
     [-3_600_000, '2026-01-07T11:30:00Z'],
     [40 * 365 * 86_400_000, '2026-01-06T11:30:00Z'],
   ] as const) {
-    const asked = plansOf({
+    const kinds = plansOf({
       intraday: { fields: ['Close'], interval: ['Minute_5'], lookBackMs: 3_600_000, catchUpMs: 86_400_000 },
     });
-    const provider = bulkPricesFrom(bulkBody([]), { clock, asked, date: () => wallMs - aheadMs });
+    const provider = bulkPricesFrom(bulkBody([]), { clock, kinds, date: () => wallMs - aheadMs });
     for (let n = 0; n < 2; n++) await provider.prices.ask('intraday', questionsFor(['A']), SIGNAL).catch(() => {});
     const begins = provider.asked.map(([item]) => (item?.query.kind === 'intraday' ? item.query.dateFrom : null));
     assert.deepEqual(begins, ['2026-01-07T11:30:00Z', dateFrom]);

@@ -22,7 +22,7 @@ test('each fields of a list, and each interval with each of them, is a series wi
   );
   const kinds = enabledKinds(settings.prices);
   assert.deepEqual(
-    kinds.map(({ kind, plan }) => [kind, plan.series]),
+    kinds.map(({ kind, series }) => [kind, series]),
     [
       ['daily/Close', 'Close'],
       ['daily/OHLC', 'OHLC'],
@@ -32,10 +32,9 @@ test('each fields of a list, and each interval with each of them, is a series wi
       ['intraday/Hour_1/BidAsk', 'Hour_1/BidAsk'],
     ],
   );
-  for (const { kind, plan } of kinds) {
+  for (const plan of kinds) {
     const { dateFrom: _, ...query } = { dateFrom: null, ...plan.query({ fromMs: 0, toMs: null }) };
     const { kind: base, ...asked } = plan.inRecords;
-    assert.equal(plan.kind, kind);
     assert.partialDeepStrictEqual(query, { kind: base, ...asked });
   }
   assert.deepEqual(pricedTopics(settings.prices), ['daily-prices', 'intraday-prices']);
@@ -47,7 +46,7 @@ test('one series keeps the plain name, as text or as a list of one', async () =>
   for (const fields of ['OHLC', '[OHLC]', '[Ohlc]']) {
     const { prices } = await settingsWith(`daily: { enabled: true, fields: ${fields} }`);
     assert.deepEqual(
-      enabledKinds(prices).map(({ kind, plan }) => [kind, plan.series]),
+      enabledKinds(prices).map(({ kind, series }) => [kind, series]),
       [['daily', 'OHLC']],
     );
   }

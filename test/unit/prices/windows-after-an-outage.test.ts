@@ -35,7 +35,7 @@ async function scene(t: TestContext, { catchUpMs = 24 * HOUR_MS } = {}) {
   const [plan] = INTRADAY.plans({ fields: ['Close'], interval: ['Minute_5'], ...times });
   assert.ok(plan);
   const kind = { kind: 'intraday', topic: 'intraday-prices', refreshIntervalMs: WINDOW_MS } as const;
-  const kinds = [{ ...kind, plan: { kind: 'intraday' as const, ...plan } }] as const;
+  const kinds = [{ ...plan, ...kind }] as const;
 
   function item({ isin, query }: PriceRequest): string {
     if (provider.failing.has(isin)) return failedItem(isin, `{"status":${provider.status}}`);
@@ -63,7 +63,7 @@ async function scene(t: TestContext, { catchUpMs = 24 * HOUR_MS } = {}) {
       },
       single: () => Promise.reject(new Error('only bulk')),
     },
-    asked: kinds.map((one) => one.plan),
+    kinds,
     schemaId: async () => SERIES_SCHEMA_ID,
     maxValueBytes: () => Number.POSITIVE_INFINITY,
     onMismatch: 'deadLetter',

@@ -24,21 +24,20 @@ const QUERIES: Readonly<Record<string, readonly [query: PriceQuery, members: obj
     'fields=LastPrice&fields=LastOpen',
   ],
   'daily prices by default': [
-    { kind: 'daily', dateFrom: null, dateTo: null, fields: null, orderByAscending: null, count: null },
-    { $type: 'ProductDailyPriceRequest' },
-    '',
+    { kind: 'daily', dateFrom: null, dateTo: null, fields: null, orderByAscending: true },
+    { $type: 'ProductDailyPriceRequest', orderByAscending: true },
+    'orderByAscending=true',
   ],
   'daily prices with every parameter': [
-    { kind: 'daily', dateFrom: '2026-01-01', dateTo: '2026-01-07', fields: 'OHLC', orderByAscending: false, count: 0 },
+    { kind: 'daily', dateFrom: '2026-01-01', dateTo: '2026-01-07', fields: 'OHLC', orderByAscending: true },
     {
       $type: 'ProductDailyPriceRequest',
       dateFrom: '2026-01-01',
       dateTo: '2026-01-07',
       fields: 'OHLC',
-      orderByAscending: false,
-      count: 0,
+      orderByAscending: true,
     },
-    'dateFrom=2026-01-01&dateTo=2026-01-07&fields=OHLC&orderByAscending=false&count=0',
+    'dateFrom=2026-01-01&dateTo=2026-01-07&fields=OHLC&orderByAscending=true',
   ],
   'intraday prices': [
     { kind: 'intraday', interval: 'Hour_1', dateFrom: '2026-01-07T09:00:00+01:00', dateTo: null, fields: 'BidAsk' },
