@@ -22,9 +22,38 @@ test('a window that the last answer had as it is is not written again', () => {
   assert.deepEqual(changed(digests, '7', 2n), [2n]);
 });
 
+const NOW_MS = 100 * DAY_MS;
+
+/** What is read of a topic with these records; a value that is no number is of another schema, or of another program. */
+async function digestsOf(records: readonly (readonly [key: string, value: string, ageMs: number])[]) {
+  const met: unknown[] = [];
+  const digests = await readWindows({
+    reader: {
+      async readToEnd({ topic, partitions, sinceMs, onRecord }) {
+        assert.deepEqual([topic, partitions], ['daily', [4]]);
+        assert.equal(sinceMs, NOW_MS - 4 * DAY_MS, 'the topic holds a year: not all of it is read');
+        for (const [at, [key, value, ageMs]] of records.entries()) {
+          const own = { key: Buffer.from(key), value: Buffer.from(value), offset: BigInt(at) };
+          onRecord({ topic, partition: 4, headers: {}, ...own, timestampMs: NOW_MS - ageMs });
+        }
+      },
+    },
+    topic: 'daily',
+    partition: 4,
+    series: 'Close',
+    digestOf(value) {
+      if (String(value) === 'foreign') throw new ConnectorError('RECORD_UNREADABLE', 'it is no price');
+      return /^[0-9]+$/.test(String(value)) ? BigInt(String(value)) : null;
+    },
+    fromMs: NOW_MS - 3 * DAY_MS,
+    onUnreadable: (each) => met.push(each),
+    signal: new AbortController().signal,
+  });
+  return { digests, met };
+}
+
 test('after a start, the newest record of each window within the look-back counts', async () => {
-  const nowMs = 100 * DAY_MS;
-  const records: readonly (readonly [key: string, value: string | null, ageMs: number])[] = [
+  const { digests, met } = await digestsOf([
     ['7/Close/2026-01-02', '12', DAY_MS],
     ['7/Close/2026-01-03', '13', DAY_MS],
     ['7/Close/2026-01-02', '14', 0],
@@ -35,27 +64,8 @@ test('after a start, the newest record of each window within the look-back count
     ['9/Close/1970-04-08T00:00:00Z', '18', 0],
     ['9/OHLC/2026-01-02', '19', 0],
     ['9/Hour_1/Close/2026-01-02T00:00:00Z', '20', 0],
-  ];
-  const digests = await readWindows({
-    reader: {
-      async readToEnd({ topic, partitions, sinceMs, onRecord }) {
-        assert.deepEqual([topic, partitions], ['daily', [4]]);
-        assert.equal(sinceMs, nowMs - 4 * DAY_MS, 'the topic holds a year: not all of it is read');
-        for (const [offset, [key, value, ageMs]] of records.entries()) {
-          const bytes = value === null ? null : Buffer.from(value);
-          const own = { key: Buffer.from(key), value: bytes, offset: BigInt(offset), timestampMs: nowMs - ageMs };
-          onRecord({ topic, partition: 4, headers: {}, ...own });
-        }
-      },
-    },
-    topic: 'daily',
-    partition: 4,
-    series: 'Close',
-    digestOf: (value) => (/^[0-9]+$/.test(String(value)) ? BigInt(String(value)) : null),
-    fromMs: nowMs - 3 * DAY_MS,
-    onUnreadable: () => assert.fail('all can be read'),
-    signal: new AbortController().signal,
-  });
+  ]);
+  assert.deepEqual(met, []);
   assert.deepEqual(changed(digests, '7', 12n, 13n, 14n), [12n]);
   assert.deepEqual(changed(digests, '8', 15n, 16n), [16n], 'what is older is not remembered');
   assert.deepEqual(changed(digests, '9', 1n), [1n]);
@@ -64,29 +74,12 @@ test('after a start, the newest record of each window within the look-back count
 });
 
 test('foreign bytes on the topic of a series are counted, and nothing else is lost by them', async () => {
-  const values = ['12', 'foreign', '13', 'foreign'];
-  const keys = ['7/Close/1970-04-10', '7/Close/1970-04-10', '7/Close/1970-04-09', 'not a key of the connector'];
-  const met: unknown[] = [];
-  const digests = await readWindows({
-    reader: {
-      async readToEnd({ topic, onRecord }) {
-        for (const [at, value] of values.entries()) {
-          const own = { key: Buffer.from(keys[at] ?? ''), value: Buffer.from(value), offset: BigInt(at) };
-          onRecord({ topic, partition: 4, headers: {}, ...own, timestampMs: 100 * DAY_MS });
-        }
-      },
-    },
-    topic: 'daily',
-    partition: 4,
-    series: 'Close',
-    digestOf(value) {
-      if (String(value) === 'foreign') throw new ConnectorError('RECORD_UNREADABLE', 'it is no price');
-      return BigInt(String(value));
-    },
-    fromMs: 97 * DAY_MS,
-    onUnreadable: (each) => met.push(each),
-    signal: new AbortController().signal,
-  });
+  const { digests, met } = await digestsOf([
+    ['7/Close/1970-04-10', '12', 0],
+    ['7/Close/1970-04-10', 'foreign', 0],
+    ['7/Close/1970-04-09', '13', 0],
+    ['not a key of the connector', 'foreign', 0],
+  ]);
   assert.deepEqual(met, [{ records: 2, firstOffset: 1n }]);
   assert.deepEqual(changed(digests, '7', 12n, 13n), [12n], 'the window that was overwritten is written again');
 });
