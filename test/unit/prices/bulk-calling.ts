@@ -7,7 +7,7 @@ import { skippingClock } from '../../support/runner/manual-clock.ts';
 
 export const forever = new AbortController().signal;
 export const MINUTE_MS = 60_000;
-export const HTTP_TIMEOUT_MS = 30_000;
+const HTTP_TIMEOUT_MS = 30_000;
 const TIMED_OUT = new ConnectorError('PROVIDER_TIMEOUT', 'no answer in time');
 
 export function questions(count: number): PriceQuestion[] {
@@ -36,6 +36,8 @@ export function refusal(status: number): ConnectorError {
 /** A provider that throws or answers, by what it is asked. */
 export function calling(options: {
   readonly refuse: (asked: readonly PriceQuestion[], call: number, kind: PriceKind) => ConnectorError | null;
+  /** Thrown before anything is sent. */
+  readonly heldBack?: () => ConnectorError | null;
   readonly maxItems?: number;
   readonly concurrency?: number;
   readonly togetherMs?: number;
@@ -60,6 +62,8 @@ export function calling(options: {
   const caller = new BulkCaller({
     prices: {
       async ask(kind, asked, signal, timeoutMs = HTTP_TIMEOUT_MS) {
+        const held = options.heldBack?.() ?? null;
+        if (held !== null) throw held;
         calls.push(asked.length);
         inFlight += 1;
         mostInFlight = Math.max(mostInFlight, inFlight);

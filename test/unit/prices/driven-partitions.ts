@@ -1,19 +1,17 @@
-import type { ConnectorError } from '../../../src/errors.ts';
-import { ConnectorError as Failure } from '../../../src/errors.ts';
+import { ConnectorError } from '../../../src/errors.ts';
 import { partitionFor } from '../../../src/kafka/record.ts';
-import { BulkCaller } from '../../../src/prices/bulk-caller.ts';
 import type { PriceKind, PriceQuestion } from '../../../src/prices/bulk-prices.ts';
 import { planOf } from '../../../src/prices/core/instrument.ts';
 import { PartitionCore } from '../../../src/prices/core/partition-core.ts';
 import { createEndpointGates } from '../../../src/provider/http/endpoint-gates.ts';
 import { type InstrumentTerms, NO_TERMS } from '../../../src/records/avro/instrument-terms.ts';
 import { Pulse } from '../../../src/support/pulse.ts';
-import { coreSettings, PRICED } from '../../support/priced-core.ts';
+import { coreSettings } from '../../support/priced-core.ts';
 import { SteppedClock } from '../kafka/stepped-clock.ts';
+import { calling } from './bulk-calling.ts';
 
 export const REFRESH_MS = 60_000;
 const OVERDUE_MS = REFRESH_MS * 1.5;
-const HTTP_TIMEOUT_MS = 30_000;
 const ANSWER_MS = 200;
 const COMMIT_MS = 20;
 export const LINGER_MS = 250;
@@ -48,51 +46,41 @@ export function drivePartitions(options: {
   readonly partitions: number;
   readonly maxItems?: number;
   readonly kinds?: readonly PriceKind[];
-  readonly concurrency?: number;
   /** How long the answer takes; 200 ms by default. */
   readonly takesMs?: (asked: readonly PriceQuestion[], kind: PriceKind) => number;
   readonly refuse?: (asked: readonly PriceQuestion[], kind: PriceKind) => ConnectorError | null;
-  /** Instruments that are there from the start; all by default. */
-  readonly inTable?: boolean;
   /** So many more were repaid long ago, and are there from the start; their ids begin with `repaid-`. */
   readonly repaid?: number;
   /** The wall clock at the start. */
   readonly epochMs?: number;
 }): Driven {
-  const { instruments, partitions, maxItems = 500, kinds = ['overview'], concurrency = 4 } = options;
+  const { instruments, partitions, maxItems = 500, kinds = ['overview'] } = options;
   const clock = new SteppedClock();
   const calls: Call[] = [];
   const transactions: { atMs: number; results: number }[] = [];
   const ignore = () => {};
   const random = () => 0.5;
   const gates = createEndpointGates({ clock, random });
-  const caller = new BulkCaller({
-    prices: {
-      async ask(kind, asked, signal, timeoutMs = HTTP_TIMEOUT_MS) {
-        const held = gates.heldBack('bulk');
-        if (held !== null) {
-          const { remainingMs: retryAfterMs, status: heldBackBy } = held;
-          throw new Failure('PROVIDER_BUSY', 'it is not sent', { retryAfterMs, fields: { heldBackBy } });
-        }
-        calls.push({ atMs: clock.monotonicMs(), kind, ids: asked.map(({ instrumentId }) => instrumentId) });
-        const takesMs = options.takesMs?.(asked, kind) ?? ANSWER_MS;
-        const mayTakeMs = Math.min(timeoutMs, HTTP_TIMEOUT_MS);
-        await clock.sleep(Math.min(takesMs, mayTakeMs), signal);
-        if (takesMs > mayTakeMs) throw new Failure('PROVIDER_TIMEOUT', 'no answer in time');
-        const error = options.refuse?.(asked, kind) ?? null;
-        if (error !== null) {
-          gates.refused('bulk', { status: Number(error.fields.status ?? 0), retryAfterMs: error.retryAfterMs });
-          throw error;
-        }
-        return { answers: asked.map(() => PRICED), drift: 0, roundedNumbers: 0 };
-      },
-    },
-    maxItems,
-    concurrency,
-    togetherMs: TOGETHER_MS,
+  const { caller } = calling({
     clock,
-    random,
-    events: { batchBisected: ignore, batchLimitLearnt: ignore, bulkAnswered: ignore, bulkAttemptFailed: ignore },
+    maxItems,
+    togetherMs: TOGETHER_MS,
+    heldBack() {
+      const held = gates.heldBack('bulk');
+      if (held === null) return null;
+      const { remainingMs: retryAfterMs, status: heldBackBy } = held;
+      return new ConnectorError('PROVIDER_BUSY', 'it is not sent', { retryAfterMs, fields: { heldBackBy } });
+    },
+    takesMs(asked, kind) {
+      calls.push({ atMs: clock.monotonicMs(), kind, ids: asked.map(({ instrumentId }) => instrumentId) });
+      return options.takesMs?.(asked, kind) ?? ANSWER_MS;
+    },
+    refuse(asked, _, kind) {
+      const error = options.refuse?.(asked, kind) ?? null;
+      const { status = 0 } = error?.fields ?? {};
+      if (error !== null) gates.refused('bulk', { status: Number(status), retryAfterMs: error.retryAfterMs });
+      return error;
+    },
   });
   const settings = coreSettings({
     kinds: kinds.map((kind) => ({ kind, refreshIntervalMs: REFRESH_MS })),
@@ -105,7 +93,7 @@ export function drivePartitions(options: {
   const partitionOf = (id: string) => partitionFor(Buffer.from(id, 'utf8'), partitions);
   for (let at = 0; at < instruments; at++) {
     const id = String(1_000 + at * 7);
-    if (options.inTable ?? true) tables[partitionOf(id)]?.set(id, isinOf(id));
+    tables[partitionOf(id)]?.set(id, isinOf(id));
   }
   for (let at = 0; at < (options.repaid ?? 0); at++) {
     const id = `repaid-${at}`;
