@@ -66,12 +66,12 @@ export async function readBulkResponse(
 function answerOf(row: PriceItem | DecodedFailure, range: AnsweredRange | null): PriceResponse {
   switch (row.kind) {
     case 'prices':
-      return { kind: 'prices', records: row.records, isQuotingPulled: row.isQuotingPulled, range };
+      return { ...row, range };
     // An item with both response and errorResponse counts as failed.
     case 'problem':
       return { kind: 'problem', status: statusOf(row.problem), item: row.item };
     case 'unusable':
-      return { kind: 'unusable', reason: row.reason, pointer: row.pointer, item: row.item };
+      return row;
     // Too long, too deep, or not text: only its position says which product it is of.
     case 'failure':
       return { kind: 'unusable', reason: row.reason, pointer: '', item: row.raw };

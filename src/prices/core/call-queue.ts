@@ -142,10 +142,8 @@ export class CallQueue<One extends Asked> {
     const swept = (groups: readonly Group<One>[]) => groups.flatMap((group) => this.#wanted(group) ?? []);
     this.#fresh = swept(this.#fresh);
     this.#suspected = swept(this.#suspected);
-    this.#waiting = this.#waiting.flatMap((failed) => {
-      const group = this.#wanted(failed.group);
-      return group === null ? [] : { ...failed, group };
-    });
+    for (const failed of this.#waiting) failed.group = this.#wanted(failed.group) ?? { ...failed.group, asked: [] };
+    this.#forgetEmpty();
   }
 
   next(nowMs: number): Call<One> | null {

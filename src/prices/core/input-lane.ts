@@ -123,8 +123,7 @@ export class InputLane {
 
   /** The first record without an answer; null when there is none. */
   firstUnanswered(): bigint | null {
-    const waiting = this.#open.flatMap(({ batch, takenInputs }) => batch.inputs.slice(takenInputs));
-    const first = waiting.find(({ superseded }) => !superseded)?.input ?? this.#first;
+    const [first] = this.#waiting();
     return first?.offsets.at(-1) ?? null;
   }
 

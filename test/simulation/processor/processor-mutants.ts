@@ -92,8 +92,8 @@ const MISTAKES: Readonly<Record<string, Readonly<Record<string, readonly [right:
   },
   'input-lane.ts': {
     'the offset is committed beyond an unanswered record of a later batch': [
-      'const waiting = this.#open.flatMap(({ batch, takenInputs }) => batch.inputs.slice(takenInputs));',
-      'const waiting: BatchInput[] = [];',
+      'const [first] = this.#waiting();',
+      'const first = this.#first;',
     ],
     'batches of records commit as they are answered': [
       'if (open.takenInputs < open.batch.inputs.length) break;\n      this.#open.shift();',
