@@ -14,30 +14,41 @@ export interface CoreMutant {
 
 const SOURCES = resolve(import.meta.dirname, '../../src');
 
-/** Loads a copy of the core with the mistake in it; the copy is removed at once. An edit that does not fit fails. */
-export async function loadMutant({ mistake, file, right, wrong }: CoreMutant): Promise<CoreModules> {
+/** Loads parts of a copy of some rooms with the mistake in it; the copy is removed at once. An edit that does not fit fails. */
+export async function withMistake<Parts>(
+  { mistake, file, right, wrong }: CoreMutant,
+  rooms: readonly string[],
+  parts: (load: ReturnType<typeof importFrom>) => Promise<Parts>,
+): Promise<Parts> {
   const folder = mkdtempSync(join(tmpdir(), 'core-mutant-'));
   try {
-    for (const room of ['stream', 'walk']) {
-      cpSync(join(SOURCES, 'sources', room), join(folder, room), { recursive: true });
-    }
+    for (const room of rooms) cpSync(join(SOURCES, room), join(folder, basename(room)), { recursive: true });
     for (const name of globSync('*/*.ts', { cwd: folder })) {
       const text = readFileSync(join(folder, name), 'utf8');
-      const parts = basename(name) === file ? text.split(right) : [text];
-      if (basename(name) === file && parts.length !== 2) {
-        throw new Error(`The mistake "${mistake}" fits ${parts.length - 1} places of ${file}; it must fit one.`);
+      const pieces = basename(name) === file ? text.split(right) : [text];
+      if (basename(name) === file && pieces.length !== 2) {
+        throw new Error(`The mistake "${mistake}" fits ${pieces.length - 1} places of ${file}; it must fit one.`);
       }
-      writeFileSync(join(folder, name), parts.join(wrong).replaceAll("'../../", `'${pathToFileURL(SOURCES)}/`));
+      writeFileSync(join(folder, name), pieces.join(wrong).replaceAll("'../../", `'${pathToFileURL(SOURCES)}/`));
     }
-    const load = (name: string) => import(pathToFileURL(join(folder, name)).href);
+    return await parts(importFrom(folder));
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+function importFrom(folder: string) {
+  return (name: string) => import(pathToFileURL(join(folder, name)).href);
+}
+
+export function loadMutant(mutant: CoreMutant): Promise<CoreModules> {
+  return withMistake(mutant, ['sources/stream', 'sources/walk'], async (load) => {
     const { InstrumentsCore } = await load('walk/instruments-core.ts');
     const { Census, REMEMBERED_MS } = await load('walk/census.ts');
     const { ReportedEvents } = await load('stream/reported-events.ts');
     const { readInstrumentsOffset, writeInstrumentsOffset } = await load('walk/instruments-offset.ts');
     return { InstrumentsCore, Census, ReportedEvents, REMEMBERED_MS, readInstrumentsOffset, writeInstrumentsOffset };
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
+  });
 }
 
 const NEVER = 'false && ';

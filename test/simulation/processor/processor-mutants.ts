@@ -1,33 +1,13 @@
-import { cpSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
-import type { CoreMutant } from '../core-mutants.ts';
+import { type CoreMutant, withMistake } from '../core-mutants.ts';
 import type { ProcessorModules } from './processor-world.ts';
 
-const SOURCES = resolve(import.meta.dirname, '../../../src');
-
-/** Loads a copy of the processor's core with the mistake in it; the copy is removed at once. */
-export async function loadProcessorMutant({ mistake, file, right, wrong }: CoreMutant): Promise<ProcessorModules> {
-  const folder = mkdtempSync(join(tmpdir(), 'processor-mutant-'));
-  try {
-    cpSync(join(SOURCES, 'prices/core'), folder, { recursive: true });
-    for (const name of globSync('*.ts', { cwd: folder })) {
-      const text = readFileSync(join(folder, name), 'utf8');
-      const parts = name === file ? text.split(right) : [text];
-      if (name === file && parts.length !== 2) {
-        throw new Error(`The mistake "${mistake}" fits ${parts.length - 1} places of ${file}; it must fit one.`);
-      }
-      writeFileSync(join(folder, name), parts.join(wrong).replaceAll("'../../", `'${pathToFileURL(SOURCES)}/`));
-    }
-    const load = (name: string) => import(pathToFileURL(join(folder, name)).href);
-    const { PartitionCore } = await load('partition-core.ts');
-    const { ReportedFailures } = await load('core-messages.ts');
-    const { CallQueue } = await load('call-queue.ts');
+export function loadProcessorMutant(mutant: CoreMutant): Promise<ProcessorModules> {
+  return withMistake(mutant, ['prices/core'], async (load) => {
+    const { PartitionCore } = await load('core/partition-core.ts');
+    const { ReportedFailures } = await load('core/core-messages.ts');
+    const { CallQueue } = await load('core/call-queue.ts');
     return { PartitionCore, ReportedFailures, CallQueue };
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
+  });
 }
 
 /** By file: mistakes that the model must find, each an edit of the source. */
