@@ -93,7 +93,7 @@ export interface Events {
   /** An operator has stopped a source: it has given up its task, and its offset may be altered. */
   sourceStopped(event: { readonly source: string }): void;
   /** A value of the states topic cannot be read; the known state of the source stays in force. */
-  stateUnreadable(event: { readonly source: string; readonly offset: string; readonly why: string }): void;
+  stateUnreadable(event: { readonly source: string; readonly offset: string }): void;
   /** A source has stopped for good: it needs an operator. The others go on. */
   sourceFailed(event: { readonly source: string; readonly err: unknown }): void;
   adminListening(event: { readonly url: string }): void;

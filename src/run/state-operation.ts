@@ -97,9 +97,8 @@ export async function readWanted(
     behindOpen: true,
     onRecord(record) {
       if (record.key?.toString() !== source) return;
-      const decoded = decodeState(record);
       // Running connectors pass over a record that cannot be read, too.
-      if (decoded.kind === 'state') wanted = decoded.state;
+      wanted = decodeState(record) ?? wanted;
     },
     signal,
   });

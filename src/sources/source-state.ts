@@ -1,5 +1,6 @@
 import type { CommittedRecord, OutgoingRecord } from '../kafka/record.ts';
 import { TARGET_STATES, type TargetState } from '../worker/target.ts';
+import { isCount, isText } from './stream/committed-stream.ts';
 import type { WalkRequest } from './walk/instruments-messages.ts';
 
 /*
@@ -30,11 +31,6 @@ export interface SourceState {
   readonly restart: RequestedRestart | null;
 }
 
-export type DecodedState =
-  | { readonly kind: 'state'; readonly state: SourceState }
-  /** `why` continues "the value", and quotes nothing of it. */
-  | { readonly kind: 'unreadable'; readonly why: string };
-
 /** Of a source without a record. */
 export const NOTHING_WANTED: SourceState = { state: 'running', walk: null, restart: null };
 const LONGEST_ID = 100;
@@ -51,49 +47,42 @@ export function stateRecord(topic: string, source: string, wanted: SourceState):
   };
 }
 
-export function decodeState({ value }: Pick<CommittedRecord, 'value'>): DecodedState {
-  if (value === null) return { kind: 'state', state: NOTHING_WANTED };
+/** Null for a value that is no state of a source. */
+export function decodeState({ value }: Pick<CommittedRecord, 'value'>): SourceState | null {
+  if (value === null) return NOTHING_WANTED;
   try {
-    return { kind: 'state', state: stateOf(JSON.parse(value.toString())) };
-  } catch (error) {
-    return { kind: 'unreadable', why: error instanceof Unreadable ? error.message : 'is no JSON object' };
+    return stateOf(JSON.parse(value.toString()));
+  } catch {
+    return null;
   }
 }
 
-/** The message says why. */
-class Unreadable extends Error {}
+type GivenRequest = Readonly<Partial<Record<'id' | 'requestedAt' | 'allowShrink' | 'onlyFailed', unknown>>> | null;
 
-function stateOf(value: unknown): SourceState {
-  const { state: wanted, walk = null, restart = null } = objectOf(value, 'is no JSON object');
+interface GivenState {
+  readonly state?: unknown;
+  readonly walk?: GivenRequest;
+  readonly restart?: GivenRequest;
+}
+
+function stateOf({ state: wanted, walk = null, restart = null }: GivenState): SourceState | null {
   const state = TARGET_STATES.find((known) => known === wanted);
-  if (state === undefined) throw new Unreadable(`asks for another state than ${TARGET_STATES.join(', ')}`);
-  return { state, walk: walk === null ? null : walkOf(walk), restart: restart === null ? null : restartOf(restart) };
+  if (state === undefined || !isUsable(walk) || !isUsable(restart)) return null;
+  const allowShrink = walk?.allowShrink ?? null;
+  if (allowShrink !== null && !isCount(allowShrink)) return null;
+  return {
+    state,
+    walk: walk && { ...requestOf(walk), allowShrink },
+    restart: restart && { ...requestOf(restart), onlyFailed: restart.onlyFailed === true },
+  };
 }
 
-function walkOf(walk: unknown): RequestedWalk {
-  const { allowShrink = null, ...request } = requestOf(walk, 'walk');
-  const isCount = typeof allowShrink === 'number' && Number.isSafeInteger(allowShrink) && allowShrink >= 0;
-  if (allowShrink === null || isCount) return { id: request.id, requestedAt: request.requestedAt, allowShrink };
-  throw new Unreadable('has a walk whose allowShrink is neither a whole number nor null');
+type Usable = { readonly id: string; readonly requestedAt?: unknown };
+
+function isUsable(request: GivenRequest): request is (NonNullable<GivenRequest> & Usable) | null {
+  return request === null || (isText(request.id) && request.id.length <= LONGEST_ID);
 }
 
-function restartOf(restart: unknown): RequestedRestart {
-  const { id, requestedAt, onlyFailed } = requestOf(restart, 'restart');
-  return { id, requestedAt, onlyFailed: onlyFailed === true };
-}
-
-function requestOf(
-  value: unknown,
-  what: string,
-): Readonly<Record<string, unknown>> & { readonly id: string; readonly requestedAt: string | null } {
-  const { id, requestedAt, ...others } = objectOf(value, `has a ${what} that is no object`);
-  if (typeof id !== 'string' || id === '' || id.length > LONGEST_ID) {
-    throw new Unreadable(`has a ${what} without a usable id`);
-  }
-  return { ...others, id, requestedAt: typeof requestedAt === 'string' ? requestedAt : null };
-}
-
-function objectOf(value: unknown, otherwise: string): Record<string, unknown> {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new Unreadable(otherwise);
-  return value as Record<string, unknown>;
+function requestOf({ id, requestedAt }: Usable) {
+  return { id, requestedAt: typeof requestedAt === 'string' ? requestedAt : null };
 }

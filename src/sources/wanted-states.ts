@@ -80,8 +80,8 @@ export function createWantedStates(
       const found = known.get(source);
       if (found === undefined) return;
       const decoded = decodeState(record);
-      if (decoded.kind === 'unreadable') onUnreadable({ source, offset: String(record.offset), why: decoded.why });
-      else update(found, decoded.state);
+      if (decoded === null) onUnreadable({ source, offset: String(record.offset) });
+      else update(found, decoded);
     },
   };
 }

@@ -102,7 +102,7 @@ const EVENTS: { readonly [Name in keyof Events]: (emit: Events[Name]) => void } 
     for (const each of NOTIFICATION_KINDS) emit({ source, kind: each, text: 'What has happened.' });
   },
   writerLost: (emit) => emit({ partition: 3, err }),
-  stateUnreadable: (emit) => emit({ source: 'canary-source', offset: '5', why: 'is no JSON object' }),
+  stateUnreadable: (emit) => emit({ source: 'canary-source', offset: '5' }),
   adminListening: (emit) => emit({ url: 'http://canary-url' }),
   stopped: (emit) => emit({ reason: 'canary-reason', cpuSeconds: 1.5, peakMemoryBytes: 100 }),
   processorAttemptFailed: (emit) => emit({ failures: 1, waitMs: 100, err, isMember: true }),

@@ -8,9 +8,7 @@ async function place() {
   const { broker, ...at } = await memoryInstallation();
   const newest = (source: string) => {
     const record = broker.readCommitted('p.states', 0).findLast(({ key }) => String(key) === source);
-    const decoded = decodeState({ value: record?.value ?? null });
-    assert.equal(decoded.kind, 'state');
-    return decoded.kind === 'state' ? decoded.state : null;
+    return decodeState({ value: record?.value ?? null }) ?? assert.fail('it cannot be read');
   };
   return { at, newest };
 }
