@@ -165,12 +165,8 @@ class KafkajsLogClient {
   }
 }
 
-/** A fetch gives whole batches: the first may begin before the requested offset. Exported for tests. */
-export function partOf(
-  topic: string,
-  { partition, messages, abortedTransactions }: RawPart,
-  from: bigint,
-): FetchedPart {
+/** A fetch gives whole batches: the first may begin before the requested offset. */
+function partOf(topic: string, { partition, messages, abortedTransactions }: RawPart, from: bigint): FetchedPart {
   const asked = messages.filter(({ offset }) => BigInt(offset) >= from);
   const last = asked.at(-1);
   const committed = withoutAborted({ messages: asked, ...(abortedTransactions && { abortedTransactions }) });

@@ -77,11 +77,7 @@ function bytesOf(sends: readonly PlannedSend[]): number {
   return sends.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
-/** The size of a record in a batch before compression, in bytes; never less than the real size. Exported for tests. */
-export function recordBytes(record: OutgoingRecord): number {
-  return contentBytes(record) + headerBytes(record.headers);
-}
-
+/** Before compression, without the headers. */
 function contentBytes({ key, value }: OutgoingRecord): number {
   return RECORD_OVERHEAD_BYTES + (key?.length ?? 0) + (value?.length ?? 0);
 }
