@@ -65,6 +65,8 @@ const AGES = [
   [Number.POSITIVE_INFINITY, 49_871],
 ].map(([seconds = 0, instruments = 0]) => ({ atMostMs: seconds * 1_000, instruments }));
 
+const NOTHING_DEAD = { answered: 1, deadLetters: 0, deadLettersOfRepaid: 0 };
+
 /** Hours with a busy opening, a calm noon and a pause. */
 function writeForHours(scene: AdminScene, minutes: number): void {
   const { board } = scene;
@@ -73,7 +75,7 @@ function writeForHours(scene: AdminScene, minutes: number): void {
     const events = minute > 150 && minute < 165 ? 0 : Math.round(14 * wave);
     board.events.streamCommitted({ source: 'instruments', items: events, deadLetters: 0 } as never);
     if (minute % 4 === 0) board.events.streamCommitted({ source: 'checks', items: 1, deadLetters: 0 } as never);
-    board.events.batchPriced({ records: 49_871 - (minute % 7) * 900, deadLetters: 0 } as never);
+    board.events.batchPriced({ ...NOTHING_DEAD, records: 49_871 - (minute % 7) * 900 } as never);
     scene.now += 60_000;
   }
 }
@@ -113,7 +115,7 @@ function makeUsual(scene: AdminScene): void {
   }
   writeForHours(scene, 5 * 60);
   board.events.streamCommitted({ source, items: 1, deadLetters: 1 } as never);
-  board.events.batchPriced({ records: 21_903, deadLetters: 129 } as never);
+  board.events.batchPriced({ ...NOTHING_DEAD, records: 21_903, deadLetters: 129 } as never);
   for (const name of [source, 'checks']) {
     const place = { since: '1772377200000-4', secondsToRetentionCliff: 604_700, caughtUp: true, durationMs: 12 };
     const next = name === source ? { secondsToNextWalk: 68_400 } : {};
