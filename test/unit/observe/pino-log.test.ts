@@ -13,6 +13,14 @@ import { createRedaction } from '../../../src/observe/redaction.ts';
 import { keptLog } from './log-lines.ts';
 
 const MODULE = resolve(import.meta.dirname, '../../../src/observe/pino-log.ts');
+/** Arguments of Node.js for a process that logs. */
+const logging = (body: string) => [
+  '--input-type=module',
+  '--eval',
+  `import { createLog } from ${JSON.stringify(MODULE)};
+   const log = createLog({ level: 'info', format: 'json' });
+   ${body}`,
+];
 const HOSTILE = 'a\r\n\u001b[2J{"level":"error"}';
 
 test('a line is one JSON object with level, ISO time, fields and message', async () => {
@@ -101,12 +109,8 @@ for (const [ending, count] of [
   ['process.kill(process.pid, "SIGKILL")', 50],
 ] as const) {
   test(`no line is lost when the process ends by ${ending}`, async () => {
-    const script = `
-      const { createLog } = await import(${JSON.stringify(MODULE)});
-      const log = createLog({ level: 'info', format: 'json' });
-      for (let n = 0; n < ${count}; n++) log.info({ n, text: 'x'.repeat(1000) }, 'line');
-      ${ending};`;
-    const run = promisify(execFile)(process.execPath, ['--input-type=module', '-e', script], { maxBuffer: 1e8 });
+    const script = `for (let n = 0; n < ${count}; n++) log.info({ n, text: 'x'.repeat(1000) }, 'line'); ${ending};`;
+    const run = promisify(execFile)(process.execPath, logging(script), { maxBuffer: 1e8 });
     const { stdout } = await run.catch((killed: { stdout: string }) => killed);
     assert.equal(stdout.split('\n').length, count + 1);
     assert.match(stdout, new RegExp(`"n":${count - 1},[^\n]*\n$`));
@@ -115,15 +119,11 @@ for (const [ending, count] of [
 
 test('lines for which a reader that has stopped leaves no room are counted, and reported when it goes on', async () => {
   const script = `
-    import { createLog } from ${JSON.stringify(MODULE)};
-    const log = createLog({ level: 'info', format: 'json' });
     for (let line = 0; line < 5_000; line++) log.info({ line }, 'x'.repeat(500));
     process.on('SIGUSR2', () => { log.info({}, 'goes on'); process.exit(); });
     process.stderr.write(String(log.droppedLines()));
     setInterval(() => {}, 1_000);`;
-  const child = spawn(process.execPath, ['--input-type=module', '--eval', script], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+  const child = spawn(process.execPath, logging(script), { stdio: ['ignore', 'pipe', 'pipe'] });
   const [said] = (await once(child.stderr, 'data')) as [Buffer];
   const dropped = Number(said.toString());
   assert.ok(dropped > 0);
@@ -139,12 +139,10 @@ test('lines for which a reader that has stopped leaves no room are counted, and 
 
 test('lines for which the disk has no room stop nobody, however many', { skip: !existsSync('/dev/full') }, async () => {
   const script = `
-    import { createLog } from ${JSON.stringify(MODULE)};
-    const log = createLog({ level: 'info', format: 'json' });
     for (let line = 0; line < 20_000; line++) log.info({ line }, 'x'.repeat(500));
     process.stderr.write(process.memoryUsage().rss < 200_000_000 ? 'alive' : 'too large');`;
   const full = openSync('/dev/full', 'w');
-  const child = spawn(process.execPath, ['--input-type=module', '--eval', script], { stdio: ['ignore', full, 'pipe'] });
+  const child = spawn(process.execPath, logging(script), { stdio: ['ignore', full, 'pipe'] });
   closeSync(full);
   const [said, [code]] = await Promise.all([child.stderr ? text(child.stderr) : '', once(child, 'close')]);
   assert.deepEqual([code, said], [0, 'alive']);
