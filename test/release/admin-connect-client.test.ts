@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { test } from 'node:test';
 import { promisify } from 'node:util';
-import { adminWorld } from '../support/connectors/admin-connector.ts';
+import { testAdmin } from '../support/connectors/admin-connector.ts';
 import { pythonWith } from '../support/decoding/python-environment.ts';
 
 // The client needs a module that Python has dropped with 3.13.
@@ -11,13 +10,9 @@ const RUN_TIMEOUT_MS = 600_000;
 
 const run = promisify(execFile);
 
-test('a client written for Kafka Connect lists, pauses, resumes and restarts sources', {
-  timeout: 1_200_000,
-}, async (t) => {
+testAdmin('a client written for Kafka Connect lists, pauses, resumes and restarts sources', {}, async (t, world) => {
   const python = await pythonWith(CLIENT);
   if (python === null) return t.skip('SKIPPED: no python3, or nothing to install kafka-connect-cli from');
-  const world = await adminWorld(t, 60);
-  if (!world) return;
   const connector = await world.start();
   await connector.event('walkCompleted');
 
@@ -43,7 +38,7 @@ test('a client written for Kafka Connect lists, pauses, resumes and restarts sou
   assert.equal(await state(), 'PAUSED');
   await client('connector', 'resume-all');
   await connector.states('instruments', 'RUNNING RUNNING');
-  const starts = () => connector.seen.filter(({ name }) => name === 'sourceStarted').length;
+  const starts = () => connector.fieldsOf('sourceStarted').length;
   assert.equal(starts(), 1);
   await client('connector', 'restart', '--name', 'instruments');
   await client('task', 'restart', '--connector', 'instruments', '--task', '0');

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { WholeStatus } from '../../src/admin/status/status.ts';
 import { missingNow } from '../../src/dev/demo/demo.ts';
 import { createSimulator } from '../../src/dev/simulator/simulator.ts';
-import { createMemoryRegistry } from '../support/connectors/overridden-connector.ts';
+import { createMemoryRegistry } from '../support/connectors/memory-scene.ts';
 import { startConnector } from '../support/connectors/running-connector.ts';
 import { ownKafkaOrSkip, uniquePrefix } from '../support/kafka/stack.ts';
 import { scraped } from '../support/ledgers/scraped.ts';

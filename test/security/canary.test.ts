@@ -1,15 +1,9 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import { setTimeout as pause } from 'node:timers/promises';
 import type { Endpoint, Fault, FaultRule } from '../../src/dev/simulator/faults/fault.ts';
-import { createSimulator } from '../../src/dev/simulator/simulator.ts';
-import { connectorEnvironment, startProcess } from '../support/connectors/connector-process.ts';
-import { MAIN, settingsFile } from '../support/connectors/settings-file.ts';
-import { kafkaOrSkip, readCommitted } from '../support/kafka/kafka-real.ts';
-import { stackOrSkip, uniquePrefix } from '../support/kafka/stack.ts';
+import { testInstallation } from '../support/connectors/installation.ts';
 import { scraped } from '../support/ledgers/scraped.ts';
+import { eventually } from '../support/runner/eventually.ts';
 
-const PATIENCE_MS = 300_000;
 const SECRET = 'canary+secret/7f3a';
 const ADMIN_TOKEN = 'canary-admin-91c2';
 const TRADE_URL = 'https://trading.example.com/simulate/canary-ticket-5d10';
@@ -26,22 +20,12 @@ const HELD_BACK = [
   /simulated-[0-9a-f]{8}-/,
 ];
 
-const SETTINGS = `
-prefix: \${TOPIC_PREFIX}
-referenceData:
-  url: \${REFERENCE_DATA_URL}
-  requestsPerSecond: 1000
-  auth: { type: oauth2, tokenUrl: "\${AUTH_TOKEN_URL}", clientId: "\${CLIENT_ID}", clientSecret: "\${CLIENT_SECRET}" }
-marketData: { url: "\${MARKET_DATA_URL}", requestsPerSecond: 1000 }
-kafka: { brokers: "\${KAFKA_BROKERS}" }
-schemaRegistry: { url: "\${SCHEMA_REGISTRY_URL}" }
-admin: { port: 0, token: "\${ADMIN_TOKEN}" }
-log: { level: debug }
-prices: { enabled: true, from: [instruments], maxItems: 20, kinds: { overview: { refreshInterval: 1s } } }
-sources:
-  - { name: instruments, type: instruments, limit: 10, pollInterval: 100ms, handoffMargin: 50ms }
-  - { name: checks, type: pre-trade-checks, pollInterval: 100ms }
-`;
+const SCENE = {
+  simulator: { instruments: 120, clientId: 'client', clientSecret: SECRET },
+  source: [{ limit: 10 }, { name: 'checks', type: 'pre-trade-checks' }],
+  prices: '{ enabled: true, from: [instruments], maxItems: 20, kinds: { overview: { refreshInterval: 1s } } }',
+  env: { ADMIN_ENABLED: 'true', ADMIN_TOKEN, LOG_LEVEL: 'debug' },
+};
 
 const refusal = (status: number): Fault => {
   return { kind: 'status', status, body: `{"title":"${SECRET}","detail":"Bearer ${SECRET}"}` };
@@ -84,35 +68,24 @@ const PAGES = [
   '/connectors/none/status',
 ];
 
-test('no secret leaves through the log, the metrics, the status page or a topic', { timeout: 1_200_000 }, async (t) => {
-  const stack = await stackOrSkip(t);
-  const kafka = (await kafkaOrSkip(t))?.connect();
-  if (!stack || !kafka) return;
-  const prefix = uniquePrefix('canary');
-  const simulator = await createSimulator({
-    instruments: 120,
-    port: 0,
-    clientId: 'client',
-    clientSecret: SECRET,
-    faults: FAULTS,
-  });
-  t.after(() => simulator.close());
+testInstallation('no secret leaves through the log, the metrics, the status page or a topic', SCENE, async (_t, at) => {
+  const { simulator } = at;
+  simulator.injectFaults(FAULTS);
   simulator.triggerCheck('1000001', `{"preTradeCheckId":"good","simulationUrl":"${TRADE_URL}"}`);
   simulator.triggerCheck('1000001', `{"preTradeCheckId":"bad","simulationUrl":["${TRADE_URL}"]}`);
-  const env = { TOPIC_PREFIX: prefix, MARKET_DATA_URL: simulator.marketDataUrl, ADMIN_TOKEN };
-  const file = await settingsFile(t, SETTINGS);
-  const connector = startProcess(MAIN, ['run', '--config', file], connectorEnvironment(stack, simulator, env));
-  t.after(() => connector.child.kill('SIGKILL'));
+  const connector = await at.startCommand();
   const { url } = JSON.parse(await connector.line('admin server listens')) as { url: string };
 
   // Of the requests only the newest are kept: on a slow machine those that were struck are soon not among them.
   const struck = () => Object.values(simulator.faultsStruck()).reduce((sum, count) => sum + count, 0);
-  const deadline = AbortSignal.timeout(PATIENCE_MS);
-  while (struck() < FAULTS.length) {
-    assert.ok(!deadline.aborted, `${struck()} of ${FAULTS.length} faults have struck`);
-    if (struck() % 5 === 0) simulator.publish({ kind: 'datachange', id: '1000001' });
-    await pause(50);
-  }
+  await eventually(
+    'every fault has struck',
+    () => {
+      if (struck() % 5 === 0) simulator.publish({ kind: 'datachange', id: '1000001' });
+      return struck();
+    },
+    (count) => count >= FAULTS.length,
+  );
   await connector.line('walk completed');
   await connector.line('batch priced');
   await connector.line('"record":"check"');
@@ -132,15 +105,8 @@ test('no secret leaves through the log, the metrics, the status page or a topic'
   connector.child.kill('SIGTERM');
   await connector.ended;
 
-  const names = ['instruments', 'instrument-events', 'notifications', 'dead-letters', 'offsets', 'states', 'prices'];
-  for (const name of [...names, 'pre-trade-checks']) {
-    const partitions = { offsets: 25, notifications: 1, 'dead-letters': 1, states: 1 }[name] ?? 6;
-    const records = await readCommitted(
-      kafka,
-      `${prefix}.${name}`,
-      Array.from({ length: partitions }, (_, n) => n),
-    );
-    for (const { key, value, headers } of records) {
+  for (const name of Object.keys(at.plan).filter((role) => !/^(daily|intraday)-/.test(role))) {
+    for (const { key, value, headers } of await at.read(name)) {
       const inValue = name === 'pre-trade-checks' ? String(value).replaceAll(TRADE_URL, '') : String(value);
       shown.push(`${name} ${key} ${JSON.stringify(headers)} ${inValue}`);
     }

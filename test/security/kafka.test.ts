@@ -5,7 +5,7 @@ import { loadSettings } from '../../src/config/load.ts';
 import { createSimulator } from '../../src/dev/simulator/simulator.ts';
 import { createKafkaCluster } from '../../src/run/kafka-client.ts';
 import { systemClock } from '../../src/support/clock.ts';
-import { createMemoryRegistry } from '../support/connectors/overridden-connector.ts';
+import { createMemoryRegistry } from '../support/connectors/memory-scene.ts';
 import { startConnector } from '../support/connectors/running-connector.ts';
 import { setScramPassword } from '../support/kafka/scram-password.ts';
 import { PASSWORD, securedKafkaOrSkip, USER } from '../support/kafka/secured-kafka.ts';

@@ -8,7 +8,7 @@ import { loadSettings } from '../../src/config/load.ts';
 import { createSimulator, type Simulator } from '../../src/dev/simulator/simulator.ts';
 import { createKafkaCluster } from '../../src/run/kafka-client.ts';
 import { systemClock } from '../../src/support/clock.ts';
-import { createMemoryRegistry } from '../support/connectors/overridden-connector.ts';
+import { createMemoryRegistry } from '../support/connectors/memory-scene.ts';
 import { startConnector } from '../support/connectors/running-connector.ts';
 import { AUDIENCE, type OauthKafka, oauthKafkaOrSkip } from '../support/kafka/oauth-kafka.ts';
 import { loadRawKafkajs } from '../support/kafka/raw-kafkajs.ts';

@@ -1,15 +1,12 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Fault } from '../../src/dev/simulator/faults/fault.ts';
-import { createSimulator } from '../../src/dev/simulator/simulator.ts';
-import { logLines, startCommand } from '../support/connectors/connector-command.ts';
+import { logLines } from '../support/connectors/connector-command.ts';
+import { testInstallation } from '../support/connectors/installation.ts';
 import { streamAtRest } from '../support/connectors/stream-source.ts';
-import { kafkaOrSkip, readCommitted } from '../support/kafka/kafka-real.ts';
-import { stackOrSkip, uniquePrefix } from '../support/kafka/stack.ts';
+import { eventually } from '../support/runner/eventually.ts';
 
 const DAY_MS = 86_400_000;
-const PATIENCE_MS = 300_000;
 const CANARY = 'canary4f1c9d';
 const URL_TEXT = `https://trading.example.com/simulate/${CANARY}?ticket=${CANARY}`;
 const SOURCE = { name: 'checks', type: 'pre-trade-checks', topic: 'pre-trade-checks' } as const;
@@ -37,38 +34,34 @@ const BAD_ANSWERS: readonly Fault[] = [
   { kind: 'status', status: 503, body: `{"title":"busy","detail":"${URL_TEXT}"}`, contentType: 'application/json' },
 ];
 
-test('the URL of a pre-trade check stands in its topic and nowhere else', { timeout: 1_200_000 }, async (t) => {
-  const stack = await stackOrSkip(t);
-  const kafka = (await kafkaOrSkip(t))?.connect();
-  if (!stack || !kafka) return;
-  const prefix = uniquePrefix('canary');
-  const simulator = await createSimulator({ instruments: 3, port: 0 });
-  t.after(() => simulator.close());
+const SCENE = {
+  simulator: { instruments: 3 },
+  source: { name: SOURCE.name, type: SOURCE.type, gapProof: '1s' },
+  env: { LOG_LEVEL: 'debug' },
+};
+
+testInstallation('the URL of a pre-trade check stands in its topic and nowhere else', SCENE, async (_t, at) => {
+  const { simulator } = at;
   for (const raw of CHECKS) simulator.triggerCheck('1000001', raw);
   // A good answer between two bad ones, so that no wait grows.
   simulator.injectFaults(BAD_ANSWERS.map((fault, index) => ({ match: 'pre-trade-checks', nth: 2 * index + 1, fault })));
-  const source = { name: SOURCE.name, type: SOURCE.type, gapProof: '1s' };
-  const connector = await startCommand(t, { stack, simulator, prefix, source, env: { LOG_LEVEL: 'debug' } });
+  const connector = await at.startCommand();
   await connector.line('stream committed');
   const failed = () => logLines(connector).filter(({ msg }) => msg === 'attempt failed, trying again');
-  const deadline = AbortSignal.timeout(PATIENCE_MS);
-  while (failed().length < BAD_ANSWERS.length) {
-    assert.ok(!deadline.aborted, `${failed().length} of ${BAD_ANSWERS.length} bad answers were refused`);
-    await pause(50);
-  }
+  await eventually('the bad answers are refused', failed, ({ length }) => length >= BAD_ANSWERS.length);
 
   // A gap is suspected, so that there is a notification too.
   connector.child.kill('SIGTERM');
   await connector.ended;
   simulator.advanceClock(8 * DAY_MS);
   simulator.triggerCheck('1000001', `{"preTradeCheckId":"later","simulationUrl":["${URL_TEXT}"]}`);
-  const again = await startCommand(t, { stack, simulator, prefix, source, env: { LOG_LEVEL: 'debug' } });
+  const again = await at.startCommand();
   await again.line('notification written');
   await pause(300);
   again.child.kill('SIGTERM');
   await again.ended;
 
-  const { records, deadLetters, notifications, offsets } = await streamAtRest(kafka, prefix, SOURCE);
+  const { records, deadLetters, notifications, offsets } = await streamAtRest(at, SOURCE);
   const [good, ...others] = records.flat();
   assert.deepEqual(
     others.map(({ key }) => String(key)),
@@ -91,10 +84,8 @@ test('the URL of a pre-trade check stands in its topic and nowhere else', { time
     ['huge', null, ''],
     ['later', null, '/simulationUrl'],
   ]);
-  const aside = await Promise.all(
-    ['dead-letters', 'notifications'].map((name) => readCommitted(kafka, `${prefix}.${name}`)),
-  );
-  const written = [...aside.flat(), ...records.flat().map(({ key, headers }) => ({ key, headers, value: null }))];
+  const aside = [...(await at.read('dead-letters')), ...(await at.read('notifications'))];
+  const written = [...aside, ...records.flat().map(({ key, headers }) => ({ key, headers, value: null }))];
   for (const { key, value, headers } of written) {
     const text = `${key}${value}${JSON.stringify(headers)}`;
     assert.ok(!text.includes(CANARY), text);

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
-import { type TestContext, test } from 'node:test';
+import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createSimulator } from '../../../src/dev/simulator/simulator.ts';
+import { type Installation, testInstallation } from '../../support/connectors/installation.ts';
 import { startConnector } from '../../support/connectors/running-connector.ts';
-import { stackOrSkip, uniquePrefix } from '../../support/kafka/stack.ts';
 import { startTcpProxies } from '../../support/network/tcp-proxy.ts';
 import { openOurCluster } from '../../support/network/tcp-proxy-cluster.ts';
 import { eventually } from '../../support/runner/eventually.ts';
@@ -21,14 +20,20 @@ const MOST_OPENING_SENDS = 2;
 /** A replica behind a proxy of its own, which sees what it asks Kafka for. */
 async function startReplica(
   t: TestContext,
-  common: Pick<Parameters<typeof startConnector>[1], 'stack' | 'simulator' | 'prefix'>,
+  { stack, simulator, prefix }: Pick<Installation, 'stack' | 'simulator' | 'prefix'>,
 ) {
-  const { brokers } = common.stack;
+  const { brokers } = stack;
   const proxy = await startTcpProxies(brokers);
   t.after(() => proxy.close());
   // No replica is taken for dead because the machine is busy.
   const kafka = openOurCluster(t, { brokers, proxy, tuning: { groupSessionTimeoutMs: 60_000 } });
-  const connector = await startConnector(t, { ...common, roles: 'sources', overrides: { kafka } });
+  const connector = await startConnector(t, {
+    stack,
+    simulator,
+    prefix,
+    roles: 'sources',
+    overrides: { kafka },
+  });
   const named = (name: string) => connector.seen.filter((event) => event.name === name);
   const heldNow = () => (named('replicaJoined').at(-1)?.fields as { partitions: readonly number[] })?.partitions;
   return {
@@ -40,11 +45,11 @@ async function startReplica(
   };
 }
 
-test('a replica that stops leaves its group when its transaction has ended; its heir commits after few requests', async (t) => {
-  const stack = await stackOrSkip(t);
-  if (!stack) return;
-  const simulator = await createSimulator({ instruments: 100, seed: 5, port: 0 });
-  t.after(() => simulator.close());
+const TITLE =
+  'a replica that stops leaves its group when its transaction has ended; its heir commits after few requests';
+
+testInstallation(TITLE, { simulator: { instruments: 100, seed: 5 } }, async (t, common) => {
+  const { stack, simulator } = common;
   const changing = new AbortController();
   t.after(() => changing.abort());
   const change = async () => {
@@ -54,8 +59,6 @@ test('a replica that stops leaves its group when its transaction has ended; its 
     }
   };
   change().catch(() => {});
-  const common = { stack, simulator, prefix: uniquePrefix('leave') };
-
   const owner = await startReplica(t, common);
   await eventually('the owner commits', owner.commits, (count) => count > 0);
   const heir = await startReplica(t, common);

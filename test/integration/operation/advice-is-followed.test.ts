@@ -5,9 +5,8 @@ import { describeError } from '../../../src/commands/shell/describe-error.ts';
 import { ERROR_CODES, type ErrorCode } from '../../../src/errors.ts';
 import { offsetKey, offsetPartition } from '../../../src/kafka/offset-store.ts';
 import { partitionFor } from '../../../src/kafka/record.ts';
-import { type CommandScene, commandScene } from '../../support/connectors/command-scene.ts';
+import { type Installation, testInstallation } from '../../support/connectors/installation.ts';
 import type { RunningConnector } from '../../support/connectors/running-connector.ts';
-import { kafkaOrSkip } from '../../support/kafka/kafka-real.ts';
 import { eventually } from '../../support/runner/eventually.ts';
 
 /*
@@ -38,7 +37,7 @@ function commandsIn(text: string): string[] {
 }
 
 /** Runs each command of the advice; all must succeed. */
-async function follow(scene: CommandScene, code: ErrorCode, text: string, env?: Record<string, string>) {
+async function follow(scene: Installation, code: ErrorCode, text: string, env?: Record<string, string>) {
   assert.ok(text.startsWith(code), `${code} expected: ${text}`);
   followed.add(code);
   const commands = commandsIn(text);
@@ -48,7 +47,7 @@ async function follow(scene: CommandScene, code: ErrorCode, text: string, env?: 
   return ran;
 }
 
-async function run(scene: CommandScene, command: string, env?: Record<string, string>) {
+async function run(scene: Installation, command: string, env?: Record<string, string>) {
   assert.doesNotMatch(command, /[<>]/, `a command with a gap: ${command}`);
   const ran = await scene.spconnect(command, env);
   assert.equal(ran.code, 0, `${command}: ${ran.stderr}`);
@@ -68,135 +67,138 @@ async function failureOf(connector: RunningConnector): Promise<string> {
   return describeError(err, redaction, String(source));
 }
 
-test('what an error advises can be done as it is written, and mends what the error reports', {
-  timeout: 1_200_000,
-}, async (t) => {
-  const scene = await commandScene(t, {
-    simulator: { instruments: INSTRUMENTS, faults },
-    source: { scope: `"\${SCOPE:-all}"` },
-    more: MORE,
-  });
-  const raw = (await kafkaOrSkip(t))?.plain();
-  if (!scene || !raw) return;
-  const { simulator, prefix } = scene;
-  const [producer, admin] = [raw.producer(), raw.admin()];
-  for (const client of [producer, admin]) {
-    await client.connect();
-    t.after(() => client.disconnect());
-  }
+const SCENE = {
+  simulator: { instruments: INSTRUMENTS, faults },
+  source: { scope: `"\${SCOPE:-all}"` },
+  more: MORE,
+};
 
-  await t.test('TOPIC_MISSING', async () => {
-    const refused = await (await scene.start({ CREATE: 'false' })).ended.catch((error: unknown) => error);
-    await follow(scene, 'TOPIC_MISSING', describeError(refused, redaction));
-  });
+testInstallation(
+  'what an error advises can be done as it is written, and mends what the error reports',
+  SCENE,
+  async (t, scene) => {
+    const { simulator, prefix } = scene;
+    const raw = scene.broker.plain();
+    const [producer, admin] = [raw.producer(), raw.admin()];
+    for (const client of [producer, admin]) {
+      await client.connect();
+      t.after(() => client.disconnect());
+    }
 
-  let connector = await scene.start({ ...STAYS, CREATE: 'false', REGISTER: 'false' });
-  await t.test('SCHEMA_NOT_REGISTERED', async () => {
-    await follow(scene, 'SCHEMA_NOT_REGISTERED', await failureOf(connector));
-    await connector.event('walkCompleted');
-  });
+    await t.test('TOPIC_MISSING', async () => {
+      const refused = await (await scene.start({ env: { CREATE: 'false' } })).ended.catch((error: unknown) => error);
+      await follow(scene, 'TOPIC_MISSING', describeError(refused, redaction));
+    });
 
-  await t.test('audit', async () => {
-    // As if another program had deleted it.
-    const [, , , , { id: key } = { id: '' }] = [...simulator.ledger.instruments()];
-    const message = { key: String(key), value: null, partition: partitionFor(Buffer.from(String(key)), PARTITIONS) };
-    await producer.send({ topic: `${prefix}.instruments`, messages: [message] });
-    const { code, stdout, stderr } = await scene.spconnect('audit --settle 1s');
-    assert.deepEqual([code, stdout.split('\n').length], [1, 3], stdout);
-    await run(scene, /spconnect (walk .*)/.exec(stderr)?.[1] ?? '');
-    const audit = () => scene.spconnect('audit --settle 1s');
-    await eventually('the walk has corrected it', audit, (again) => again.code === 0, 300_000);
-  });
+    let connector = await scene.start({ env: { ...STAYS, CREATE: 'false', REGISTER: 'false' } });
+    await t.test('SCHEMA_NOT_REGISTERED', async () => {
+      await follow(scene, 'SCHEMA_NOT_REGISTERED', await failureOf(connector));
+      await connector.event('walkCompleted');
+    });
 
-  await t.test('DEAD_LETTER_UNKNOWN', async () => {
-    const { stderr } = await scene.spconnect('dead-letters show 4711');
-    const [listed] = await follow(scene, 'DEAD_LETTER_UNKNOWN', stderr);
-    // Below the names of the columns.
-    const id = /^\d+/m.exec(listed?.stdout ?? '')?.[0];
-    assert.match((await run(scene, `dead-letters show ${id}`)).stdout, /issuePrice/);
-  });
+    await t.test('audit', async () => {
+      // As if another program had deleted it.
+      const [, , , , { id: key } = { id: '' }] = [...simulator.ledger.instruments()];
+      const message = { key: String(key), value: null, partition: partitionFor(Buffer.from(String(key)), PARTITIONS) };
+      await producer.send({ topic: `${prefix}.instruments`, messages: [message] });
+      const { code, stdout, stderr } = await scene.spconnect('audit --settle 1s');
+      assert.deepEqual([code, stdout.split('\n').length], [1, 3], stdout);
+      await run(scene, /spconnect (walk .*)/.exec(stderr)?.[1] ?? '');
+      const audit = () => scene.spconnect('audit --settle 1s');
+      await eventually('the walk has corrected it', audit, (again) => again.code === 0);
+    });
 
-  await t.test('OFFSET_NOT_FOUND', async () => {
-    const { stderr } = await scene.spconnect('offsets set instruments --since nonsense');
-    const [listed] = await follow(scene, 'OFFSET_NOT_FOUND', stderr);
-    const since = /\b\d+-\d+\b/.exec(listed?.stdout ?? '')?.[0];
-    await run(scene, `offsets set instruments --since ${since}`);
-  });
+    await t.test('DEAD_LETTER_UNKNOWN', async () => {
+      const { stderr } = await scene.spconnect('dead-letters show 4711');
+      const [listed] = await follow(scene, 'DEAD_LETTER_UNKNOWN', stderr);
+      // Below the names of the columns.
+      const id = /^\d+/m.exec(listed?.stdout ?? '')?.[0];
+      assert.match((await run(scene, `dead-letters show ${id}`)).stdout, /issuePrice/);
+    });
 
-  await t.test('SOURCE_NOT_STOPPED', async () => {
-    const command = 'offsets reset instruments --execute';
-    const { stderr } = await scene.spconnect(command);
-    assert.ok(stderr.startsWith('SOURCE_NOT_STOPPED'), stderr);
-    followed.add('SOURCE_NOT_STOPPED');
-    const walks = () => connector.seen.filter(({ name }) => name === 'walkCompleted').length;
-    const before = walks();
-    const [stop = '', resume = ''] = commandsIn(stderr);
-    for (const next of [stop, command, resume]) await run(scene, next);
-    await eventually('it walks from the beginning', walks, (now) => now > before, 300_000);
-  });
+    await t.test('OFFSET_NOT_FOUND', async () => {
+      const { stderr } = await scene.spconnect('offsets set instruments --since nonsense');
+      const [listed] = await follow(scene, 'OFFSET_NOT_FOUND', stderr);
+      const since = /\b\d+-\d+\b/.exec(listed?.stdout ?? '')?.[0];
+      await run(scene, `offsets set instruments --since ${since}`);
+    });
 
-  await t.test('changes without the admin server', async () => {
-    for (const command of ['pause instruments', 'resume instruments']) await run(scene, command);
-  });
+    await t.test('SOURCE_NOT_STOPPED', async () => {
+      const command = 'offsets reset instruments --execute';
+      const { stderr } = await scene.spconnect(command);
+      assert.ok(stderr.startsWith('SOURCE_NOT_STOPPED'), stderr);
+      followed.add('SOURCE_NOT_STOPPED');
+      const walks = () => connector.fieldsOf('walkCompleted').length;
+      const before = walks();
+      const [stop = '', resume = ''] = commandsIn(stderr);
+      for (const next of [stop, command, resume]) await run(scene, next);
+      await eventually('it walks from the beginning', walks, (now) => now > before);
+    });
 
-  await t.test('TOPIC_REFUSED', async () => {
-    await admin.deleteTopics({ topics: [`${prefix}.instruments`] });
-    await eventually(
-      'it has failed',
-      async () => {
-        simulator.change(1);
-        return connector.seen.filter(({ name }) => name === 'sourceFailed');
-      },
-      ({ length }) => length > 1,
-      300_000,
-    );
-    const failed = connector.seen.findLast(({ name }) => name === 'sourceFailed');
-    await follow(scene, 'TOPIC_REFUSED', describeError(failed?.fields.err, redaction, 'instruments'));
-    const events = connector.seen.length;
-    simulator.change(1);
-    await eventually(
-      'it writes again',
-      async () => connector.seen.slice(events).filter(({ name }) => name === 'streamCommitted'),
-      ({ length }) => length > 0,
-      300_000,
-    );
-    const isFilled = () =>
-      connector.seen.some(({ name, fields }) => name === 'walkStarted' && fields.why === 'topicReplaced');
-    await eventually('a walk fills it', isFilled, (is) => is, 300_000);
-  });
+    await t.test('changes without the admin server', async () => {
+      for (const command of ['pause instruments', 'resume instruments']) await run(scene, command);
+    });
 
-  await t.test('FILTER_CHANGED', async () => {
-    await connector.stop();
-    const env = { SCOPE: 'my' };
-    const checked = await scene.spconnect('validate --connect', env);
-    assert.equal(checked.code, 1, checked.stdout);
-    assert.match(checked.stdout, /^failed +offset of source instruments +.*"scope=my".*`spconnect stop instruments`/m);
-    connector = await scene.start({ ...STAYS, ...env });
-    await follow(scene, 'FILTER_CHANGED', await failureOf(connector), env);
-    await connector.event('walkCompleted');
-    const now = await scene.spconnect('validate --connect', env);
-    assert.match(now.stdout, /^ok +offset of source instruments /m);
-    await connector.stop();
-  });
+    await t.test('TOPIC_REFUSED', async () => {
+      await admin.deleteTopics({ topics: [`${prefix}.instruments`] });
+      await eventually(
+        'it has failed',
+        async () => {
+          simulator.change(1);
+          return connector.fieldsOf('sourceFailed');
+        },
+        ({ length }) => length > 1,
+      );
+      const failed = connector.fieldsOf('sourceFailed').at(-1);
+      await follow(scene, 'TOPIC_REFUSED', describeError(failed.err, redaction, 'instruments'));
+      const events = connector.seen.length;
+      simulator.change(1);
+      await eventually(
+        'it writes again',
+        async () => connector.seen.slice(events).filter(({ name }) => name === 'streamCommitted'),
+        ({ length }) => length > 0,
+      );
+      const isFilled = () =>
+        connector.seen.some(({ name, fields }) => name === 'walkStarted' && fields.why === 'topicReplaced');
+      await eventually('a walk fills it', isFilled, (is) => is);
+    });
 
-  await t.test('OFFSET_UNREADABLE', async () => {
-    const key = offsetKey('instruments', 'instruments');
-    const message = { key, value: 'not JSON', partition: offsetPartition(key) };
-    await producer.send({ topic: `${prefix}.offsets`, messages: [message] });
-    connector = await scene.start(STAYS);
-    await follow(scene, 'OFFSET_UNREADABLE', await failureOf(connector));
-    await connector.event('walkCompleted');
-    await connector.stop();
-  });
+    await t.test('FILTER_CHANGED', async () => {
+      await connector.stop();
+      const env = { SCOPE: 'my' };
+      const checked = await scene.spconnect('validate --connect', env);
+      assert.equal(checked.code, 1, checked.stdout);
+      assert.match(
+        checked.stdout,
+        /^failed +offset of source instruments +.*"scope=my".*`spconnect stop instruments`/m,
+      );
+      connector = await scene.start({ env: { ...STAYS, ...env } });
+      await follow(scene, 'FILTER_CHANGED', await failureOf(connector), env);
+      await connector.event('walkCompleted');
+      const now = await scene.spconnect('validate --connect', env);
+      assert.match(now.stdout, /^ok +offset of source instruments /m);
+      await connector.stop();
+    });
 
-  await t.test('TOO_MANY_DEAD_LETTERS', async () => {
-    connector = await scene.start({ ...STAYS, MAX_DEAD: '0.05' });
-    simulator.injectFaults([{ match: 'instruments', count: 0, fault: { kind: 'poison', share: 1, how: { edit } } }]);
-    await run(scene, 'walk instruments');
-    const [shown] = await follow(scene, 'TOO_MANY_DEAD_LETTERS', await failureOf(connector));
-    assert.match(shown?.stdout ?? '', /issuePrice/);
-  });
-});
+    await t.test('OFFSET_UNREADABLE', async () => {
+      const key = offsetKey('instruments', 'instruments');
+      const message = { key, value: 'not JSON', partition: offsetPartition(key) };
+      await producer.send({ topic: `${prefix}.offsets`, messages: [message] });
+      connector = await scene.start({ env: STAYS });
+      await follow(scene, 'OFFSET_UNREADABLE', await failureOf(connector));
+      await connector.event('walkCompleted');
+      await connector.stop();
+    });
+
+    await t.test('TOO_MANY_DEAD_LETTERS', async () => {
+      connector = await scene.start({ env: { ...STAYS, MAX_DEAD: '0.05' } });
+      simulator.injectFaults([{ match: 'instruments', count: 0, fault: { kind: 'poison', share: 1, how: { edit } } }]);
+      await run(scene, 'walk instruments');
+      const [shown] = await follow(scene, 'TOO_MANY_DEAD_LETTERS', await failureOf(connector));
+      assert.match(shown?.stdout ?? '', /issuePrice/);
+    });
+  },
+);
 
 test('every command that an error or a message advises was followed', async (t) => {
   if (followed.size === 0) return t.skip('there is no Kafka');

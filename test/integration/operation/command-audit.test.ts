@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { commandScene } from '../../support/connectors/command-scene.ts';
+import { installation, testInstallation } from '../../support/connectors/installation.ts';
 import { fenceSource } from '../../support/ledgers/at-rest.ts';
 
 test('a topic that is what the provider has passes, also while the provider goes on', {
@@ -10,7 +10,7 @@ test('a topic that is what the provider has passes, also while the provider goes
   const faults = [
     { match: 'instruments' as const, count: 0, fault: { kind: 'poison' as const, share: 0.02, how: { edit } } },
   ];
-  const scene = await commandScene(t, {
+  const scene = await installation(t, {
     simulator: { instruments: 300, faults, mutationsPerSecond: 0 },
     source: { limit: 40 },
   });
@@ -35,82 +35,87 @@ test('a topic that is what the provider has passes, also while the provider goes
   assert.deepEqual(report.differences, []);
 });
 
-test('what is missing, different or extra is reported field by field, and nothing is written', {
-  timeout: 1_200_000,
-}, async (t) => {
-  const scene = await commandScene(t);
-  if (!scene) return;
-  const { simulator, kafka, prefix } = scene;
-  const connector = await scene.start();
-  await connector.event('walkCompleted');
-  await connector.stop();
-  await fenceSource(kafka, prefix);
+testInstallation(
+  'what is missing, different or extra is reported field by field, and nothing is written',
+  {},
+  async (_t, scene) => {
+    const { simulator, kafka, prefix } = scene;
+    const connector = await scene.start();
+    await connector.event('walkCompleted');
+    await connector.stop();
+    await fenceSource(kafka, prefix);
 
-  const [first, second, third] = [...simulator.ledger.instruments()];
-  const text = third?.text ?? '';
-  const other = text.replace(/"currency":"[A-Z]+"/, '"currency":"X\\u001b[2JX"').replace(/"name":"/, '"name":"Other ');
-  assert.notEqual(other, text);
-  simulator.publish({ kind: 'vanish', id: String(first?.id) });
-  simulator.publish({ kind: 'replace', id: String(third?.id), instrument: other, type: null });
-  const { id: issued } = simulator.publish({ kind: 'newissue' });
+    const [first, second, third] = [...simulator.ledger.instruments()];
+    const text = third?.text ?? '';
+    const other = text
+      .replace(/"currency":"[A-Z]+"/, '"currency":"X\\u001b[2JX"')
+      .replace(/"name":"/, '"name":"Other ');
+    assert.notEqual(other, text);
+    simulator.publish({ kind: 'vanish', id: String(first?.id) });
+    simulator.publish({ kind: 'replace', id: String(third?.id), instrument: other, type: null });
+    const { id: issued } = simulator.publish({ kind: 'newissue' });
 
-  const json = await scene.spconnect('audit --settle 200ms --output json');
-  assert.equal(json.code, 1);
-  const [{ differences, left, rows }] = JSON.parse(json.stdout);
-  assert.equal(rows, 50);
-  const kinds = new Map(differences.map((one: { id: string; kind: string }) => [one.id, one.kind]));
-  assert.deepEqual(
-    kinds,
-    new Map([
-      [String(third?.id), 'different'],
-      [String(issued), 'missing'],
-    ]),
-  );
-  assert.ok(!kinds.has(String(second?.id)));
-  assert.deepEqual(left, [String(first?.id)], 'what left the list waits for the next walk');
-  const { fields } = differences.find(({ kind }: { kind: string }) => kind === 'different');
-  assert.deepEqual(fields.map(({ pointer }: { pointer: string }) => pointer).sort(), ['/currency', '/name']);
+    const json = await scene.spconnect('audit --settle 200ms --output json');
+    assert.equal(json.code, 1);
+    const [{ differences, left, rows }] = JSON.parse(json.stdout);
+    assert.equal(rows, 50);
+    const kinds = new Map(differences.map((one: { id: string; kind: string }) => [one.id, one.kind]));
+    assert.deepEqual(
+      kinds,
+      new Map([
+        [String(third?.id), 'different'],
+        [String(issued), 'missing'],
+      ]),
+    );
+    assert.ok(!kinds.has(String(second?.id)));
+    assert.deepEqual(left, [String(first?.id)], 'what left the list waits for the next walk');
+    const { fields } = differences.find(({ kind }: { kind: string }) => kind === 'different');
+    assert.deepEqual(fields.map(({ pointer }: { pointer: string }) => pointer).sort(), ['/currency', '/name']);
 
-  const again = await scene.spconnect('audit instruments --settle 200ms');
-  assert.equal(again.code, 1, 'it wrote nothing, so it finds the same');
-  assert.match(again.stdout, new RegExp(`^instruments +${third?.id} +different +/name: the provider has "Other `, 'm'));
-  assert.doesNotMatch(again.stdout, /[^\P{Cc}\n]/u);
-  assert.match(again.stderr, /: 1 missing, 1 different\.\nmissing: .*\ndifferent: .*\n1 instrument left the list, /);
-  assert.match(again.stderr, /^To correct the topic, .*: spconnect walk instruments\n$/m);
+    const again = await scene.spconnect('audit instruments --settle 200ms');
+    assert.equal(again.code, 1, 'it wrote nothing, so it finds the same');
+    assert.match(
+      again.stdout,
+      new RegExp(`^instruments +${third?.id} +different +/name: the provider has "Other `, 'm'),
+    );
+    assert.doesNotMatch(again.stdout, /[^\P{Cc}\n]/u);
+    assert.match(again.stderr, /: 1 missing, 1 different\.\nmissing: .*\ndifferent: .*\n1 instrument left the list, /);
+    assert.match(again.stderr, /^To correct the topic, .*: spconnect walk instruments\n$/m);
 
-  // More than the next walk would delete unasked.
-  const gone = [...simulator.ledger.instruments()].slice(1, 27).filter(({ id }) => id !== third?.id);
-  for (const { id } of gone) simulator.publish({ kind: 'vanish', id: String(id) });
-  const many = await scene.spconnect('audit instruments --settle 200ms');
-  assert.equal(many.code, 1);
-  assert.match(many.stderr, new RegExp(`, ${gone.length + 1} extra\\.$`, 'm'));
-  assert.match(many.stderr, new RegExp(`spconnect walk instruments --allow-shrink ${gone.length + 1}\n$`));
-});
+    // More than the next walk would delete unasked.
+    const gone = [...simulator.ledger.instruments()].slice(1, 27).filter(({ id }) => id !== third?.id);
+    for (const { id } of gone) simulator.publish({ kind: 'vanish', id: String(id) });
+    const many = await scene.spconnect('audit instruments --settle 200ms');
+    assert.equal(many.code, 1);
+    assert.match(many.stderr, new RegExp(`, ${gone.length + 1} extra\\.$`, 'm'));
+    assert.match(many.stderr, new RegExp(`spconnect walk instruments --allow-shrink ${gone.length + 1}\n$`));
+  },
+);
 
-test('instruments that left the list after the last walk are no difference, where they can be looked for', {
-  timeout: 1_200_000,
-}, async (t) => {
-  const scene = await commandScene(t);
-  if (!scene) return;
-  const connector = await scene.start();
-  await connector.event('walkCompleted');
-  await connector.stop();
-  await fenceSource(scene.kafka, scene.prefix);
-  const [first] = [...scene.simulator.ledger.instruments()];
-  scene.simulator.publish({ kind: 'vanish', id: String(first?.id) });
-  const audit = await scene.spconnect('audit --settle 200ms');
-  assert.equal(audit.code, 0, `${audit.stdout}${audit.stderr}`);
-  assert.equal(audit.stdout, '');
-  assert.match(
-    audit.stderr,
-    /no differences\.\n1 instrument left the list, which is no difference: .* the next deletes them, at 20\d\d-/,
-  );
+testInstallation(
+  'instruments that left the list after the last walk are no difference, where they can be looked for',
+  {},
+  async (_t, scene) => {
+    const connector = await scene.start();
+    await connector.event('walkCompleted');
+    await connector.stop();
+    await fenceSource(scene.kafka, scene.prefix);
+    const [first] = [...scene.simulator.ledger.instruments()];
+    scene.simulator.publish({ kind: 'vanish', id: String(first?.id) });
+    const audit = await scene.spconnect('audit --settle 200ms');
+    assert.equal(audit.code, 0, `${audit.stdout}${audit.stderr}`);
+    assert.equal(audit.stdout, '');
+    assert.match(
+      audit.stderr,
+      /no differences\.\n1 instrument left the list, which is no difference: .* the next deletes them, at 20\d\d-/,
+    );
 
-  // The row may be any of those that did not come.
-  const [second] = [...scene.simulator.ledger.instruments()];
-  const nameless = (second?.text ?? '').replace(/"id":\d+/, '"id":{}');
-  scene.simulator.publish({ kind: 'replace', id: String(second?.id), instrument: nameless, type: null });
-  const blind = await scene.spconnect('audit --settle 200ms');
-  assert.equal(blind.code, 1, `${blind.stdout}${blind.stderr}`);
-  assert.match(blind.stderr, /^1 row without a readable id: .* were not looked for\.$/m);
-});
+    // The row may be any of those that did not come.
+    const [second] = [...scene.simulator.ledger.instruments()];
+    const nameless = (second?.text ?? '').replace(/"id":\d+/, '"id":{}');
+    scene.simulator.publish({ kind: 'replace', id: String(second?.id), instrument: nameless, type: null });
+    const blind = await scene.spconnect('audit --settle 200ms');
+    assert.equal(blind.code, 1, `${blind.stdout}${blind.stderr}`);
+    assert.match(blind.stderr, /^1 row without a readable id: .* were not looked for\.$/m);
+  },
+);

@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { keyedRecord } from '../../../src/kafka/record.ts';
-import { commandScene } from '../../support/connectors/command-scene.ts';
-import { readCommitted } from '../../support/kafka/kafka-real.ts';
+import { installation, testInstallation } from '../../support/connectors/installation.ts';
 import { fenceSource } from '../../support/ledgers/at-rest.ts';
 import { eventually } from '../../support/runner/eventually.ts';
 
-const PARTITIONS = [0, 1, 2, 3, 4, 5];
 // Of a wrong type and with what clears a terminal.
 const edit = [{ pointer: '/issuePrice', value: '"1\\u001b[2J"' }];
 const POISON = { kind: 'poison' as const, rows: [2, 4], how: { edit } };
@@ -14,98 +12,101 @@ const POISON = { kind: 'poison' as const, rows: [2, 4], how: { edit } };
 const MAPPING = `mapping: { onMismatch: "\${ON_MISMATCH:-deadLetter}" }`;
 const KEEP = { ON_MISMATCH: 'keepInExtras' };
 
-test('dead letters are listed, shown and written once they map, each only once, in any order', {
-  timeout: 1_200_000,
-}, async (t) => {
-  const scene = await commandScene(t, {
+testInstallation(
+  'dead letters are listed, shown and written once they map, each only once, in any order',
+  {
     simulator: { instruments: 10, faults: [{ match: 'instruments', count: 0, fault: POISON }] },
     more: MAPPING,
-  });
-  if (!scene) return;
-  const { simulator, kafka, prefix } = scene;
-  const [, , first, , second] = [...simulator.ledger.instruments()].map(({ id }) => String(id));
-  assert.ok(first && second);
-  const instruments = () => readCommitted(kafka, `${prefix}.instruments`, PARTITIONS);
-  const connector = await scene.start();
-  await connector.event('walkCompleted');
-  // The second gets a newer version by an event, and an event that does not map comes too.
-  simulator.publish({ kind: 'datachange', id: second });
-  const envelope = `{"event":{"type":"datachange"},"instrument":{"id":${first},"issuePrice":"no"}}`;
-  simulator.publish({ kind: 'event', id: first, type: 'datachange', envelope });
-  const letters = () => readCommitted(kafka, `${prefix}.dead-letters`);
-  await eventually('three dead letters', letters, (all) => all.length === 3);
-  await connector.stop();
-  await fenceSource(kafka, prefix);
+  },
+  async (_t, scene) => {
+    const { simulator, kafka, prefix } = scene;
+    const [, , first, , second] = [...simulator.ledger.instruments()].map(({ id }) => String(id));
+    assert.ok(first && second);
+    const instruments = () => scene.read('instruments');
+    const connector = await scene.start();
+    await connector.event('walkCompleted');
+    // The second gets a newer version by an event, and an event that does not map comes too.
+    simulator.publish({ kind: 'datachange', id: second });
+    const envelope = `{"event":{"type":"datachange"},"instrument":{"id":${first},"issuePrice":"no"}}`;
+    simulator.publish({ kind: 'event', id: first, type: 'datachange', envelope });
+    await eventually(
+      'three dead letters',
+      () => scene.read('dead-letters'),
+      (all) => all.length === 3,
+    );
+    await connector.stop();
+    await fenceSource(kafka, prefix);
 
-  const listed = JSON.parse((await scene.spconnect('dead-letters list --output json')).stdout);
-  const ids = listed.map(({ id }: { id: string }) => id);
-  assert.deepEqual(
-    listed.map(({ key, pointer, source, topic }: Record<string, string>) => [key, pointer, source, topic]),
-    [
-      [first, '/issuePrice', 'instruments', `${prefix}.instruments`],
-      [second, '/issuePrice', 'instruments', `${prefix}.instruments`],
-      [first, '/instrument/issuePrice', 'instruments', `${prefix}.instrument-events`],
-    ],
-  );
-  const text = await scene.spconnect('dead-letters list --limit 1 --since 1h --source instruments');
-  assert.match(
-    text.stdout,
-    new RegExp(`^id +written +source +key +place +reason\n${ids[2]}  .* /instrument/issuePrice  [^\n]+\n$`),
-  );
-  assert.match(text.stderr, /^The newest 1 of 3 \(instruments 3\); --source or --limit shows others\.\n$/);
-  const none = await scene.spconnect('dead-letters list --source other');
-  assert.deepEqual([none.code, none.stdout, none.stderr], [0, '', 'No dead letter matches.\n']);
+    const listed = JSON.parse((await scene.spconnect('dead-letters list --output json')).stdout);
+    const ids = listed.map(({ id }: { id: string }) => id);
+    assert.deepEqual(
+      listed.map(({ key, pointer, source, topic }: Record<string, string>) => [key, pointer, source, topic]),
+      [
+        [first, '/issuePrice', 'instruments', `${prefix}.instruments`],
+        [second, '/issuePrice', 'instruments', `${prefix}.instruments`],
+        [first, '/instrument/issuePrice', 'instruments', `${prefix}.instrument-events`],
+      ],
+    );
+    const text = await scene.spconnect('dead-letters list --limit 1 --since 1h --source instruments');
+    assert.match(
+      text.stdout,
+      new RegExp(`^id +written +source +key +place +reason\n${ids[2]}  .* /instrument/issuePrice  [^\n]+\n$`),
+    );
+    assert.match(text.stderr, /^The newest 1 of 3 \(instruments 3\); --source or --limit shows others\.\n$/);
+    const none = await scene.spconnect('dead-letters list --source other');
+    assert.deepEqual([none.code, none.stdout, none.stderr], [0, '', 'No dead letter matches.\n']);
 
-  const shown = await scene.spconnect(`dead-letters show ${ids[0]}`);
-  assert.match(shown.stdout, /^spc-pointer +\/issuePrice$/m);
-  assert.match(shown.stdout, /"issuePrice":"1\\u001b\[2J"/);
-  assert.doesNotMatch(shown.stdout, /[^\P{Cc}\n]/u);
-  const unknown = await scene.spconnect('dead-letters show 4711');
-  assert.equal(unknown.code, 1);
-  assert.match(unknown.stderr, /^DEAD_LETTER_UNKNOWN: There is no dead letter "4711"/);
+    const shown = await scene.spconnect(`dead-letters show ${ids[0]}`);
+    assert.match(shown.stdout, /^spc-pointer +\/issuePrice$/m);
+    assert.match(shown.stdout, /"issuePrice":"1\\u001b\[2J"/);
+    assert.doesNotMatch(shown.stdout, /[^\P{Cc}\n]/u);
+    const unknown = await scene.spconnect('dead-letters show 4711');
+    assert.equal(unknown.code, 1);
+    assert.match(unknown.stderr, /^DEAD_LETTER_UNKNOWN: There is no dead letter "4711"/);
 
-  // The newest first: the last one named must not be the state that stays.
-  const all = `dead-letters retry ${ids.toReversed().join(' ')}`;
-  const stillBad = await scene.spconnect(`${all} --execute --output json`);
-  assert.equal(stillBad.code, 1);
-  const outcomes = (stdout: string) => JSON.parse(stdout).map(({ outcome }: { outcome: string }) => outcome);
-  assert.deepEqual(outcomes(stillBad.stdout), ['impossible', 'walk', 'walk']);
-  assert.match(stillBad.stderr, /set mapping\.onMismatch: keepInExtras, and retry/);
-  const unwritten = await scene.spconnect(all);
-  assert.deepEqual(
-    [unwritten.code, unwritten.stderr],
-    [1, `Nothing was written; --execute does it.\n${stillBad.stderr}`],
-  );
-  const before = (await instruments()).length;
-  const dry = await scene.spconnect(`${all} --output json`, KEEP);
-  assert.deepEqual(outcomes(dry.stdout), ['toWrite', 'walk', 'walk']);
+    // The newest first: the last one named must not be the state that stays.
+    const all = `dead-letters retry ${ids.toReversed().join(' ')}`;
+    const stillBad = await scene.spconnect(`${all} --execute --output json`);
+    assert.equal(stillBad.code, 1);
+    const outcomes = (stdout: string) => JSON.parse(stdout).map(({ outcome }: { outcome: string }) => outcome);
+    assert.deepEqual(outcomes(stillBad.stdout), ['impossible', 'walk', 'walk']);
+    assert.match(stillBad.stderr, /set mapping\.onMismatch: keepInExtras, and retry/);
+    const unwritten = await scene.spconnect(all);
+    assert.deepEqual(
+      [unwritten.code, unwritten.stderr],
+      [1, `Nothing was written; --execute does it.\n${stillBad.stderr}`],
+    );
+    const before = (await instruments()).length;
+    const dry = await scene.spconnect(`${all} --output json`, KEEP);
+    assert.deepEqual(outcomes(dry.stdout), ['toWrite', 'walk', 'walk']);
 
-  // By two operators at once: what one has written, the other finds written.
-  const both = await Promise.all([1, 2].map(() => scene.spconnect(`${all} --execute --output json`, KEEP)));
-  const events = () => readCommitted(kafka, `${prefix}.instrument-events`, PARTITIONS);
-  const retried = ({ headers }: { headers: Record<string, string> }) => headers['spc-dead-letter'] === ids[2];
-  const [event] = await eventually(
-    'the event',
-    async () => (await events()).filter(retried),
-    ({ length }) => length > 0,
-  );
-  assert.deepEqual([String(event?.key), event?.headers['spc-source']], [first, 'instruments']);
-  for (const { code, stderr } of both) assert.equal(code, 0, stderr);
-  assert.deepEqual(both.map(({ stdout }) => outcomes(stdout)[0]).sort(), ['superseded', 'written']);
-  assert.equal((await instruments()).length, before, 'instruments are left to the walk');
+    // By two operators at once: what one has written, the other finds written.
+    const both = await Promise.all([1, 2].map(() => scene.spconnect(`${all} --execute --output json`, KEEP)));
+    const events = () => scene.read('instrument-events');
+    const retried = ({ headers }: { headers: Record<string, string> }) => headers['spc-dead-letter'] === ids[2];
+    const [event] = await eventually(
+      'the event',
+      async () => (await events()).filter(retried),
+      ({ length }) => length > 0,
+    );
+    assert.deepEqual([String(event?.key), event?.headers['spc-source']], [first, 'instruments']);
+    for (const { code, stderr } of both) assert.equal(code, 0, stderr);
+    assert.deepEqual(both.map(({ stdout }) => outcomes(stdout)[0]).sort(), ['superseded', 'written']);
+    assert.equal((await instruments()).length, before, 'instruments are left to the walk');
 
-  const again = await scene.start(KEEP);
-  await again.event('walkCompleted');
-  const newest = (await instruments()).findLast(({ key }) => String(key) === first);
-  assert.equal(newest?.headers['spc-walk'], '2', 'a walk has brought its newest state');
-  assert.equal((await events()).filter(retried).length, 1);
-});
+    const again = await scene.start({ env: KEEP });
+    await again.event('walkCompleted');
+    const newest = (await instruments()).findLast(({ key }) => String(key) === first);
+    assert.equal(newest?.headers['spc-walk'], '2', 'a walk has brought its newest state');
+    assert.equal((await events()).filter(retried).length, 1);
+  },
+);
 
 test('those of pre-trade checks have no input, and are retried by asking the provider for the check', {
   timeout: 1_200_000,
 }, async (t) => {
   const source = { name: 'checks', type: 'pre-trade-checks' };
-  const scene = await commandScene(t, { simulator: { instruments: 3 }, source, more: MAPPING });
+  const scene = await installation(t, { simulator: { instruments: 3 }, source, more: MAPPING });
   if (!scene) return;
   const { simulator, kafka, prefix } = scene;
   const [instrument] = [...simulator.ledger.instruments()];
@@ -118,7 +119,7 @@ test('those of pre-trade checks have no input, and are retried by asking the pro
   const connector = await scene.start();
   const [letter, overtaken, nameless] = await eventually(
     'three dead letters',
-    () => readCommitted(kafka, `${prefix}.dead-letters`).catch(() => []),
+    () => scene.read('dead-letters').catch(() => []),
     (all) => all.length === 3,
   );
   await connector.stop();
@@ -134,7 +135,7 @@ test('those of pre-trade checks have no input, and are retried by asking the pro
 
   const planned = await scene.spconnect(retry, KEEP);
   assert.match(planned.stdout, new RegExp(`^${id}  to be written  ${prefix}.pre-trade-checks$`, 'm'));
-  const checks = () => readCommitted(kafka, `${prefix}.pre-trade-checks`, PARTITIONS);
+  const checks = () => scene.read('pre-trade-checks');
   assert.equal((await checks()).length, 0, 'a plan writes nothing');
   const written = await scene.spconnect(`dead-letters retry ${id} --execute`, KEEP);
   assert.deepEqual([written.code, written.stdout], [0, `${id}  written  ${prefix}.pre-trade-checks\n`]);

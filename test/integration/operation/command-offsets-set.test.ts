@@ -1,75 +1,73 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import { commandScene } from '../../support/connectors/command-scene.ts';
-import { readCommitted } from '../../support/kafka/kafka-real.ts';
+import { testInstallation } from '../../support/connectors/installation.ts';
 import { fenceOperators, fenceSource } from '../../support/ledgers/at-rest.ts';
 import { eventually } from '../../support/runner/eventually.ts';
 
-test('a stream goes on where it was at a time, and repeats nothing from before', { timeout: 1_200_000 }, async (t) => {
-  const scene = await commandScene(t, { source: { pollInterval: '100ms' } });
-  if (!scene) return;
-  const { simulator, kafka, prefix } = scene;
-  const [instrument, quiet] = [...simulator.ledger.instruments()];
-  const id = String(instrument?.id);
-  const eventsOnTopic = () => readCommitted(kafka, `${prefix}.instrument-events`, [0, 1, 2, 3, 4, 5]);
-  const happen = async (count: number) => {
-    simulator.publish({ kind: 'datachange', id });
-    return eventually(`${count} events`, eventsOnTopic, (records) => records.length === count);
-  };
-  const connector = await scene.start();
-  await connector.event('walkCompleted');
-  await happen(1);
-  await happen(2);
-  const written = await happen(3);
-  await connector.stop();
-  await fenceSource(kafka, prefix);
-  await scene.spconnect('stop instruments');
-  await fenceOperators(kafka, prefix);
+testInstallation(
+  'a stream goes on where it was at a time, and repeats nothing from before',
+  { source: { pollInterval: '100ms' } },
+  async (_t, scene) => {
+    const { simulator, kafka, prefix } = scene;
+    const [instrument, quiet] = [...simulator.ledger.instruments()];
+    const id = String(instrument?.id);
+    const eventsOnTopic = () => scene.read('instrument-events');
+    const happen = async (count: number) => {
+      simulator.publish({ kind: 'datachange', id });
+      return eventually(`${count} events`, eventsOnTopic, (records) => records.length === count);
+    };
+    const connector = await scene.start();
+    await connector.event('walkCompleted');
+    await happen(1);
+    await happen(2);
+    const written = await happen(3);
+    await connector.stop();
+    await fenceSource(kafka, prefix);
+    await scene.spconnect('stop instruments');
+    await fenceOperators(kafka, prefix);
 
-  const second = written[1];
-  const time = new Date(second?.timestampMs ?? 0).toISOString();
-  const dry = await scene.spconnect(`offsets set instruments --to ${time}`);
-  assert.equal(dry.code, 0, dry.stderr);
-  assert.doesNotMatch(dry.stderr, /from before/);
-  assert.match(dry.stderr, /^Nothing was changed; --execute makes the change\. The provider was asked there at /);
-  const [listed] = JSON.parse((await scene.spconnect('offsets list --output json')).stdout);
+    const second = written[1];
+    const time = new Date(second?.timestampMs ?? 0).toISOString();
+    const dry = await scene.spconnect(`offsets set instruments --to ${time}`);
+    assert.equal(dry.code, 0, dry.stderr);
+    assert.doesNotMatch(dry.stderr, /from before/);
+    assert.match(dry.stderr, /^Nothing was changed; --execute makes the change\. The provider was asked there at /);
+    const [listed] = JSON.parse((await scene.spconnect('offsets list --output json')).stdout);
 
-  const early = await scene.spconnect('offsets set instruments --to 1h');
-  assert.match(early.stderr, /The topic has no record of the source from before the requested time/);
+    const early = await scene.spconnect('offsets set instruments --to 1h');
+    assert.match(early.stderr, /The topic has no record of the source from before the requested time/);
 
-  const set = await scene.spconnect(`offsets set instruments --to ${time} --execute --output json`);
-  assert.equal(set.code, 0, set.stderr);
-  const { before, after } = JSON.parse(set.stdout);
-  assert.deepEqual(before, listed.offset, 'the dry run wrote nothing');
-  const { since, serverDate } = after;
-  assert.equal(since, second?.headers['spc-since']);
-  assert.equal(serverDate, second?.headers['spc-received']);
-  // The provider's date has whole seconds: it may be the same one.
-  const own = (name: string) => name !== 'serverDate' && !name.startsWith('walk');
-  const moved = Object.keys(after).filter((name) => after[name] !== before[name] && own(name));
-  assert.deepEqual(moved.sort(), ['againFrom', 'againUpTo', 'ownDate', 'since'], 'and the rest of the stream stays');
-  assert.deepEqual([after.walk, after.walkPending, after.walkResumed], [before.walk + 1, true, true]);
+    const set = await scene.spconnect(`offsets set instruments --to ${time} --execute --output json`);
+    assert.equal(set.code, 0, set.stderr);
+    const { before, after } = JSON.parse(set.stdout);
+    assert.deepEqual(before, listed.offset, 'the dry run wrote nothing');
+    const { since, serverDate } = after;
+    assert.equal(since, second?.headers['spc-since']);
+    assert.equal(serverDate, second?.headers['spc-received']);
+    // The provider's date has whole seconds: it may be the same one.
+    const own = (name: string) => name !== 'serverDate' && !name.startsWith('walk');
+    const moved = Object.keys(after).filter((name) => after[name] !== before[name] && own(name));
+    assert.deepEqual(moved.sort(), ['againFrom', 'againUpTo', 'ownDate', 'since'], 'and the rest of the stream stays');
+    assert.deepEqual([after.walk, after.walkPending, after.walkResumed], [before.walk + 1, true, true]);
 
-  // One that has no events leaves the list: only the walk that follows the change can find that it is gone.
-  const gone = String(quiet?.id);
-  simulator.publish({ kind: 'vanish', id: gone });
-  await scene.spconnect('resume instruments');
-  await scene.start();
-  const again = await eventually('the last two once more', eventsOnTopic, (records) => records.length === 5);
-  assert.deepEqual(
-    again.slice(3).map(({ value }) => value),
-    written.slice(1).map(({ value }) => value),
-  );
-  const newest = async () => {
-    const records = await readCommitted(kafka, `${prefix}.instruments`, [0, 1, 2, 3, 4, 5]);
-    return records.findLast(({ key }) => String(key) === gone)?.value;
-  };
-  await eventually('a tombstone', newest, (value) => value === null);
-});
+    // One that has no events leaves the list: only the walk that follows the change can find that it is gone.
+    const gone = String(quiet?.id);
+    simulator.publish({ kind: 'vanish', id: gone });
+    await scene.spconnect('resume instruments');
+    await scene.start();
+    const again = await eventually('the last two once more', eventsOnTopic, (records) => records.length === 5);
+    assert.deepEqual(
+      again.slice(3).map(({ value }) => value),
+      written.slice(1).map(({ value }) => value),
+    );
+    const newest = async () => {
+      const records = await scene.read('instruments');
+      return records.findLast(({ key }) => String(key) === gone)?.value;
+    };
+    await eventually('a tombstone', newest, (value) => value === null);
+  },
+);
 
-test('an offset is set as it is given, in its form only', { timeout: 1_200_000 }, async (t) => {
-  const scene = await commandScene(t);
-  if (!scene) return;
+testInstallation('an offset is set as it is given, in its form only', {}, async (_t, scene) => {
   const connector = await scene.start();
   await connector.event('walkCompleted');
   await connector.stop();

@@ -4,38 +4,38 @@ import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { ERROR_CODES } from '../../../src/errors.ts';
 import { topicPlan } from '../../../src/kafka/topic-plan.ts';
-import { commandScene } from '../../support/connectors/command-scene.ts';
+import { installation, testInstallation } from '../../support/connectors/installation.ts';
 
-test('missing topics are reported with an exit code, created, and then as they should be', async (t) => {
-  const scene = await commandScene(t);
-  if (!scene) return;
-  const { prefix, kafka } = scene;
-  const before = await scene.spconnect('topics verify --output json');
-  assert.equal(before.code, 1);
-  const states = (text: string) => new Set((JSON.parse(text) as { state: string }[]).map(({ state }) => state));
-  assert.deepEqual(states(before.stdout), new Set(['missing']));
-  assert.match(
-    before.stderr,
-    new RegExp(`kafka-topics.sh --bootstrap-server \\S+ --create --topic ${prefix}.instruments --partitions 6`),
-  );
+testInstallation(
+  'missing topics are reported with an exit code, created, and then as they should be',
+  {},
+  async (_t, scene) => {
+    const { prefix, kafka } = scene;
+    const before = await scene.spconnect('topics verify --output json');
+    assert.equal(before.code, 1);
+    const states = (text: string) => new Set((JSON.parse(text) as { state: string }[]).map(({ state }) => state));
+    assert.deepEqual(states(before.stdout), new Set(['missing']));
+    assert.match(
+      before.stderr,
+      new RegExp(`kafka-topics.sh --bootstrap-server \\S+ --create --topic ${prefix}.instruments --partitions 6`),
+    );
 
-  // One is there with another partition count, one with another setting.
-  const plan = topicPlan({ prefix, names: {}, partitions: 6, replicationFactor: 1 });
-  const other = { ...plan.notifications, settings: { ...plan.notifications.settings, 'retention.ms': '1000000' } };
-  await kafka.ensureTopics([{ ...plan.instruments, partitions: 2 }, other], { create: true });
-  const created = await scene.spconnect('topics create');
-  assert.equal(created.code, 1);
-  assert.match(created.stdout, new RegExp(`^${prefix}.instruments +wrong$`, 'm'));
-  assert.match(created.stdout, new RegExp(`^${prefix}.notifications +differs$`, 'm'));
-  assert.match(created.stdout, new RegExp(`^${prefix}.offsets +created$`, 'm'));
-  assert.match(created.stderr, /has 2 partitions, and 6 are configured/);
-  assert.match(created.stderr, /has retention.ms=1000000.*kafka-configs.sh --alter .*--add-config retention.ms=/);
-  assert.match((await scene.spconnect('topics verify')).stdout, new RegExp(`^${prefix}.offsets +ok$`, 'm'));
-});
+    // One is there with another partition count, one with another setting.
+    const plan = topicPlan({ prefix, names: {}, partitions: 6, replicationFactor: 1 });
+    const other = { ...plan.notifications, settings: { ...plan.notifications.settings, 'retention.ms': '1000000' } };
+    await kafka.ensureTopics([{ ...plan.instruments, partitions: 2 }, other], { create: true });
+    const created = await scene.spconnect('topics create');
+    assert.equal(created.code, 1);
+    assert.match(created.stdout, new RegExp(`^${prefix}.instruments +wrong$`, 'm'));
+    assert.match(created.stdout, new RegExp(`^${prefix}.notifications +differs$`, 'm'));
+    assert.match(created.stdout, new RegExp(`^${prefix}.offsets +created$`, 'm'));
+    assert.match(created.stderr, /has 2 partitions, and 6 are configured/);
+    assert.match(created.stderr, /has retention.ms=1000000.*kafka-configs.sh --alter .*--add-config retention.ms=/);
+    assert.match((await scene.spconnect('topics verify')).stdout, new RegExp(`^${prefix}.offsets +ok$`, 'm'));
+  },
+);
 
-test('schemas are listed and registered without a connector', async (t) => {
-  const scene = await commandScene(t);
-  if (!scene) return;
+testInstallation('schemas are listed and registered without a connector', {}, async (_t, scene) => {
   const { prefix } = scene;
   const before = await scene.spconnect('schemas list --output json');
   assert.equal(before.code, 0);
@@ -52,9 +52,7 @@ test('schemas are listed and registered without a connector', async (t) => {
   assert.match((await scene.spconnect('schemas list')).stdout, /instruments-value +Instrument +registered +FULL_T/m);
 });
 
-test('a schema that the registry would refuse is reported with an exit code', async (t) => {
-  const scene = await commandScene(t);
-  if (!scene) return;
+testInstallation('a schema that the registry would refuse is reported with an exit code', {}, async (_t, scene) => {
   const { prefix, stack } = scene;
   const fields = [{ name: 'id', type: 'string' }];
   const foreign = JSON.stringify({ type: 'record', name: 'Instrument', namespace: 'other', fields });
@@ -76,7 +74,7 @@ test('what the settings name is tried, each with what is wrong and what to do', 
   const more = `
 marketData: { url: "\${MARKET_DATA_URL:-}" }
 topics: { replicationFactor: "\${REPLICATION_FACTOR:-1}" }`;
-  const scene = await commandScene(t, { more });
+  const scene = await installation(t, { more });
   if (!scene) return;
   const good = await scene.spconnect('validate --connect', { MARKET_DATA_URL: scene.simulator.marketDataUrl });
   assert.match(good.stdout, /^ok +prices of marketData +it responds to a bulk request/m);

@@ -1,80 +1,75 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import { commandScene } from '../../support/connectors/command-scene.ts';
-import { readCommitted } from '../../support/kafka/kafka-real.ts';
+import { testInstallation } from '../../support/connectors/installation.ts';
 
-const PARTITIONS = [0, 1, 2, 3, 4, 5];
+testInstallation(
+  'a dry run says what a walk would write and delete, while another process owns the source, and writes nothing',
+  { simulator: { instruments: 40 }, source: { walkInterval: '365d', limit: 10 } },
+  async (_t, scene) => {
+    const { simulator } = scene;
+    const connector = await scene.start();
+    await connector.event('walkCompleted');
+    const ids = [...simulator.ledger.instruments()].map(({ id }) => id);
+    const plan = async (more = '') => {
+      const ran = await scene.spconnect(`walk instruments --dry-run --ids 2 --output json${more}`);
+      assert.equal(ran.code, 0, ran.stderr);
+      return { ...JSON.parse(ran.stdout), said: ran.stderr };
+    };
+    const same = await plan();
+    assert.deepEqual([same.rows, same.held, same.deletes, same.counts.unchanged], [40, 40, true, 40]);
 
-test('a dry run says what a walk would write and delete, while another process owns the source, and writes nothing', {
-  timeout: 1_200_000,
-}, async (t) => {
-  const scene = await commandScene(t, { simulator: { instruments: 40 }, source: { walkInterval: '365d', limit: 10 } });
-  if (!scene) return;
-  const { simulator, kafka, prefix } = scene;
-  const connector = await scene.start();
-  await connector.event('walkCompleted');
-  const ids = [...simulator.ledger.instruments()].map(({ id }) => id);
-  const plan = async (more = '') => {
-    const ran = await scene.spconnect(`walk instruments --dry-run --ids 2 --output json${more}`);
-    assert.equal(ran.code, 0, ran.stderr);
-    return { ...JSON.parse(ran.stdout), said: ran.stderr };
-  };
-  const same = await plan();
-  assert.deepEqual([same.rows, same.held, same.deletes, same.counts.unchanged], [40, 40, true, 40]);
+    // Seen by the list alone: the connector is away while the provider changes.
+    await connector.stop();
+    const [first = '', second = '', third = ''] = ids;
+    simulator.publish({ kind: 'vanish', id: first });
+    simulator.publish({ kind: 'datachange', id: second });
+    simulator.publish({ kind: 'newissue' });
+    const [added] = [...simulator.ledger.instruments()].map(({ id }) => id).filter((id) => !ids.includes(id));
+    const edit = [{ pointer: '/issuePrice', value: '"x"' }];
+    simulator.injectFaults([{ match: 'instruments', fault: { kind: 'poison', rows: [1], how: { edit } } }]);
+    const all = ['instruments', 'instrument-events', 'dead-letters', 'offsets', 'states', 'notifications'];
+    const written = async () => {
+      const logs = await Promise.all(all.map((name) => scene.read(name)));
+      return logs.map(({ length }) => length);
+    };
+    const before = await written();
+    const changed = await plan();
+    assert.deepEqual(await written(), before, 'a plan writes nothing');
+    assert.deepEqual(changed.ids, {
+      added: [added],
+      corrected: [second],
+      reEncoded: [],
+      deadLetters: [third],
+      gone: [first],
+    });
+    assert.deepEqual([changed.counts.unchanged, changed.rows, changed.deletes], [37, 40, true]);
 
-  // Seen by the list alone: the connector is away while the provider changes.
-  await connector.stop();
-  const [first = '', second = '', third = ''] = ids;
-  simulator.publish({ kind: 'vanish', id: first });
-  simulator.publish({ kind: 'datachange', id: second });
-  simulator.publish({ kind: 'newissue' });
-  const [added] = [...simulator.ledger.instruments()].map(({ id }) => id).filter((id) => !ids.includes(id));
-  const edit = [{ pointer: '/issuePrice', value: '"x"' }];
-  simulator.injectFaults([{ match: 'instruments', fault: { kind: 'poison', rows: [1], how: { edit } } }]);
-  const all = ['instruments', 'instrument-events', 'dead-letters', 'offsets', 'states', 'notifications'];
-  const written = async () => {
-    const parts = (name: string) => (['instruments', 'instrument-events'].includes(name) ? PARTITIONS : [0]);
-    const logs = await Promise.all(all.map((name) => readCommitted(kafka, `${prefix}.${name}`, parts(name))));
-    return logs.map(({ length }) => length);
-  };
-  const before = await written();
-  const changed = await plan();
-  assert.deepEqual(await written(), before, 'a plan writes nothing');
-  assert.deepEqual(changed.ids, {
-    added: [added],
-    corrected: [second],
-    reEncoded: [],
-    deadLetters: [third],
-    gone: [first],
-  });
-  assert.deepEqual([changed.counts.unchanged, changed.rows, changed.deletes], [37, 40, true]);
+    // A list that is cut: a walk would delete nothing of what it does not show.
+    simulator.clearFaults();
+    simulator.injectFaults([{ match: 'instruments', nth: 2, fault: { kind: 'links', how: 'end' } }]);
+    const cut = await plan();
+    assert.deepEqual([cut.deletes, cut.deletesNot], [false, ['rowsBehindTheEnd']]);
 
-  // A list that is cut: a walk would delete nothing of what it does not show.
-  simulator.clearFaults();
-  simulator.injectFaults([{ match: 'instruments', nth: 2, fault: { kind: 'links', how: 'end' } }]);
-  const cut = await plan();
-  assert.deepEqual([cut.deletes, cut.deletesNot], [false, ['rowsBehindTheEnd']]);
+    // More than a walk may delete.
+    simulator.clearFaults();
+    for (const id of ids.slice(3, 34)) simulator.publish({ kind: 'vanish', id });
+    const refused = await plan();
+    assert.deepEqual([refused.counts.gone, refused.deletes, refused.deletesNot], [32, false, 'tooMany']);
+    assert.deepEqual(refused.ids.gone, [first, ids[3]]);
+    assert.match(refused.said, /too many.*--allow-shrink/);
+    assert.equal((await plan(' --allow-shrink 32')).deletes, true);
 
-  // More than a walk may delete.
-  simulator.clearFaults();
-  for (const id of ids.slice(3, 34)) simulator.publish({ kind: 'vanish', id });
-  const refused = await plan();
-  assert.deepEqual([refused.counts.gone, refused.deletes, refused.deletesNot], [32, false, 'tooMany']);
-  assert.deepEqual(refused.ids.gone, [first, ids[3]]);
-  assert.match(refused.said, /too many.*--allow-shrink/);
-  assert.equal((await plan(' --allow-shrink 32')).deletes, true);
-
-  // What was planned is what a walk then does. A dead letter that is on the topic already is written by none. No event
-  // touched the third instrument: a walk uses its row.
-  const text = `{"id":${third},"issuePrice":"x"}`;
-  simulator.injectFaults([{ match: 'instruments', count: 0, fault: { kind: 'poison', rows: [1], how: { text } } }]);
-  const dead = await plan(' --allow-shrink 32');
-  assert.deepEqual([dead.counts.deadLetters, dead.counts.knownDeadLetters], [1, 0]);
-  await scene.spconnect('walk instruments --allow-shrink 32');
-  const again = await scene.start();
-  const walked = await again.event('walkCompleted');
-  assert.equal(walked.fields.gone, refused.counts.gone);
-  const known = await plan();
-  assert.deepEqual([known.counts.deadLetters, known.counts.knownDeadLetters, known.ids.deadLetters], [0, 1, []]);
-  assert.match(known.said, /1 row became a dead letter already/);
-});
+    // What was planned is what a walk then does. A dead letter that is on the topic already is written by none. No event
+    // touched the third instrument: a walk uses its row.
+    const text = `{"id":${third},"issuePrice":"x"}`;
+    simulator.injectFaults([{ match: 'instruments', count: 0, fault: { kind: 'poison', rows: [1], how: { text } } }]);
+    const dead = await plan(' --allow-shrink 32');
+    assert.deepEqual([dead.counts.deadLetters, dead.counts.knownDeadLetters], [1, 0]);
+    await scene.spconnect('walk instruments --allow-shrink 32');
+    const again = await scene.start();
+    const walked = await again.event('walkCompleted');
+    assert.equal(walked.fields.gone, refused.counts.gone);
+    const known = await plan();
+    assert.deepEqual([known.counts.deadLetters, known.counts.knownDeadLetters, known.ids.deadLetters], [0, 1, []]);
+    assert.match(known.said, /1 row became a dead letter already/);
+  },
+);

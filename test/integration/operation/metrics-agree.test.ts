@@ -1,24 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createSimulator } from '../../../src/dev/simulator/simulator.ts';
 import { createMetrics } from '../../../src/observe/metrics.ts';
-import { createMemoryRegistry, startOverridden } from '../../support/connectors/overridden-connector.ts';
-import { readCommitted } from '../../support/kafka/kafka-real.ts';
+import { memoryScene } from '../../support/connectors/memory-scene.ts';
 import { scraped } from '../../support/ledgers/scraped.ts';
-import { PARTITIONS } from '../../support/ledgers/universe-on-topics.ts';
-import { MemoryBroker } from '../../support/memory-kafka/memory-broker.ts';
-import { createMemoryCluster } from '../../support/memory-kafka/memory-cluster.ts';
-import { createSharedTime } from '../../support/runner/shared-time.ts';
 
-const PREFIX = 'metrics-agree';
 const SOURCE = 'instruments';
 
 test('a scrape counts what is on the topics, what the provider was asked, and what went wrong', async (t) => {
-  const time = createSharedTime();
-  const simulator = await createSimulator({
+  const scene = await memoryScene(t, {
     instruments: 200,
     seed: 9,
-    clock: time.provider,
     faults: [
       { match: 'instruments', nth: 2, count: 2, fault: { kind: 'status', status: 503 } },
       { match: 'instruments', nth: 5, fault: { kind: 'cutJson' } },
@@ -26,16 +17,10 @@ test('a scrape counts what is on the topics, what the provider was asked, and wh
       { match: 'token', fault: { kind: 'status', status: 500 } },
     ],
   });
-  t.after(() => simulator.close());
-  const kafka = createMemoryCluster({ broker: new MemoryBroker(time.nowMs) });
+  const { simulator } = scene;
   const metrics = createMetrics({ version: '1.2.3', sources: [SOURCE] });
-  const connector = await startOverridden(t, {
-    simulator,
-    prefix: PREFIX,
-    overrides: { kafka, registry: createMemoryRegistry(), clock: time.connector, random: () => 0.5, metrics },
-    source: { limit: 50, walkInterval: '365d', pollInterval: '10s' },
-  });
-  await connector.until('the walk', (seen) => seen.some(({ name }) => name === 'walkCompleted'));
+  const connector = await scene.start({ limit: 50, walkInterval: '365d', pollInterval: '10s' }, { metrics });
+  await connector.event('walkCompleted');
   const ids = [...simulator.ledger.instruments()].map(({ id }) => id).slice(0, 20);
   const last = ids.map((id) => simulator.publish({ kind: 'datachange', id }).offset).at(-1);
   await connector.until('the events', (seen) =>
@@ -48,14 +33,13 @@ test('a scrape counts what is on the topics, what the provider was asked, and wh
     [...series]
       .filter(([key]) => key.startsWith(`spconnect_${name}{`) && labels.every((label) => key.includes(label)))
       .reduce((total, [, value]) => total + value, 0);
-  const topic = async (name: string, partitions?: readonly number[]) =>
-    (await readCommitted(kafka, `${PREFIX}.${name}`, partitions)).length;
+  const topic = async (name: string) => (await scene.read(name)).length;
 
-  const events = await topic('instrument-events', PARTITIONS);
+  const events = await topic('instrument-events');
   assert.equal(events, 20);
   assert.equal(sum('records_written_total', 'record="event"'), events);
   // Each event writes its instrument too.
-  assert.equal(sum('records_written_total', 'record="instrument"'), (await topic('instruments', PARTITIONS)) - events);
+  assert.equal(sum('records_written_total', 'record="instrument"'), (await topic('instruments')) - events);
   assert.equal(sum('dead_letters_total'), await topic('dead-letters'));
   assert.equal(sum('dead_letters_total', 'reason="wrongType"'), 1);
   assert.equal(sum('walk_rows_total'), 199);
@@ -76,7 +60,7 @@ test('a scrape counts what is on the topics, what the provider was asked, and wh
   );
   assert.equal(series.get('spconnect_token_failing{client="referenceData"}'), 0);
 
-  const failed = connector.seen.filter(({ name }) => name === 'attemptFailed').length;
+  const failed = connector.fieldsOf('attemptFailed').length;
   assert.ok(failed >= 4, String(failed));
   assert.equal(sum('poll_failures_total'), failed);
   assert.equal(sum('source_status', 'status="running"'), 1);

@@ -1,20 +1,12 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import type { Simulator } from '../../../src/dev/simulator/simulator.ts';
-import { type AdministeredConnector, adminWorld } from '../../support/connectors/admin-connector.ts';
-import { kafkaOrSkip } from '../../support/kafka/kafka-real.ts';
+import { type AdministeredConnector, INSTRUMENTS, testAdmin } from '../../support/connectors/admin-connector.ts';
 import { priceViolations } from '../../support/ledgers/price-log.ts';
 import { fencePrices, onceRight, pricesOnTopics, unansweredInputs } from '../../support/ledgers/prices-on-topics.ts';
 import { scraped } from '../../support/ledgers/scraped.ts';
 
-const INSTRUMENTS = 60;
 const CHANGES = 20;
 const PARTITIONS = 6;
-const options = { timeout: 1_200_000 };
-
-const settingsOf = (simulator: Simulator) => `
-marketData: { url: "${simulator.marketDataUrl}", requestsPerSecond: 1000 }
-prices: { linger: 50ms, kinds: { overview: { refreshInterval: 1s } } }`;
+const PRICED = { prices: '{ linger: 50ms, kinds: { overview: { refreshInterval: 1s } } }' };
 
 /** Waits until the processor has this state in both interfaces for machines, and prices so many partitions. */
 async function shows(connector: AdministeredConnector, states: string, status: string, partitions: number) {
@@ -27,14 +19,11 @@ async function shows(connector: AdministeredConnector, states: string, status: s
   });
 }
 
-test(
+testAdmin(
   'a paused or stopped processor asks for nothing, over a restart too, and misses no record once it goes on',
-  options,
-  async (t) => {
-    const world = await adminWorld(t, INSTRUMENTS, settingsOf);
-    const kafka = (await kafkaOrSkip(t))?.connect();
-    if (!world || !kafka) return;
-    const { simulator, prefix } = world;
+  PRICED,
+  async (t, world) => {
+    const { simulator, kafka, prefix } = world;
     let calls = 0;
     t.after(simulator.onRequest((endpoint) => (calls += endpoint === 'bulk' ? 1 : 0)));
     const restsFor = async (ms: number) => {
@@ -72,7 +61,7 @@ test(
     await restsFor(1_000);
     const { waiting } = await unansweredInputs(kafka, prefix);
     assert.ok(waiting > 0, 'what changed meanwhile waits');
-    assert.equal((await world.spconnect(['resume', 'prices'])).code, 0);
+    assert.equal((await world.spconnect('resume prices')).code, 0);
     await shows(second, 'RUNNING RUNNING', 'running', PARTITIONS);
     await answered();
 
@@ -90,7 +79,7 @@ test(
     assert.deepEqual((await second.get('/connectors/prices/offsets')).body, { offsets: await Promise.all(committed) });
     assert.equal((await second.change('PUT', '/connectors/prices/resume')).status, 202);
     await shows(second, 'RUNNING RUNNING', 'running', PARTITIONS);
-    const assignments = () => second.seen.filter(({ name }) => name === 'partitionAssigned').length;
+    const assignments = () => second.fieldsOf('partitionAssigned').length;
     const before = assignments();
     assert.equal((await second.change('POST', '/connectors/prices/restart?includeTasks=true')).status, 202);
     await onceRight(() => (assignments() < before + PARTITIONS ? `${assignments()} assignments` : null));
@@ -101,14 +90,11 @@ test(
   },
 );
 
-test(
+testAdmin(
   'a failed processor ends readiness and no source, and a restart lets it go on without a repetition',
-  options,
-  async (t) => {
-    const world = await adminWorld(t, INSTRUMENTS, settingsOf);
-    const kafka = (await kafkaOrSkip(t))?.connect();
-    if (!world || !kafka) return;
-    const { stack, prefix } = world;
+  PRICED,
+  async (_t, world) => {
+    const { stack, kafka, prefix } = world;
     const subject = `${stack.registryUrl}/subjects/${prefix}.prices-value`;
     const foreign = { type: 'record', name: 'Foreign', fields: [{ name: 'id', type: 'boolean' }] };
     const registered = await fetch(`${subject}/versions`, {

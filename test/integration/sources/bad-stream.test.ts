@@ -4,14 +4,9 @@ import type { Fault } from '../../../src/dev/simulator/faults/fault.ts';
 import { createRecordReader } from '../../../src/records/avro/record-reader.ts';
 import { readSchemaText } from '../../../src/records/avro/schema-files.ts';
 import { readWireValue } from '../../../src/records/avro/wire-format.ts';
-import { followingScene, INSTRUMENTS, PREFIX } from '../../support/connectors/following-scene.ts';
-import { readCommitted } from '../../support/kafka/kafka-real.ts';
-import {
-  notificationsOn,
-  PARTITIONS,
-  tombstoneIds,
-  universeOnTopics,
-} from '../../support/ledgers/universe-on-topics.ts';
+import { followingScene, INSTRUMENTS } from '../../support/connectors/following-scene.ts';
+import { PREFIX } from '../../support/connectors/memory-scene.ts';
+import { notificationsOn, tombstoneIds, universeOnTopics } from '../../support/ledgers/universe-on-topics.ts';
 
 const badAnswers: Record<string, { fault: Fault; discarded?: string; says?: RegExp }> = {
   'events and a cursor that goes back': { fault: { kind: 'links', how: 'lower' }, discarded: 'lower' },
@@ -34,16 +29,12 @@ for (const [what, { fault, discarded, says }] of Object.entries(badAnswers)) {
     simulator.injectFaults([{ match: 'events', count: 3, fault }]);
     await reached(change(20));
     if (discarded) {
-      const reported = connector.seen
-        .filter(({ name }) => name === 'responseDiscarded')
-        .map(({ fields }) => fields.why);
+      const reported = connector.fieldsOf('responseDiscarded').map(({ why }) => why);
       // One of the faults may strike the verification of another offset instead.
       assert.ok(reported.length >= 2, reported.join());
       assert.deepEqual(new Set(reported), new Set([discarded]));
     } else {
-      const failed = connector.seen
-        .filter(({ name }) => name === 'attemptFailed')
-        .map(({ fields }) => fields.err.message);
+      const failed = connector.fieldsOf('attemptFailed').map(({ err }) => err.message);
       assert.equal(failed.length, 3);
       for (const message of failed) {
         assert.match(message, says ?? /never/);
@@ -72,20 +63,20 @@ for (const casing of ['lower', 'capitalised'] as const) {
 }
 
 test('an event of an unknown type passes through, and its instrument too', async (t) => {
-  const { simulator, kafka, ids, reached, violations } = await followingScene(t);
+  const { simulator, read, ids, reached, violations } = await followingScene(t);
   const [id = ''] = ids;
   const { text = '' } = [...simulator.ledger.instruments()].find((instrument) => instrument.id === id) ?? {};
   const instrument = text.replace(/"name":"[^"]*"/, '"name":"as it was when it was delisted"');
   await reached(simulator.publish({ kind: 'replace', id, instrument, type: 'delisted' }).offset);
   assert.deepEqual(await violations(), []);
-  const [record] = await readCommitted(kafka, `${PREFIX}.instrument-events`, PARTITIONS);
+  const [record] = await read('instrument-events');
   const value = record?.value ?? Buffer.alloc(0);
   const schemas = new Map([[readWireValue(value).schemaId, readSchemaText('InstrumentEvent')]]);
   assert.equal(createRecordReader({ schemas }).read(value).type, 'delisted');
 });
 
 test('events without an instrument or without an id become one dead letter each, and the others are taken', async (t) => {
-  const { simulator, kafka, connector, change, reached, deadLetters } = await followingScene(t);
+  const { simulator, read, connector, change, reached } = await followingScene(t);
   change(10);
   const broken = [
     { envelope: '{"event":{"type":"datachange"},"instrument":null}', pointer: '/instrument' },
@@ -99,9 +90,8 @@ test('events without an instrument or without an id become one dead letter each,
   for (const { envelope } of broken) simulator.publish({ kind: 'event', envelope });
   await reached(change(10));
   await connector.stop();
-  const events = await readCommitted(kafka, `${PREFIX}.instrument-events`, PARTITIONS);
-  assert.equal(events.length, 20);
-  const letters = await deadLetters();
+  assert.equal((await read('instrument-events')).length, 20);
+  const letters = await read('dead-letters');
   assert.deepEqual(
     letters.map(({ key, value, headers }) => [key, String(value), headers['spc-pointer']]),
     broken.map(({ envelope, pointer }) => [null, envelope, pointer]),
@@ -115,15 +105,15 @@ test('events without an instrument or without an id become one dead letter each,
 });
 
 test('a live stream that brings a few events at a time stops when too many of the last thousand fail', async (t) => {
-  const { simulator, connector, change, reached, deadLetters } = await followingScene(t, { answerClamp: 2 });
+  const { simulator, read, connector, change, reached } = await followingScene(t, { answerClamp: 2 });
   await reached(change(5));
   for (let count = 0; count < 40; count++)
     simulator.publish({ kind: 'event', envelope: '{"event":{"type":"datachange"},"instrument":null}' });
   assert.deepEqual(await connector.ended, ['instruments']);
-  const failure = connector.seen.find(({ name }) => name === 'sourceFailed');
-  assert.equal(failure?.fields.err.code, 'TOO_MANY_DEAD_LETTERS');
-  assert.match(failure.fields.err.message, /22 of 27 rows that came last, up to \/v1\/instruments\/events\?since=/);
-  assert.equal((await deadLetters()).length, 20);
+  const { err } = connector.fieldsOf('sourceFailed')[0];
+  assert.equal(err.code, 'TOO_MANY_DEAD_LETTERS');
+  assert.match(err.message, /22 of 27 rows that came last, up to \/v1\/instruments\/events\?since=/);
+  assert.equal((await read('dead-letters')).length, 20);
 });
 
 test('an event of a type that deletes gives a tombstone, and later events bring the instrument back', async (t) => {
@@ -147,5 +137,5 @@ test('a provider that gives fewer events at once than asked for is asked for few
   const offset = change(INSTRUMENTS);
   await reached(offset);
   assert.deepEqual(await violations(), []);
-  assert.ok(!connector.seen.some(({ name }) => name === 'sourceFailed'));
+  assert.deepEqual(connector.fieldsOf('sourceFailed'), []);
 });

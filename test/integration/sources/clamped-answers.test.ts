@@ -2,9 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { SimulatorOptions } from '../../../src/dev/simulator/options.ts';
 import { followingScene, INSTRUMENTS } from '../../support/connectors/following-scene.ts';
+import { HOUR_MS, MINUTE_MS } from '../../support/connectors/memory-scene.ts';
 
-const HOUR_MS = 3_600_000;
-const MINUTE_MS = 60_000;
 const CLAMP = 15;
 
 const providers: Record<string, SimulatorOptions> = {
@@ -56,8 +55,8 @@ test('a walk over a list that lags puts nothing back, however few events an answ
     // Each page shows its instruments as they were three seconds ago, before all of these.
     if (endpoint === 'instruments' && url.searchParams.get('limit') === '50' && pages++ < 8) change(INSTRUMENTS);
   });
-  const walks = connector.seen.filter(({ name }) => name === 'walkCompleted').length;
-  await connector.until('another walk', (seen) => seen.filter(({ name }) => name === 'walkCompleted').length > walks);
+  const walks = connector.fieldsOf('walkCompleted').length;
+  await connector.until('another walk', () => connector.fieldsOf('walkCompleted').length > walks);
   assert.ok(pages >= 5, `${pages} pages`);
   assert.deepEqual(await violations(), []);
 });

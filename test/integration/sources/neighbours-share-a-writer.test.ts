@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import type { Admin, Kafka } from 'kafkajs';
-import { neighbours } from '../../support/connectors/neighbours.ts';
-import { hookTransactions, kafkaOrSkip, type TransactionHooks } from '../../support/kafka/kafka-real.ts';
+import { testNeighbours } from '../../support/connectors/neighbours.ts';
+import { hookTransactions, type TransactionHooks } from '../../support/kafka/kafka-real.ts';
 import { loadRawKafkajs } from '../../support/kafka/raw-kafkajs.ts';
 import { eventually } from '../../support/runner/eventually.ts';
 
@@ -10,14 +9,13 @@ import { eventually } from '../../support/runner/eventually.ts';
 const SMALL_BATCH_BYTES = '32768';
 const EVENTS_OF_ONE_ANSWER = 100;
 
-test('what Kafka refuses of one source stops that one or nobody, and its neighbours on the same writer go on', {
-  timeout: 1_200_000,
-}, async (t) => {
-  // Not compressed, so that the size of a batch is that of its events.
-  const beside = await neighbours(t, { count: 4, kafka: ', compression: none' });
-  const admin = (await kafkaOrSkip(t))?.plain().admin();
-  if (!beside || !admin) return;
-  const { simulator, topicOf, writesOn } = beside;
+const TITLE = 'what Kafka refuses of one source stops that one or nobody, and its neighbours on the same writer go on';
+
+// Not compressed, so that the size of a batch is that of its events.
+testNeighbours(TITLE, { count: 4, kafka: ', compression: none' }, async (t, beside) => {
+  const { simulator, prefix, writesOn } = beside;
+  const topicOf = (name: string) => `${prefix}.${name}`;
+  const admin = beside.broker.plain().admin();
   const [calm = '', failing = '', small = '', gone = ''] = beside.names;
   await admin.connect();
   t.after(() => admin.disconnect());
@@ -32,18 +30,17 @@ test('what Kafka refuses of one source stops that one or nobody, and its neighbo
     return really();
   };
   const verifications = new Set<string>();
-  const connector = await beside.start({
-    wrapKafka(kafka) {
-      const hooked = hookTransactions({ send })(kafka);
-      const producer: Kafka['producer'] = (config) => {
-        const id = config?.transactionalId ?? '';
-        if (id.includes('-trial')) verifications.add(id);
-        return hooked.producer(config);
-      };
-      return Object.assign(Object.create(hooked), { producer });
-    },
-  });
-  const seen = (name: string) => connector.seen.filter((event) => event.name === name).map(({ fields }) => fields);
+  const wrapKafka = (kafka: Kafka) => {
+    const hooked = hookTransactions({ send })(kafka);
+    const producer: Kafka['producer'] = (config) => {
+      const id = config?.transactionalId ?? '';
+      if (id.includes('-trial')) verifications.add(id);
+      return hooked.producer(config);
+    };
+    return Object.assign(Object.create(hooked), { producer });
+  };
+  const connector = await beside.start({ overrides: { wrapKafka } });
+  const seen = connector.fieldsOf;
   await connector.event('writerOpened');
   for (const name of beside.names) await writesOn(name);
 

@@ -1,49 +1,31 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { loadSettings } from '../../../src/config/load.ts';
-import { createSimulator } from '../../../src/dev/simulator/simulator.ts';
 import { atInstallation } from '../../../src/run/installation.ts';
 import { resetOffset } from '../../../src/run/offsets-operation.ts';
 import { requestState } from '../../../src/run/state-operation.ts';
 import { connectorEnvironment, settingsText } from '../../support/connectors/connector-process.ts';
-import { createMemoryRegistry, startOverridden } from '../../support/connectors/overridden-connector.ts';
+import { HOUR_MS, memoryScene, PREFIX } from '../../support/connectors/memory-scene.ts';
+import { NOWHERE } from '../../support/connectors/running-connector.ts';
 import { notificationsOn } from '../../support/ledgers/universe-on-topics.ts';
-import { MemoryBroker } from '../../support/memory-kafka/memory-broker.ts';
-import { createMemoryCluster } from '../../support/memory-kafka/memory-cluster.ts';
-import { createSharedTime } from '../../support/runner/shared-time.ts';
-
-const HOUR_MS = 3_600_000;
-const PREFIX = 'reset';
-const NOWHERE = { brokers: ['127.0.0.1:1'], registryUrl: 'http://127.0.0.1:1' };
 
 /** One source, lived with for an hour at a time, and Kafka in memory. */
 async function createScene(t: TestContext, name: string, type: 'instruments' | 'events' | 'pre-trade-checks') {
-  const time = createSharedTime();
-  const simulator = await createSimulator({ instruments: 40, seed: 3, clock: time.provider });
-  t.after(() => simulator.close());
-  const broker = new MemoryBroker(time.nowMs);
-  const kafka = createMemoryCluster({ broker });
-  const registry = createMemoryRegistry();
-  const overrides = { registry, clock: time.connector, random: () => 0.5 };
+  const scene = await memoryScene(t, { instruments: 40, seed: 3 });
+  const { simulator, overrides, kafka } = scene;
   return {
-    time,
-    simulator,
+    ...scene,
     /** @returns the codes of the failures that ended sources meanwhile. */
     async live(more: Readonly<Record<string, string>> = {}): Promise<unknown[]> {
-      const source = { name, type, ...more };
-      const own = { ...overrides, kafka: createMemoryCluster({ broker }) };
-      const connector = await startOverridden(t, { simulator, prefix: PREFIX, overrides: own, source });
-      time.after(HOUR_MS, () => void connector.stop());
-      await connector.ended;
-      return connector.seen.flatMap(({ name, fields }) => (name === 'sourceFailed' ? [fields.err.code] : []));
+      const connector = await scene.live(HOUR_MS, { name, type, ...more });
+      return connector.fieldsOf('sourceFailed').map(({ err }) => err.code);
     },
     async reset(): Promise<string | null> {
       const env = connectorEnvironment(NOWHERE, simulator, { TOPIC_PREFIX: PREFIX });
       const settings = await loadSettings({ text: settingsText({ name, type }), env });
       const { signal } = new AbortController();
-      const own = { kafka: createMemoryCluster({ broker }), clock: time.connector };
       const { before } = await atInstallation(
-        { settings, signal, needs: ['offsets', 'states'], overrides: own },
+        { settings, signal, needs: ['offsets', 'states'], overrides: overrides() },
         async (at) => {
           await requestState(at, name, 'stopped');
           const outcome = await resetOffset(at, { source: { name, type }, execute: true });
@@ -53,7 +35,7 @@ async function createScene(t: TestContext, name: string, type: 'instruments' | '
       );
       return before.offset && String(before.offset.since);
     },
-    /** What was notified, complete walks left out. */
+    /** Every notification but those of complete walks. */
     async notice() {
       const all = await notificationsOn(kafka, PREFIX);
       return all.filter(({ kind }) => kind !== 'walk-completed');

@@ -1,18 +1,14 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import { neighbours } from '../../support/connectors/neighbours.ts';
+import { testNeighbours } from '../../support/connectors/neighbours.ts';
 import { eventually } from '../../support/runner/eventually.ts';
-import type { Ran } from '../../unit/commands/shell/terminal.ts';
 
 const CHANGES = 10;
 /** After each of these the neighbour is seen to have been fenced; three such within five minutes used to stop it. */
 const AWAITED = 5;
 
-test('an operator changes the offset of a source ten times in a row, and its neighbour goes on', {
-  timeout: 1_200_000,
-}, async (t) => {
-  const beside = await neighbours(t, { count: 2 });
-  if (!beside) return;
+const TITLE = 'an operator changes the offset of a source ten times in a row, and its neighbour goes on';
+
+testNeighbours(TITLE, { count: 2 }, async (_t, beside) => {
   const { simulator } = beside;
   const [first = '', second = ''] = beside.names;
   const connector = await beside.start();
@@ -20,12 +16,12 @@ test('an operator changes the offset of a source ten times in a row, and its nei
   await beside.writesOn(first);
   await beside.writesOn(second);
   assert.equal((await beside.spconnect(`stop ${first}`)).code, 0);
-  const seen = (name: string) => connector.seen.filter((event) => event.name === name).map(({ fields }) => fields);
+  const seen = connector.fieldsOf;
   const fencings = () => seen('writerLost').filter(({ err }) => err.code === 'WRITER_FENCED').length;
   for (let change = 1; change <= CHANGES; change++) {
     const before = fencings();
     const command = change === CHANGES ? `offsets reset ${first}` : `offsets set ${first} --since ${change}-0`;
-    const ran: Ran = await beside.spconnect(`${command} --execute`);
+    const ran = await beside.spconnect(`${command} --execute`);
     assert.equal(ran.code, 0, ran.stderr);
     if (change > AWAITED) continue;
     const fencedOrFailed = () => {

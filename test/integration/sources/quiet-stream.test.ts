@@ -1,15 +1,88 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import type { Fault, FaultRule } from '../../../src/dev/simulator/faults/fault.ts';
 import type { SimulatorOptions } from '../../../src/dev/simulator/options.ts';
 import {
-  createQuietScene,
   DAY_MS,
   HOUR_MS,
+  type MemoryScene,
   MINUTE_MS,
-  othersHappen,
-  type QuietScene,
-} from '../../support/connectors/quiet-scene.ts';
+  memoryScene,
+  PREFIX,
+} from '../../support/connectors/memory-scene.ts';
+import { universeViolations } from '../../support/ledgers/universe-log.ts';
+import { filtered, notificationsOn, offsetsOn, universeOnTopics } from '../../support/ledgers/universe-on-topics.ts';
+import { ledgerUniverse } from '../../support/ledgers/universe-reading.ts';
+
+const COUNTRY = 'LI';
+
+interface QuietScene extends Pick<MemoryScene, 'time' | 'simulator'> {
+  live(ms: number): Promise<void>;
+  /** Something happens to an instrument inside the filter. */
+  change(): void;
+  /** Errors on the topics, and whatever was notified beside complete walks. */
+  outcome(): Promise<{ violations: string[]; notified: unknown[]; events: number }>;
+  offsets(): ReturnType<typeof offsetsOn>;
+}
+
+/** A provider of whose instruments few are inside the filter. */
+async function createQuietScene(
+  t: TestContext,
+  options: SimulatorOptions = {},
+  source: Readonly<Record<string, string | number>> = {},
+): Promise<QuietScene> {
+  const scene = await memoryScene(t, { instruments: 100, seed: 5, ...options });
+  const { simulator, kafka } = scene;
+  const inside = filtered(simulator, { legalCountry: COUNTRY });
+  const first = await ledgerUniverse(inside);
+  assert.ok(first.size > 0 && first.size < 20, `${first.size} instruments are inside the filter`);
+  let changes = 0;
+  return {
+    ...scene,
+    async live(ms) {
+      const connector = await scene.live(ms, {
+        legalCountry: COUNTRY,
+        pollInterval: '10m',
+        emptyCommitInterval: '1h',
+        // No walk may commit the offset in the stream's place.
+        walkInterval: '365d',
+        ...source,
+      });
+      assert.deepEqual(await connector.ended, []);
+      assert.deepEqual([...connector.fieldsOf('sourceFailed'), ...connector.fieldsOf('writerLost')], []);
+    },
+    change() {
+      const ids = [...inside.ledger.instruments()].map(({ id }) => id);
+      const id = ids[changes++ % ids.length];
+      assert.ok(id);
+      simulator.publish({ kind: 'datachange', id });
+    },
+    async outcome() {
+      const log = await universeOnTopics({ kafka, prefix: PREFIX, simulator: inside, first, isDue: () => true });
+      const reported = await notificationsOn(kafka, PREFIX);
+      return {
+        violations: universeViolations(log),
+        notified: reported.map(({ kind }) => kind).filter((kind) => kind !== 'walk-completed'),
+        events: log.events.length,
+      };
+    },
+    offsets: () => offsetsOn(kafka, PREFIX),
+  };
+}
+
+/** Events of others: the provider filters them out, and the offset moves. */
+function othersHappen({ time, simulator }: QuietScene, everyMs: number, untilMs: number, count: number): void {
+  const others = [...simulator.ledger.instruments({ legalCountry: 'CH' })].map(({ id }) => id);
+  let next = 0;
+  for (let atMs = everyMs; atMs <= untilMs; atMs += everyMs) {
+    time.after(atMs, () => {
+      for (let made = 0; made < count; made++) {
+        const id = others[next++ % others.length];
+        if (id !== undefined) simulator.publish({ kind: 'datachange', id });
+      }
+    });
+  }
+}
 
 /** Of the stream's filter nothing happens, and this provider does not move the offset over what it filters out. */
 const STAYS: FaultRule = { match: 'events', count: 0, fault: { kind: 'links', how: 'same' } };

@@ -1,29 +1,20 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createSimulator } from '../../../src/dev/simulator/simulator.ts';
-import { type LogLine, logLines, startCommand } from '../../support/connectors/connector-command.ts';
-import {
-  type ConnectorProcess,
-  connectorEnvironment,
-  quickSettings,
-  settingsText,
-  startKillableConnector,
-} from '../../support/connectors/connector-process.ts';
+import { type LogLine, logLines } from '../../support/connectors/connector-command.ts';
+import type { ConnectorProcess } from '../../support/connectors/connector-process.ts';
+import { installation } from '../../support/connectors/installation.ts';
 import { isStopped } from '../../support/connectors/running-process.ts';
-import { kafkaOrSkip, readCommitted } from '../../support/kafka/kafka-real.ts';
 import type { KillMoment } from '../../support/kafka/killing-kafka.ts';
-import { stackOrSkip, uniquePrefix } from '../../support/kafka/stack.ts';
 import { universeViolations } from '../../support/ledgers/universe-log.ts';
-import { contents, ledgerEvents, ledgerUniverse } from '../../support/ledgers/universe-reading.ts';
+import { universeOnTopics } from '../../support/ledgers/universe-on-topics.ts';
+import { ledgerEvents, ledgerUniverse } from '../../support/ledgers/universe-reading.ts';
 import { eventually } from '../../support/runner/eventually.ts';
 
 const INSTRUMENTS = 200;
 const CHANGES_PER_SECOND = 20;
-const PATIENCE_MS = 300_000;
 /** What a busy machine may add to the time of a takeover, or three times what a start takes there. */
 const SLACK_MS = 15_000;
-const PARTITIONS = [0, 1, 2, 3, 4, 5];
 /** The shortest that the settings take. */
 const TRANSACTION_TIMEOUT_MS = 5_000;
 
@@ -40,54 +31,35 @@ const shares = (replica: ConnectorProcess) =>
 const opened = (replicas: readonly ConnectorProcess[]) => replicas.flatMap((replica) => said(replica, 'writer opened'));
 
 async function prepare(t: TestContext) {
-  const stack = await stackOrSkip(t);
-  const kafka = (await kafkaOrSkip(t))?.connect();
-  if (!stack || !kafka) return undefined;
-  const prefix = uniquePrefix('replicas');
-  const simulator = await createSimulator({ instruments: INSTRUMENTS, seed: 5, port: 0 });
-  t.after(() => simulator.close());
+  const at = await installation(t, {
+    simulator: { instruments: INSTRUMENTS },
+    kafka: `, transactionTimeout: ${TRANSACTION_TIMEOUT_MS}ms`,
+  });
+  if (!at) return undefined;
+  const { simulator, kafka, prefix } = at;
   const first = await ledgerUniverse(simulator);
-  const read = async (name: string) => contents(await readCommitted(kafka, `${prefix}.${name}`, PARTITIONS));
-  const count = async () => (await read('instrument-events')).length;
+  const count = async () => (await at.read('instrument-events')).length;
   return {
     simulator,
-    start: () => startCommand(t, { stack, simulator, prefix }),
+    start: () => at.startCommand(),
     /** A replica that stops itself at this moment, and goes on when the test asks it to. */
-    startStalling(moment: Omit<KillMoment, 'signal'>) {
-      const SETTINGS = settingsText(quickSettings(), '', `, transactionTimeout: ${TRANSACTION_TIMEOUT_MS}ms`);
-      const env = connectorEnvironment(stack, simulator, { TOPIC_PREFIX: prefix, SETTINGS });
-      const replica = startKillableConnector({ ...moment, signal: 'SIGSTOP' }, env);
-      t.after(() => replica.child.kill('SIGKILL'));
-      return replica;
-    },
+    startStalling: (moment: Omit<KillMoment, 'signal'>) => at.startKillable({ ...moment, signal: 'SIGSTOP' }),
     /** Waits until more events are on the topic. */
     async goesOn() {
       const before = await count();
-      await eventually('events are committed', count, (now) => now > before + 5, PATIENCE_MS);
+      await eventually('events are committed', count, (now) => now > before + 5);
     },
     /** Waits until all that was published has come, and nothing is wrong on the topics. */
     async endsRight() {
-      const published = (await ledgerEvents(simulator)).map(({ key, event, instrument }) => ({
-        key,
-        event,
-        instrument,
-      }));
-      await eventually('all events have come', count, (now) => now >= published.length, PATIENCE_MS);
-      const versions = new Map([...first].map(([id, content]) => [id, [content]]));
-      for (const { key, instrument } of published) versions.set(key, [...(versions.get(key) ?? []), instrument]);
+      const published = (await ledgerEvents(simulator)).length;
+      await eventually('all events have come', count, (now) => now >= published);
       const violations = async () => {
-        const found = universeViolations({
-          versions,
-          universe: await ledgerUniverse(simulator),
-          published: published.map(({ key, event }) => ({ key, content: event })),
-          instruments: await read('instruments'),
-          events: await read('instrument-events'),
-        });
+        const log = await universeOnTopics({ kafka, prefix, simulator, first, isDue: () => true });
         // What vanishes from the list has no event; only a walk finds that, and none runs here.
-        return found.filter((violation) => !violation.endsWith('is a ghost'));
+        return universeViolations(log).filter((violation) => !violation.endsWith('is a ghost'));
       };
       // The last transaction becomes visible partition by partition; what came twice or too late stays wrong.
-      await eventually('nothing is wrong', violations, (found) => found.length === 0, PATIENCE_MS);
+      await eventually('nothing is wrong', violations, (found) => found.length === 0);
     },
   };
 }
@@ -104,20 +76,18 @@ test('of replicas started at random moments one runs the source; killed, another
     'both have joined',
     () => replicas.map(joined),
     (all) => all.every((p) => p !== undefined),
-    PATIENCE_MS,
   );
   const slackMs = Math.max(SLACK_MS, 3 * (performance.now() - beganMs));
   await eventually(
     'one owns the source',
     () => replicas.filter(owns).length,
     (count) => count === 1,
-    PATIENCE_MS,
   );
   const [owner, other] = owns(first) ? [first, second] : [second, first];
   assert.deepEqual([runs(owner), runs(other)], [['instruments'], []]);
   // For a moment it may be halved in both, until each knows that the other one asks for nothing.
   const isWhole = () => (shares(owner).at(-1) ?? 1) === 1;
-  await eventually('the owner has it for itself, since the other asks for nothing', isWhole, Boolean, PATIENCE_MS);
+  await eventually('the owner has it for itself, since the other asks for nothing', isWhole, Boolean);
   // Every event from here on is one that the stream brings.
   // The first one to start may have walked before the group gave the source to the other.
   await Promise.any(replicas.map((replica) => replica.line('"msg":"walk completed"')));
@@ -129,14 +99,13 @@ test('of replicas started at random moments one runs the source; killed, another
 
   owner.child.kill('SIGKILL');
   const killedMs = performance.now();
-  await eventually('the other owns the source', () => owns(other), Boolean, PATIENCE_MS);
+  await eventually('the other owns the source', () => owns(other), Boolean);
   await other.line('"msg":"writer opened"');
   const tookOverMs = performance.now() - killedMs;
   await eventually(
     'the request limit is whole again',
     () => shares(other).at(-1) ?? 1,
     (processes) => processes === 1,
-    PATIENCE_MS,
   );
   await parts.goesOn();
   const third = await parts.start();
@@ -144,7 +113,6 @@ test('of replicas started at random moments one runs the source; killed, another
     'the third has joined',
     () => joined(third),
     (held) => held !== undefined,
-    PATIENCE_MS,
   );
   assert.deepEqual(joined(third), [], 'who comes back takes nothing');
   await parts.goesOn();
@@ -176,20 +144,19 @@ test('a replica that stood still for longer than its transaction may last is fen
     const before = { opened: opened([heir]).length, lost: lost(heir) };
     owner.child.kill('SIGUSR2');
     const isStalled = () => isStopped(owner.child.pid ?? 0);
-    await eventually('the owner stands still', isStalled, Boolean, PATIENCE_MS);
+    await eventually('the owner stands still', isStalled, Boolean);
     const stalledMs = performance.now();
     await eventually(
       'the other opens its writer',
       () => opened([heir]).length,
       (n) => n > before.opened,
-      PATIENCE_MS,
     );
     await parts?.goesOn();
     await sleep(Math.max(0, stalledMs + TRANSACTION_TIMEOUT_MS + 500 - performance.now()));
     const [openedThen, joins] = [opened([owner]).length, () => said(owner, 'joined the replicas').length];
     const joinsThen = joins();
     owner.child.kill('SIGCONT');
-    await eventually('the owner has joined again', joins, (n) => n > joinsThen, PATIENCE_MS);
+    await eventually('the owner has joined again', joins, (n) => n > joinsThen);
     await sleep(1_000);
     await parts?.goesOn();
     assert.deepEqual(joined(owner), [], 'who comes back takes nothing');

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import type { SimulatorOptions } from '../../../src/dev/simulator/options.ts';
-import { createSimulator, type Simulator } from '../../../src/dev/simulator/simulator.ts';
-import type { KafkaCluster } from '../../../src/kafka/cluster.ts';
+import type { Simulator } from '../../../src/dev/simulator/simulator.ts';
 import { systemClock } from '../../../src/support/clock.ts';
-import { type OverriddenConnector, startOverridden } from '../../support/connectors/overridden-connector.ts';
-import { kafkaOrSkip } from '../../support/kafka/kafka-real.ts';
-import { stackOrSkip, uniquePrefix } from '../../support/kafka/stack.ts';
+import { type Installation, installation } from '../../support/connectors/installation.ts';
+import { DAY_MS } from '../../support/connectors/memory-scene.ts';
+import type { RunningConnector } from '../../support/connectors/running-connector.ts';
 import { fenceSource } from '../../support/ledgers/at-rest.ts';
 import type { RecordedEvent } from '../../support/ledgers/recorded-events.ts';
 import { universeViolations } from '../../support/ledgers/universe-log.ts';
@@ -18,52 +17,26 @@ import {
 } from '../../support/ledgers/universe-on-topics.ts';
 import { ledgerEvents, ledgerUniverse } from '../../support/ledgers/universe-reading.ts';
 
-const DAY_MS = 86_400_000;
 const AWAY_MS = 8 * DAY_MS;
 const GAP_PROOF_MS = 1_000;
-const BEHIND_LIMIT_MS = 3_000;
 const INSTRUMENTS = 600;
 /** The clock goes on while the connector starts and proves the gap, on a slow machine for minutes. */
 const SLACK_MS = 600_000;
+/** The walk that is due by time alone would hide one that a gap does not begin. */
+const SOURCE = { gapProof: `${GAP_PROOF_MS}ms`, behindLimit: '3s', walkInterval: '365d' };
 
-interface Scene {
-  readonly simulator: Simulator;
-  readonly kafka: KafkaCluster;
-  readonly prefix: string;
+interface Scene extends Omit<Installation, 'start'> {
   /** The universe before anything happened. */
   readonly first: ReadonlyMap<string, string>;
-  start(): Promise<OverriddenConnector>;
+  start(): Promise<RunningConnector>;
 }
 
-/** A provider, a place on the real broker, and a connector whose wall clock is the provider's. */
+/** A connector whose wall clock is the provider's. */
 async function sceneOrSkip(t: TestContext, options: SimulatorOptions): Promise<Scene | undefined> {
-  const stack = await stackOrSkip(t);
-  const kafka = (await kafkaOrSkip(t))?.connect();
-  if (!stack || !kafka) return undefined;
-  const prefix = uniquePrefix('gap');
-  const simulator = await createSimulator({ instruments: INSTRUMENTS, seed: 11, ...options });
-  t.after(() => simulator.close());
-  return {
-    simulator,
-    kafka,
-    prefix,
-    first: await ledgerUniverse(simulator),
-    start: () =>
-      startOverridden(t, {
-        simulator,
-        prefix,
-        stack,
-        overrides: { clock: { ...systemClock, wallMs: () => simulator.wallMs() } },
-        // The walk that is due by time alone would hide one that a gap does not begin.
-        source: {
-          pollInterval: '100ms',
-          handoffMargin: '50ms',
-          gapProof: `${GAP_PROOF_MS}ms`,
-          behindLimit: `${BEHIND_LIMIT_MS}ms`,
-          walkInterval: '365d',
-        },
-      }),
-  };
+  const at = await installation(t, { simulator: { instruments: INSTRUMENTS, ...options }, source: SOURCE });
+  if (!at) return undefined;
+  const overrides = { clock: { ...systemClock, wallMs: () => at.simulator.wallMs() } };
+  return { ...at, first: await ledgerUniverse(at.simulator), start: () => at.start({ overrides }) };
 }
 
 const ids = (simulator: Simulator) => [...simulator.ledger.instruments()].map(({ id }) => id);
@@ -103,7 +76,7 @@ describe('after a retention gap', { concurrency: 4 }, () => {
     }, async (t) => {
       const scene = await sceneOrSkip(t, { expiredSince });
       if (!scene) return;
-      const { simulator, kafka, prefix, first } = scene;
+      const { simulator, kafka, prefix } = scene;
       const stoodAt = await followedUntil(scene);
       const leftAtMs = simulator.wallMs();
 
@@ -142,13 +115,7 @@ describe('after a retention gap', { concurrency: 4 }, () => {
         isServed ? at <= placeOf(stoodAt) || publishedAtMs >= backAtMs : at <= placeOf(stoodAt) || at > goesOnAfter,
       );
       const dueOffsets = new Set(due.map((event) => event.offset));
-      const log = await universeOnTopics({
-        kafka,
-        prefix,
-        simulator,
-        first,
-        isDue: (event) => dueOffsets.has(event.offset),
-      });
+      const log = await universeOnTopics({ ...scene, isDue: (event) => dueOffsets.has(event.offset) });
       assert.deepEqual(universeViolations(log), []);
       assert.deepEqual(tombstoneIds(log).toSorted(), vanished.toSorted());
 
@@ -208,7 +175,7 @@ describe('after a retention gap', { concurrency: 4 }, () => {
     assert.deepEqual(await connector.stop(), []);
     await fenceSource(kafka, prefix);
 
-    const log = await universeOnTopics({ kafka, prefix, simulator, first: scene.first, isDue: () => true });
+    const log = await universeOnTopics({ ...scene, isDue: () => true });
     assert.deepEqual(tombstoneIds(log), []);
     assert.deepEqual(new Set(log.instruments.map(({ key }) => key)), new Set(before));
     const [refused] = (await notificationsOn(kafka, prefix)).filter(({ kind }) => kind === 'shrink-refused');
@@ -220,7 +187,7 @@ describe('after a retention gap', { concurrency: 4 }, () => {
   }, async (t) => {
     const scene = await sceneOrSkip(t, {});
     if (!scene) return;
-    const { simulator, kafka, prefix, first } = scene;
+    const { simulator, kafka, prefix } = scene;
     const stoodAt = await followedUntil(scene);
     const before = await ledgerEvents(simulator);
     simulator.resetStream('1000-0');
@@ -236,7 +203,7 @@ describe('after a retention gap', { concurrency: 4 }, () => {
     await fenceSource(kafka, prefix);
 
     // The ledger forgets with the stream, and so the test hands it what happened before.
-    const log = await universeOnTopics({ kafka, prefix, simulator, first, before, isDue: () => true });
+    const log = await universeOnTopics({ ...scene, before, isDue: () => true });
     assert.deepEqual(universeViolations(log), []);
     const reported = (await notificationsOn(kafka, prefix)).filter(({ kind }) => kind !== 'walk-completed');
     assert.deepEqual(

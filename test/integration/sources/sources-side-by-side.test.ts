@@ -1,17 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { LedgerFilter } from '../../../src/dev/simulator/ledger/ledger.ts';
-import { createSimulator } from '../../../src/dev/simulator/simulator.ts';
-import { createMemoryRegistry, startOverridden } from '../../support/connectors/overridden-connector.ts';
-import { readCommitted } from '../../support/kafka/kafka-real.ts';
-import { filtered, PARTITIONS } from '../../support/ledgers/universe-on-topics.ts';
+import { MINUTE_MS, memoryScene } from '../../support/connectors/memory-scene.ts';
+import { filtered } from '../../support/ledgers/universe-on-topics.ts';
 import { contents, ledgerEvents, ledgerUniverse } from '../../support/ledgers/universe-reading.ts';
-import { MemoryBroker } from '../../support/memory-kafka/memory-broker.ts';
-import { createMemoryCluster } from '../../support/memory-kafka/memory-cluster.ts';
-import { createSharedTime } from '../../support/runner/shared-time.ts';
 
-const MINUTE_MS = 60_000;
-const PREFIX = 'beside';
 const SOURCES = [
   { name: 'mine', scope: 'my', walkInterval: '20m' },
   {
@@ -26,22 +19,8 @@ const SOURCES = [
 ];
 
 test('sources of every type and filter run side by side, each with exactly its own on topics of its own; one that fails leaves the others alone', async (t) => {
-  const time = createSharedTime();
-  const simulator = await createSimulator({ instruments: 300, seed: 4, clock: time.provider });
-  t.after(() => simulator.close());
-  const broker = new MemoryBroker(time.nowMs);
-  const kafka = createMemoryCluster({ broker });
-  const connector = await startOverridden(t, {
-    simulator,
-    prefix: PREFIX,
-    overrides: {
-      kafka: createMemoryCluster({ broker }),
-      registry: createMemoryRegistry(),
-      clock: time.connector,
-      random: () => 0.5,
-    },
-    source: SOURCES,
-  });
+  const scene = await memoryScene(t, { instruments: 300, seed: 4 });
+  const { time, simulator } = scene;
   const first = [...simulator.ledger.instruments()][0]?.id ?? '';
   for (let minute = 10; minute < 60; minute++) {
     time.after(minute * MINUTE_MS, () => {
@@ -58,15 +37,15 @@ test('sources of every type and filter run side by side, each with exactly its o
   });
   // Some instruments leave without an event: a walk deletes them, once no event of theirs is so recent that a list which
   // lags could lack them. New ones that leave within the hour look like such a lag, and the walks after them wait longer.
-  time.after(1200 * MINUTE_MS, () => void connector.stop());
+  const connector = await scene.live(1200 * MINUTE_MS, SOURCES);
   assert.deepEqual(await connector.ended, []);
-  const failed = connector.seen.filter(({ name }) => name === 'sourceFailed').map(({ fields }) => fields);
+  const failed = connector.fieldsOf('sourceFailed');
   assert.deepEqual(
     failed.map(({ source, err }) => [source, err.code]),
     [['checks', 'TOO_MANY_DEAD_LETTERS']],
   );
 
-  const read = async (topic: string) => contents(await readCommitted(kafka, `${PREFIX}.${topic}`, PARTITIONS));
+  const read = async (topic: string) => contents(await scene.read(topic));
   const sorted = (values: Iterable<string>) => [...values].sort();
   for (const [topic, filter] of [
     ['instruments', { mine: true }],
@@ -94,7 +73,7 @@ test('sources of every type and filter run side by side, each with exactly its o
     assert.deepEqual(sorted((await read(topic)).map(({ content }) => String(content))), sorted(due), topic);
   }
   // Of the answer in which some did not map nothing was written, and everything before it was.
-  const checks = await readCommitted(kafka, `${PREFIX}.pre-trade-checks`, PARTITIONS);
+  const checks = await scene.read('pre-trade-checks');
   const made = [...simulator.ledger.checks()].slice(0, goodChecks).map(({ preTradeCheckId }) => preTradeCheckId);
   const written = made.slice(0, checks.length);
   assert.ok(checks.length > goodChecks / 2 && checks.length <= goodChecks, `${checks.length} of ${goodChecks}`);

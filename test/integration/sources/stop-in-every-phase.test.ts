@@ -25,7 +25,6 @@ const LONGEST_STOP_MS = 10_000;
  */
 const MARKERS_MS = 45_000;
 const SECOND_PAGE = 3;
-const REACHED_WITHIN_MS = 300_000;
 
 interface Started {
   readonly connector: ConnectorProcess;
@@ -51,16 +50,9 @@ interface Phase {
 }
 
 const providerIsHit = ({ simulator }: Started) =>
-  eventually(
-    'the request is being answered',
-    () => Object.keys(simulator.faultsStruck()).length,
-    (n) => n > 0,
-    REACHED_WITHIN_MS,
-  );
-const kafkaIsHit = ({ kafkaHits }: Started) =>
-  eventually('the request is on its way', kafkaHits, (hits) => hits > 0, REACHED_WITHIN_MS);
-const isConnected = ({ connections }: Started) =>
-  eventually('it is connected', connections, (n) => n > 0, REACHED_WITHIN_MS);
+  eventually('the request is being answered', () => Object.keys(simulator.faultsStruck()).length, Boolean);
+const kafkaIsHit = ({ kafkaHits }: Started) => eventually('the request is on its way', kafkaHits, Boolean);
+const isConnected = ({ connections }: Started) => eventually('it is connected', connections, Boolean);
 
 const PHASES: Record<string, Phase> = {
   'while Kafka cuts every connection': {
@@ -197,7 +189,7 @@ async function assertHealth(connector: ConnectorProcess, phase: Phase): Promise<
   const expected = phase.kafka || phase.registry ? 503 : 200;
   // The provider is asked before all of that is proven.
   const isExpected = (status: number) => status === expected;
-  await eventually(`readiness is ${expected}`, () => statusOf('/readyz'), isExpected, REACHED_WITHIN_MS);
+  await eventually(`readiness is ${expected}`, () => statusOf('/readyz'), isExpected);
 }
 
 function assertLastLine(connector: ConnectorProcess): void {

@@ -1,65 +1,37 @@
 import assert from 'node:assert/strict';
-import { type TestContext, test } from 'node:test';
-import type { SimulatorOptions } from '../../../src/dev/simulator/options.ts';
-import { createSimulator, type Simulator } from '../../../src/dev/simulator/simulator.ts';
-import type { KafkaCluster } from '../../../src/kafka/cluster.ts';
+import type { Simulator } from '../../../src/dev/simulator/simulator.ts';
+import { partitionFor } from '../../../src/kafka/record.ts';
+import { readSchemaText } from '../../../src/records/avro/schema-files.ts';
+import { readWireValue } from '../../../src/records/avro/wire-format.ts';
+import { createCheckDecoder } from '../../../src/records/decoding/check-decoder.ts';
+import { createEventDecoder } from '../../../src/records/decoding/event-decoder.ts';
 import { systemClock } from '../../../src/support/clock.ts';
-import { type RunningConnector, startConnector } from '../../support/connectors/running-connector.ts';
-import {
-  expectedChecks,
-  expectedEvents,
-  type StreamAtRest,
-  streamAtRest,
-} from '../../support/connectors/stream-source.ts';
-import { kafkaOrSkip } from '../../support/kafka/kafka-real.ts';
-import { stackOrSkip, uniquePrefix } from '../../support/kafka/stack.ts';
+import { type Installation, testInstallation } from '../../support/connectors/installation.ts';
+import type { RunningConnector } from '../../support/connectors/running-connector.ts';
+import { type StreamAtRest, streamAtRest } from '../../support/connectors/stream-source.ts';
+import { chunked } from '../../support/decoding/avro-decoding.ts';
+import { PARTITIONS } from '../../support/ledgers/universe-on-topics.ts';
 import { eventually } from '../../support/runner/eventually.ts';
 
-const PATIENCE_MS = 300_000;
-const STREAMS = {
-  events: { name: 'new-issues', type: 'events', topic: 'new-issues' },
-  checks: { name: 'checks', type: 'pre-trade-checks', topic: 'pre-trade-checks' },
-} as const;
-const QUICK = { pollInterval: '100ms', gapProof: '1s', emptyCommitInterval: '1s' };
+const EVENTS = { name: 'new-issues', type: 'events', topic: 'new-issues' } as const;
+const CHECKS = { name: 'checks', type: 'pre-trade-checks', topic: 'pre-trade-checks' } as const;
+const QUICK = { gapProof: '1s', emptyCommitInterval: '1s' };
+const OF_CHECKS = { source: { name: CHECKS.name, type: CHECKS.type, ...QUICK } };
+const OF_EVENTS = {
+  simulator: { eventScanLimit: 20, linksForgetFilter: true },
+  source: {
+    name: EVENTS.name,
+    type: EVENTS.type,
+    ...QUICK,
+    topics: `{ instrument-events: ${EVENTS.topic} }`,
+    eventType: 'newissue',
+    maxEvents: 5,
+  },
+};
 
-interface Scene {
-  readonly simulator: Simulator;
-  start(): Promise<RunningConnector>;
-  /** What stands on Kafka, once the connector has stopped. */
-  atRest(): Promise<StreamAtRest>;
-}
-
-function scene(
-  title: string,
-  stream: keyof typeof STREAMS,
-  options: { readonly simulator?: SimulatorOptions; readonly source?: Record<string, string | number> },
-  body: (t: TestContext, scene: Scene) => Promise<void>,
-): void {
-  test(title, { timeout: 1_200_000 }, async (t) => {
-    const stack = await stackOrSkip(t);
-    const kafka: KafkaCluster | undefined = (await kafkaOrSkip(t))?.connect();
-    if (!stack || !kafka) return;
-    const prefix = uniquePrefix('stream');
-    const simulator = await createSimulator({ instruments: 60, seed: 5, port: 0, ...options.simulator });
-    t.after(() => simulator.close());
-    const { name, type, topic } = STREAMS[stream];
-    const own = stream === 'events' ? { topics: `{ instrument-events: ${topic} }` } : {};
-    const source = { name, type, ...QUICK, ...own, ...options.source };
-    await body(t, {
-      simulator,
-      // Our wall clock is the provider's: of an offset that one of the two alone calls old, nothing is given up soon.
-      start: () =>
-        startConnector(t, {
-          stack,
-          simulator,
-          prefix,
-          source,
-          overrides: { clock: { ...systemClock, wallMs: () => simulator.wallMs() } },
-        }),
-      atRest: () => streamAtRest(kafka, prefix, STREAMS[stream]),
-    });
-  });
-}
+/** Our wall clock is the provider's: of an offset that one of the two alone calls old, nothing is given up soon. */
+const start = ({ simulator, start }: Installation) =>
+  start({ overrides: { clock: { ...systemClock, wallMs: () => simulator.wallMs() } } });
 
 function committed(connectors: readonly RunningConnector[]): number {
   return connectors
@@ -71,8 +43,49 @@ function valuesOf(records: StreamAtRest['records']): (string | undefined)[][] {
   return records.map((partition) => partition.map(({ value }) => value?.toString('base64')));
 }
 
-const inBase64 = (values: readonly (readonly Buffer[])[]) =>
-  values.map((partition) => partition.map((value) => value.toString('base64')));
+/** Values by partition as they must be on the topic for these JSON texts, under the schema that its records name. */
+async function expectedEvents(texts: readonly string[], records: StreamAtRest['records']): Promise<string[][]> {
+  const schemaId = schemaIdOf(records);
+  const decoder = createEventDecoder({
+    eventSchema: readSchemaText('InstrumentEvent'),
+    eventSchemaId: schemaId,
+    instrumentSchema: readSchemaText('Instrument'),
+    instrumentSchemaId: schemaId,
+    onMismatch: 'deadLetter',
+    clock: systemClock,
+  });
+  const { rows } = await decoder.decode(chunked(`{"events":[${texts.join(',')}]}`));
+  return byPartition(rows.map((row) => (row.kind === 'event' ? [row.key, row.eventValue] : refuse(row.reason))));
+}
+
+async function expectedChecks(texts: readonly string[], records: StreamAtRest['records']): Promise<string[][]> {
+  const decoder = createCheckDecoder({
+    schema: readSchemaText('PreTradeCheck'),
+    schemaId: schemaIdOf(records),
+    onMismatch: 'deadLetter',
+    clock: systemClock,
+  });
+  const { rows } = await decoder.decode(chunked(`{"preTradeChecks":[${texts.join(',')}]}`));
+  return byPartition(rows.map((row) => (row.kind === 'record' ? [row.key, row.value] : refuse(row.reason))));
+}
+
+function refuse(reason: string): never {
+  throw new Error(`What was expected does not map: ${reason}`);
+}
+
+function schemaIdOf(records: StreamAtRest['records']): number {
+  const value = records.flat()[0]?.value;
+  if (!value) throw new Error('The topic is empty.');
+  return readWireValue(value).schemaId;
+}
+
+function byPartition(keyed: readonly (readonly [string, Buffer])[]): string[][] {
+  return PARTITIONS.map((partition) =>
+    keyed
+      .filter(([key]) => partitionFor(Buffer.from(key), PARTITIONS.length) === partition)
+      .map(([, value]) => value.toString('base64')),
+  );
+}
 
 /** No offset is committed that is lower than one before it. */
 function assertRising(offsets: StreamAtRest['offsets']): void {
@@ -95,32 +108,31 @@ function eventTexts(simulator: Simulator, first: StreamAtRest['offsets'][number]
     .map(({ text }) => text);
 }
 
-scene(
+testInstallation(
   'each event of one type stands once and in order on its own topic, from the start of the stream, over a restart',
-  'events',
-  { simulator: { eventScanLimit: 20, linksForgetFilter: true }, source: { eventType: 'newissue', maxEvents: 5 } },
-  async (_t, { simulator, start, atRest }) => {
+  OF_EVENTS,
+  async (_t, at) => {
+    const { simulator } = at;
     simulator.change(50);
-    const first = await start();
-    await eventually('the start is committed', () => simulator.requests.count('events') > 0, Boolean, PATIENCE_MS);
+    const first = await start(at);
+    await eventually('the start is committed', () => simulator.requests.count('events') > 0, Boolean);
     simulator.change(400);
-    await eventually('something is committed', () => committed([first]) > 0, Boolean, PATIENCE_MS);
+    await eventually('something is committed', () => committed([first]) > 0, Boolean);
     await first.stop();
     simulator.change(400);
-    const second = await start();
+    const second = await start(at);
     const last = [...simulator.ledger.events()].filter(({ hidden }) => !hidden).at(-1)?.offset ?? '';
     await eventually(
       'the stream is read',
       () => simulator.requests.last.at(-1)?.query.includes(last) ?? false,
       Boolean,
-      PATIENCE_MS,
     );
     await second.stop();
 
-    const { records, offsets, deadLetters, notifications } = await atRest();
+    const { records, offsets, deadLetters, notifications } = await streamAtRest(at, EVENTS);
     const texts = eventTexts(simulator, offsets[0], 'newissue');
     assert.ok(texts.length > 20, `${texts.length} events`);
-    assert.deepEqual(valuesOf(records), inBase64(await expectedEvents(texts, records)));
+    assert.deepEqual(valuesOf(records), await expectedEvents(texts, records));
     assert.deepEqual([deadLetters.length, notifications.length], [0, 0]);
     assertRising(offsets);
     const { headers } = records.flat()[0] ?? assert.fail();
@@ -132,59 +144,59 @@ scene(
   },
 );
 
-scene(
+testInstallation(
   'each pre-trade check stands once and in order on its topic, those from before the first start too, over a restart',
-  'checks',
-  {},
-  async (_t, { simulator, start, atRest }) => {
+  OF_CHECKS,
+  async (_t, at) => {
+    const { simulator } = at;
     const ids = [...simulator.ledger.instruments()].map(({ id }) => id);
     const trigger = (count: number) => {
       for (let made = 0; made < count; made++) simulator.triggerCheck(ids[made % ids.length] ?? '');
     };
     trigger(250);
-    const first = await start();
-    await eventually('250 checks are committed', () => committed([first]) === 250, Boolean, PATIENCE_MS);
+    const first = await start(at);
+    await eventually('250 checks are committed', () => committed([first]) === 250, Boolean);
     await first.stop();
     trigger(60);
-    const second = await start();
-    await eventually('310 checks are committed', () => committed([first, second]) === 310, Boolean, PATIENCE_MS);
+    const second = await start(at);
+    await eventually('310 checks are committed', () => committed([first, second]) === 310, Boolean);
     trigger(1);
-    await eventually('311 checks are committed', () => committed([first, second]) === 311, Boolean, PATIENCE_MS);
+    await eventually('311 checks are committed', () => committed([first, second]) === 311, Boolean);
     await second.stop();
 
-    const { records, offsets, notifications } = await atRest();
+    const { records, offsets, notifications } = await streamAtRest(at, CHECKS);
     const texts = [...simulator.ledger.checks()].map(({ text }) => text);
-    assert.deepEqual(valuesOf(records), inBase64(await expectedChecks(texts, records)));
+    assert.deepEqual(valuesOf(records), await expectedChecks(texts, records));
     assert.equal(records.flat().length, 311);
     assert.equal(notifications.length, 0);
     assertRising(offsets);
   },
 );
 
-scene(
+testInstallation(
   'pre-trade checks whose link leads back to where they came from are discarded, asked for again, and come once each',
-  'checks',
-  {},
-  async (_t, { simulator, start, atRest }) => {
+  OF_CHECKS,
+  async (_t, at) => {
+    const { simulator } = at;
     const ids = [...simulator.ledger.instruments()].map(({ id }) => id);
     const trigger = (count: number) => ids.slice(0, count).map((id) => simulator.triggerCheck(id));
-    const source = await start();
+    const source = await start(at);
     trigger(3);
-    await eventually('the first checks are committed', () => committed([source]) === 3, Boolean, PATIENCE_MS);
-    const { since } = source.seen.find(({ name }) => name === 'streamCommitted')?.fields ?? {};
+    await eventually('the first checks are committed', () => committed([source]) === 3, Boolean);
+    const [{ since }] = source.fieldsOf('streamCommitted');
     trigger(3);
-    await eventually('more checks are committed', () => committed([source]) === 6, Boolean, PATIENCE_MS);
+    await eventually('more checks are committed', () => committed([source]) === 6, Boolean);
     const value = JSON.stringify(`${simulator.referenceDataUrl}/v1/pretradechecks?since=${since}`);
     const edits = [{ pointer: '/links/next', value }];
     simulator.injectFaults([{ match: 'pre-trade-checks', count: 3, fault: { kind: 'edit', edits } }]);
     trigger(3);
-    await eventually('all checks are committed', () => committed([source]) >= 9, Boolean, PATIENCE_MS);
+    await eventually('all checks are committed', () => committed([source]) >= 9, Boolean);
     await source.stop();
-    const discarded = source.seen.filter(({ name }) => name === 'responseDiscarded').map(({ fields }) => fields.why);
+    const discarded = source.fieldsOf('responseDiscarded').map(({ why }) => why);
     assert.ok(discarded.length >= 2 && discarded.every((why) => why === 'stuck'), discarded.join());
-    const { records, notifications } = await atRest();
+    const { records, notifications } = await streamAtRest(at, CHECKS);
     const texts = [...simulator.ledger.checks()].map(({ text }) => text);
-    assert.deepEqual(valuesOf(records), inBase64(await expectedChecks(texts, records)));
+    assert.deepEqual(valuesOf(records), await expectedChecks(texts, records));
     assert.equal(notifications.length, 0);
   },
 );

@@ -1,12 +1,8 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
-import { type TestContext, test } from 'node:test';
-import { createSimulator } from '../../../src/dev/simulator/simulator.ts';
-import { startConnector } from '../../support/connectors/running-connector.ts';
+import { testInstallation } from '../../support/connectors/installation.ts';
 import { fastAvroPython } from '../../support/decoding/fastavro.ts';
-import { kafkaOrSkip, readCommitted } from '../../support/kafka/kafka-real.ts';
-import { stackOrSkip, uniquePrefix } from '../../support/kafka/stack.ts';
 import { fenceSource } from '../../support/ledgers/at-rest.ts';
 
 const SCRIPT = new URL('../../support/decoding/compare_ledger.py', import.meta.url).pathname;
@@ -32,31 +28,20 @@ async function compare(python: string, pairs: readonly Pair[]): Promise<Comparis
   return JSON.parse(await text(child.stdout)) as Comparison;
 }
 
-/** What a whole walk left on the topic, each record beside what the provider's ledger says it served. */
-async function walkedPairs(t: TestContext): Promise<readonly Pair[] | undefined> {
-  const stack = await stackOrSkip(t);
-  const kafka = (await kafkaOrSkip(t))?.connect();
-  if (!stack || !kafka) return undefined;
-  const prefix = uniquePrefix('ledger');
-  const simulator = await createSimulator({ instruments: INSTRUMENTS, seed: 11, port: 0 });
-  t.after(() => simulator.close());
-  const connector = await startConnector(t, { stack, simulator, prefix });
-  await connector.event('walkCompleted');
-  await connector.stop();
-  await fenceSource(kafka, prefix);
-  const records = await readCommitted(kafka, `${prefix}.instruments`, [0, 1, 2, 3, 4, 5]);
-  const sent = new Map([...simulator.ledger.instruments()].map((instrument) => [instrument.id, instrument.text]));
-  return records.map(({ key, value }) => ({
-    value: value?.toString('base64') ?? '',
-    sent: sent.get(String(key)) ?? '',
-  }));
-}
+const TITLE = 'fastavro, in Python, reads from the topic every field as the provider sent it, decimals digit by digit';
 
-test('fastavro, in Python, reads from the topic every field as the provider sent it, decimals digit by digit', async (t) => {
+testInstallation(TITLE, { simulator: { instruments: INSTRUMENTS, seed: 11 } }, async (t, at) => {
   const python = await fastAvroPython();
   if (python === null) return t.skip('no python3 with fastavro can be had here');
-  const pairs = await walkedPairs(t);
-  if (!pairs) return;
+  const connector = await at.start();
+  await connector.event('walkCompleted');
+  await connector.stop();
+  await fenceSource(at.kafka, at.prefix);
+  const texts = new Map([...at.simulator.ledger.instruments()].map(({ id, text }) => [id, text]));
+  const pairs = (await at.read('instruments')).map(({ key, value }) => ({
+    value: value?.toString('base64') ?? '',
+    sent: texts.get(String(key)) ?? '',
+  }));
   const { records, fields, decimals, extras, differences } = await compare(python, pairs);
   assert.deepEqual(differences, []);
   assert.equal(records, INSTRUMENTS);

@@ -1,22 +1,15 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import { createSimulator, type Simulator } from '../../../src/dev/simulator/simulator.ts';
-import type { KafkaCluster } from '../../../src/kafka/cluster.ts';
+import type { Simulator } from '../../../src/dev/simulator/simulator.ts';
 import { compareStreamOffsets } from '../../../src/sources/stream/stream-response.ts';
 import { readInstrumentsOffset } from '../../../src/sources/walk/instruments-offset.ts';
-import {
-  connectorEnvironment,
-  settingsText,
-  startKillableConnector,
-} from '../../support/connectors/connector-process.ts';
-import { kafkaOrSkip, readCommitted } from '../../support/kafka/kafka-real.ts';
-import { stackOrSkip, uniquePrefix } from '../../support/kafka/stack.ts';
-import { fenceSource, SOURCE_KEY, SOURCE_PARTITION } from '../../support/ledgers/at-rest.ts';
-import { type UniverseLog, universeViolations } from '../../support/ledgers/universe-log.ts';
-import { contents, ledgerEvents, ledgerUniverse } from '../../support/ledgers/universe-reading.ts';
+import type { ConnectorProcess } from '../../support/connectors/connector-process.ts';
+import { testInstallation } from '../../support/connectors/installation.ts';
+import { fenceSource } from '../../support/ledgers/at-rest.ts';
+import { universeViolations } from '../../support/ledgers/universe-log.ts';
+import { offsetsOn, tombstoneIds, universeOnTopics } from '../../support/ledgers/universe-on-topics.ts';
+import { ledgerUniverse } from '../../support/ledgers/universe-reading.ts';
 import { createSeededRandom } from '../../support/network/tcp-proxy-random.ts';
 
-const PARTITIONS = [0, 1, 2, 3, 4, 5];
 const KILLS = Number(process.env.KILLS ?? 15);
 const SEED = Number(process.env.KILL_SEED ?? 1);
 const INSTRUMENTS = 2_000;
@@ -39,24 +32,9 @@ const KINDS = [
 const LIST_LAG_MS = 3_000;
 const SETTLING_MS = 400_000;
 
-test(`after ${KILLS} kills in a moving universe, the topics hold exactly what the provider did`, {
-  timeout: 600_000 + KILLS * 10_000,
-}, async (t) => {
-  const stack = await stackOrSkip(t);
-  const kafka = (await kafkaOrSkip(t))?.connect();
-  if (!stack || !kafka) return;
-  const prefix = uniquePrefix('universe');
-  const simulator = await createSimulator({
-    instruments: INSTRUMENTS,
-    seed: SEED,
-    port: 0,
-    listLagMs: LIST_LAG_MS,
-    listLagVaries: true,
-  });
-  t.after(() => simulator.close());
-  const first = await ledgerUniverse(simulator);
-  const random = createSeededRandom(SEED);
-  const SETTINGS = settingsText({
+const SCENE = {
+  simulator: { instruments: INSTRUMENTS, seed: SEED, listLagMs: LIST_LAG_MS, listLagVaries: true },
+  source: {
     limit: 200,
     maxEvents: 300,
     handoffMargin: '3500ms',
@@ -64,52 +42,51 @@ test(`after ${KILLS} kills in a moving universe, the topics hold exactly what th
     walkInterval: '10s',
     // Far more vanishes here than the shrink stop would let pass.
     maxShrink: 1,
-  });
-  const env = connectorEnvironment(stack, simulator, { TOPIC_PREFIX: prefix, LOG_LEVEL: 'info', SETTINGS });
-  const stopMoving = moves(simulator, random);
-  t.after(stopMoving);
+  },
+};
 
-  for (let kill = 0; kill < KILLS; kill++) {
-    const connector = startKillableConnector('stay', env);
-    t.after(() => connector.child.kill('SIGKILL'));
-    await connector.line('writer opened');
-    // Some die at once, some in the hand-off, some in the walk, some in the stream.
-    await new Promise((resolve) => setTimeout(resolve, random() ** 2 * 6_000));
-    connector.child.kill('SIGKILL');
-    assert.equal((await connector.ended).signal, 'SIGKILL', connector.lines.slice(-5).join('\n'));
-  }
-  stopMoving();
-  const last = startKillableConnector('stay', env);
-  t.after(() => last.child.kill('SIGKILL'));
-  await settled(last, 2);
-  // All that the provider has is on the topic now, so these are deleted there.
-  for (const id of first.keys().toArray().slice(0, LAST_TO_LEAVE)) simulator.publish({ kind: 'vanish', id });
-  await settled(last, 4);
-  last.child.kill('SIGTERM');
-  assert.equal((await last.ended).code, 0, last.lines.slice(-5).join('\n'));
+testInstallation(
+  `after ${KILLS} kills in a moving universe, the topics hold exactly what the provider did`,
+  SCENE,
+  async (t, at) => {
+    const { simulator, kafka, prefix } = at;
+    const first = await ledgerUniverse(simulator);
+    const random = createSeededRandom(SEED);
+    const stopMoving = moves(simulator, random);
+    t.after(stopMoving);
 
-  await fenceSource(kafka, prefix);
-  const published = await ledgerEvents(simulator);
-  const start = await firstSince(kafka, prefix);
-  const versions = new Map([...first].map(([id, content]) => [id, [content]]));
-  for (const { key, instrument } of published) versions.set(key, [...(versions.get(key) ?? []), instrument]);
-  const log: UniverseLog = {
-    versions,
-    universe: await ledgerUniverse(simulator),
-    published: published
-      .filter(({ offset }) => (compareStreamOffsets(offset, start) ?? 0) > 0)
-      .map(({ key, event }) => ({ key, content: event })),
-    instruments: contents(await readCommitted(kafka, `${prefix}.instruments`, PARTITIONS)),
-    events: contents(await readCommitted(kafka, `${prefix}.instrument-events`, PARTITIONS)),
-  };
-  assert.deepEqual(universeViolations(log).slice(0, 20), []);
-  const gone = log.instruments.filter(({ content }) => content === null).length;
-  assert.ok(log.events.length > 1_000 && gone >= LAST_TO_LEAVE, `${log.events.length} events, ${gone} gone`);
-  t.diagnostic(
-    `${KILLS} kills, ${log.events.length} events, ${log.instruments.length} records, ${gone} tombstones, ` +
-      `${log.universe.size} instruments at the end: 0 lost, 0 twice, 0 out of order, 0 steps back, 0 ghosts (seed ${SEED})`,
-  );
-});
+    for (let kill = 0; kill < KILLS; kill++) {
+      const connector = at.startKillable('stay');
+      await connector.line('writer opened');
+      // Some die at once, some in the hand-off, some in the walk, some in the stream.
+      await new Promise((resolve) => setTimeout(resolve, random() ** 2 * 6_000));
+      connector.child.kill('SIGKILL');
+      assert.equal((await connector.ended).signal, 'SIGKILL', connector.lines.slice(-5).join('\n'));
+    }
+    stopMoving();
+    const last = at.startKillable('stay');
+    await settled(last, 2);
+    // All that the provider has is on the topic now, so these are deleted there.
+    for (const id of first.keys().toArray().slice(0, LAST_TO_LEAVE)) simulator.publish({ kind: 'vanish', id });
+    await settled(last, 4);
+    last.child.kill('SIGTERM');
+    assert.equal((await last.ended).code, 0, last.lines.slice(-5).join('\n'));
+
+    await fenceSource(kafka, prefix);
+    // What happened before the source began is in the list, and no event of it is expected.
+    const [begun = assert.fail('no offset')] = await offsetsOn(kafka, prefix);
+    const { since } = readInstrumentsOffset(begun.offset, 'instruments', 'scope=all');
+    const isDue = ({ offset }: { readonly offset: string }) => (compareStreamOffsets(offset, since) ?? 0) > 0;
+    const log = await universeOnTopics({ kafka, prefix, simulator, first, isDue });
+    assert.deepEqual(universeViolations(log).slice(0, 20), []);
+    const gone = tombstoneIds(log).length;
+    assert.ok(log.events.length > 1_000 && gone >= LAST_TO_LEAVE, `${log.events.length} events, ${gone} gone`);
+    t.diagnostic(
+      `${KILLS} kills, ${log.events.length} events, ${log.instruments.length} records, ${gone} tombstones, ` +
+        `${log.universe.size} instruments at the end: 0 lost, 0 twice, 0 out of order, 0 steps back, 0 ghosts (seed ${SEED})`,
+    );
+  },
+);
 
 /**
  * Changes the universe, some two hundred times a second, until it is stopped. Those that leave the list have had no event
@@ -132,15 +109,8 @@ function moves(simulator: Simulator, random: () => number): () => void {
   return () => clearInterval(timer);
 }
 
-/** The offset at which the source began: what happened before is in the list, and no event of it is expected. */
-async function firstSince(kafka: KafkaCluster, prefix: string): Promise<string> {
-  const offsets = await readCommitted(kafka, `${prefix}.offsets`, [SOURCE_PARTITION]);
-  const first = offsets.find(({ key }) => String(key) === SOURCE_KEY)?.value;
-  return readInstrumentsOffset(JSON.parse(String(first)), 'instruments', 'scope=all').since;
-}
-
 /** So many walks that were not resumed: of two, the second began after the provider had come to rest, and the list too. */
-async function settled(connector: ReturnType<typeof startKillableConnector>, walks: number) {
+async function settled(connector: ConnectorProcess, walks: number) {
   const deadline = Date.now() + SETTLING_MS;
   const isWhole = (line: string) => line.includes('"walk completed"') && line.includes('"resumed":false');
   while (connector.lines.filter(isWhole).length < walks) {

@@ -1,14 +1,10 @@
 import type { TestContext } from 'node:test';
-import { createSimulator, type Simulator } from '../../../src/dev/simulator/simulator.ts';
-import type { KafkaCluster } from '../../../src/kafka/cluster.ts';
-import { type Ran, runWith } from '../../unit/commands/shell/terminal.ts';
-import { kafkaOrSkip } from '../kafka/kafka-real.ts';
-import { stackOrSkip, type TestStack, uniquePrefix } from '../kafka/stack.ts';
 import { eventually } from '../runner/eventually.ts';
-import { connectorEnvironment, type OwnSettings, settingsText } from './connector-process.ts';
-import { type RunningConnector, startConnector } from './running-connector.ts';
-import { settingsFile } from './settings-file.ts';
+import type { OwnSettings } from './connector-process.ts';
+import { type Installation, type InstallationOptions, testInstallation } from './installation.ts';
+import type { RunningConnector } from './running-connector.ts';
 
+export const INSTRUMENTS = 60;
 const TOKEN = 'the-token-of-this-test';
 
 export interface AdministeredConnector extends RunningConnector {
@@ -21,53 +17,29 @@ export interface AdministeredConnector extends RunningConnector {
   states(source: string, wanted: string): Promise<void>;
 }
 
-export interface AdminWorld {
-  readonly stack: TestStack;
-  readonly kafka: KafkaCluster;
-  readonly simulator: Simulator;
-  readonly prefix: string;
+export interface AdminWorld extends Omit<Installation, 'start'> {
   /** A connector of this installation; the one before must have stopped. */
   start(source?: OwnSettings, others?: readonly OwnSettings[]): Promise<AdministeredConnector>;
-  /** The command line as an operator uses it. */
-  spconnect(args: readonly string[], env?: Readonly<Record<string, string>>): Promise<Ran>;
 }
 
-/** A provider, a place on the real broker, and connectors with an admin server on a free port; null when skipped. */
-export async function adminWorld(
-  t: TestContext,
-  instruments: number,
-  more: (simulator: Simulator) => string = () => '',
-): Promise<AdminWorld | null> {
-  const stack = await stackOrSkip(t);
-  const kafka = (await kafkaOrSkip(t))?.connect();
-  if (!stack || !kafka) return null;
-  const prefix = uniquePrefix('admin');
-  const simulator = await createSimulator({ instruments, seed: 8, port: 0 });
-  t.after(() => simulator.close());
-  const world = { ADMIN_ENABLED: 'true', ADMIN_TOKEN: TOKEN };
-  return {
-    stack,
-    kafka,
-    simulator,
-    prefix,
-    async start(source = {}, others = []) {
-      const connector = await startConnector(t, {
-        stack,
-        simulator,
-        prefix,
-        source: [{ limit: 20, ...source }, ...others],
-        more: more(simulator),
-        env: world,
-      });
-      const { url } = (await connector.event('adminListening')).fields;
-      return administered(connector, url);
-    },
-    async spconnect(args, env = {}) {
-      const file = await settingsFile(t, settingsText({}, more(simulator)));
-      const all = connectorEnvironment(stack, simulator, { TOPIC_PREFIX: prefix, ...world, ...env });
-      return runWith([...args, '--config', file], { env: all });
-    },
-  };
+/** A test on an installation whose connectors have an admin server on a free port. */
+export function testAdmin(
+  title: string,
+  options: Pick<InstallationOptions, 'prices'>,
+  body: (t: TestContext, world: AdminWorld) => Promise<void>,
+): void {
+  const simulator = { instruments: INSTRUMENTS };
+  const env = { ADMIN_ENABLED: 'true', ADMIN_TOKEN: TOKEN };
+  testInstallation(title, { simulator, source: { limit: 20 }, env, ...options }, (t, at) =>
+    body(t, {
+      ...at,
+      async start(source = {}, others = []) {
+        const connector = await at.start({ source: [{ limit: 20, ...source }, ...others] });
+        const { url } = (await connector.event('adminListening')).fields;
+        return administered(connector, url);
+      },
+    }),
+  );
 }
 
 function administered(connector: RunningConnector, url: string): AdministeredConnector {

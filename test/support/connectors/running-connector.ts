@@ -8,12 +8,18 @@ import type { RecordedEvent } from '../ledgers/recorded-events.ts';
 import { connectorEnvironment, type OwnSettings, quickSettings, settingsText } from './connector-process.ts';
 
 const PATIENCE_MS = 300_000;
+/** Nothing answers there. */
+export const NOWHERE: TestStack = { brokers: ['127.0.0.1:1'], registryUrl: 'http://127.0.0.1:1' };
 const silent = { debug() {}, info() {}, warn() {}, error() {} };
 
 export interface RunningConnector {
   readonly seen: readonly RecordedEvent[];
+  /** The fields of all events of this name so far. */
+  fieldsOf(name: keyof Events): RecordedEvent['fields'][];
   /** The first event of this name, past or to come; rejects when the connector ends without it. */
   event(name: keyof Events): Promise<RecordedEvent>;
+  /** Resolves once this holds of the events; rejects when the connector ends before. */
+  until(what: string, holds: (seen: readonly RecordedEvent[]) => boolean): Promise<void>;
   /** The sources that failed; resolves when the connector has ended. */
   readonly ended: Promise<readonly string[]>;
   stop(): Promise<readonly string[]>;
@@ -23,7 +29,8 @@ export interface RunningConnector {
 export async function startConnector(
   t: TestContext,
   options: {
-    readonly stack: TestStack;
+    /** Not needed where Kafka and registry are replaced. */
+    readonly stack?: TestStack;
     readonly simulator: Simulator;
     readonly prefix: string;
     /** One source unless a list is given. */
@@ -38,7 +45,7 @@ export async function startConnector(
     readonly isQuick?: boolean;
   },
 ): Promise<RunningConnector> {
-  const { stack, simulator, prefix, isQuick = true } = options;
+  const { stack = NOWHERE, simulator, prefix, isQuick = true } = options;
   const sources = [options.source ?? {}].flat().map((own) => ({ ...(isQuick && quickSettings(own.type)), ...own }));
   const text = settingsText(sources, options.more, options.kafka);
   const env = connectorEnvironment(stack, simulator, { TOPIC_PREFIX: prefix, ...options.env });
@@ -66,29 +73,37 @@ export async function startConnector(
     return ended;
   };
   t.after(() => stop().catch(() => {}));
+  const until = (what: string, holds: (seen: readonly RecordedEvent[]) => boolean): Promise<void> => {
+    const found = Promise.withResolvers<void>();
+    const look = () => {
+      if (holds(seen)) found.resolve();
+    };
+    const missing = (why: string) => {
+      const last = seen.slice(-20).map(({ name, fields }) => `${name} ${fields?.kind ?? fields?.err?.message ?? ''}`);
+      found.reject(new Error(`${why} before ${what}; seen: ${last.join(', ')}`));
+    };
+    const patience = setTimeout(() => missing(`${PATIENCE_MS} ms passed`), PATIENCE_MS);
+    ended.then(
+      () => missing('the connector ended'),
+      (error) => missing(`the connector ended (${error})`),
+    );
+    waiting.add(look);
+    look();
+    return found.promise.finally(() => {
+      clearTimeout(patience);
+      waiting.delete(look);
+    });
+  };
   return {
     seen,
     ended,
     stop,
-    event(name) {
-      const found = Promise.withResolvers<RecordedEvent>();
-      const look = () => {
-        const event = seen.find((candidate) => candidate.name === name);
-        if (event) found.resolve(event);
-      };
-      const missing = (why: string) =>
-        found.reject(new Error(`${why} before ${name}; seen: ${seen.map((event) => event.name).join(', ')}`));
-      const patience = setTimeout(() => missing(`${PATIENCE_MS} ms passed`), PATIENCE_MS);
-      ended.then(
-        () => missing('the connector ended'),
-        (error) => missing(`the connector ended (${error})`),
-      );
-      waiting.add(look);
-      look();
-      return found.promise.finally(() => {
-        clearTimeout(patience);
-        waiting.delete(look);
-      });
+    until,
+    fieldsOf: (name) => seen.filter((event) => event.name === name).map(({ fields }) => fields),
+    async event(name) {
+      const find = () => seen.find((event) => event.name === name);
+      await until(name, () => find() !== undefined);
+      return find() as RecordedEvent;
     },
   };
 }

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { ConnectorError } from '../../../src/errors.ts';
 import { topicPlan } from '../../../src/kafka/topic-plan.ts';
 import { createFailureNotices } from '../../../src/run/source-partitions.ts';
-import { createMemoryRegistry } from '../../support/connectors/overridden-connector.ts';
+import { createMemoryRegistry } from '../../support/connectors/memory-scene.ts';
 import { notificationsOn } from '../../support/ledgers/universe-on-topics.ts';
 import { MemoryBroker } from '../../support/memory-kafka/memory-broker.ts';
 import { createMemoryCluster } from '../../support/memory-kafka/memory-cluster.ts';
