@@ -134,8 +134,9 @@ test('a second start reads no TypeScript: it takes all from the compile cache', 
   const parser = 'NativeModule internal/deps/amaro/dist/index';
   const report = `process.on('exit', () => process._rawDebug(process.moduleLoadList.includes('${parser}')));`;
   const preload = ['--import', `data:text/javascript,${encodeURIComponent(report)}`];
-  const start = () =>
-    spawnSync(process.execPath, [...preload, described.bin.spconnect, '--version'], { cwd: root, encoding: 'utf8' });
+  const { NODE_COMPILE_CACHE, ...env } = process.env;
+  const options = { cwd: root, env, encoding: 'utf8' } as const;
+  const start = () => spawnSync(process.execPath, [...preload, described.bin.spconnect, '--version'], options);
   assert.equal(start().status, 0);
   const { stdout, stderr } = start();
   assert.deepEqual([stdout.trim().split('.').length, stderr], [3, 'false\n']);

@@ -112,7 +112,7 @@ const streams: Record<string, { everyMs: number; count: number; faults: FaultRul
 
 for (const [what, { everyMs, count, faults, options }] of Object.entries(streams)) {
   test(`a stream ${what} for 30 days, with a pause every 3 days, is never taken for a gap`, async (t) => {
-    const scene = await createQuietScene(t, options);
+    const scene = await createQuietScene(t, options, { pollInterval: '30m' });
     const { time, simulator } = scene;
     simulator.injectFaults(faults);
     if (count > 0) othersHappen(scene, everyMs, 30 * DAY_MS, count);

@@ -86,11 +86,11 @@ export function startProcess(
   args: readonly string[],
   env: Readonly<Record<string, string>>,
 ): ConnectorProcess {
-  return start([...NODE_FLAGS, script, ...args], { ...ALLOCATOR, ...env });
-}
-
-function start(args: readonly string[], env: Readonly<Record<string, string>>): ConnectorProcess {
-  return watchProcess(spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'pipe'] }));
+  const { NODE_COMPILE_CACHE } = process.env;
+  const all = { ...ALLOCATOR, ...(NODE_COMPILE_CACHE !== undefined && { NODE_COMPILE_CACHE }), ...env };
+  return watchProcess(
+    spawn(process.execPath, [...NODE_FLAGS, script, ...args], { env: all, stdio: ['ignore', 'pipe', 'pipe'] }),
+  );
 }
 
 /** Collects what a process writes, which was started with pipes for its outputs. */

@@ -99,7 +99,7 @@ test('what joins and leaves little by little neither adds calls nor makes others
 for (const { instruments, partitions } of [
   { instruments: 50, partitions: 1 },
   { instruments: 5_000, partitions: 6 },
-  { instruments: 100_000, partitions: 6 },
+  { instruments: 30_000, partitions: 6 },
 ]) {
   const what = `${instruments} instruments, ${partitions} partitions`;
   test(`what is new or has changed is asked for within the linger, whatever the slots: ${what}`, async (t) => {
