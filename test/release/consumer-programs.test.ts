@@ -3,13 +3,10 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { createSimulator } from '../../src/dev/simulator/simulator.ts';
-import { startConnector } from '../support/connectors/running-connector.ts';
-import { stackOrSkip, uniquePrefix } from '../support/kafka/stack.ts';
+import { testInstallation } from '../support/connectors/installation.ts';
 import { eventually } from '../support/runner/eventually.ts';
 
 const root = resolve(import.meta.dirname, '../..');
-const PATIENCE_MS = 300_000;
 
 test('the program about gaps knows every notification of one', () => {
   const readme = readFileSync(join(root, 'schemas/README.md'), 'utf8');
@@ -30,17 +27,15 @@ function start(t: TestContext, file: string, args: readonly string[]): () => str
   return () => text;
 }
 
-test('consumers see deletions, instruments without a price, and gaps', { timeout: 1_200_000 }, async (t) => {
-  const stack = await stackOrSkip(t);
-  if (!stack) return;
-  const simulator = await createSimulator({ instruments: 30, seed: 5, port: 0 });
-  t.after(() => simulator.close());
-  const prefix = uniquePrefix('consumers');
-  const source = { deleteOnEventTypes: '[repayment]', behindLimit: '1s' };
-  const more = `
-marketData: { url: "${simulator.marketDataUrl}", requestsPerSecond: 1000 }
-prices: { kinds: { overview: { enabled: true, refreshInterval: 2s } } }`;
-  const connector = await startConnector(t, { stack, simulator, prefix, source, more });
+const SCENE = {
+  simulator: { instruments: 30 },
+  source: { deleteOnEventTypes: '[repayment]', behindLimit: '1s' },
+  prices: '{ kinds: { overview: { enabled: true, refreshInterval: 2s } } }',
+};
+
+testInstallation('consumers see deletions, instruments without a price, and gaps', SCENE, async (t, at) => {
+  const { stack, simulator, prefix } = at;
+  const connector = await at.start();
   await connector.event('walkCompleted');
   await connector.event('batchPriced');
   const where = [stack.brokers.join(','), stack.registryUrl, prefix];
@@ -52,9 +47,8 @@ prices: { kinds: { overview: { enabled: true, refreshInterval: 2s } } }`;
       `${what}; printed: ${text?.()}`,
       () => text?.() ?? '',
       (all) => pattern.test(all),
-      PATIENCE_MS,
     ));
-  await eventually(`prices; printed: ${noPrice?.()}`, priced, (ids) => new Set(ids).size >= 2, PATIENCE_MS);
+  await eventually(`prices; printed: ${noPrice?.()}`, priced, (ids) => new Set(ids).size >= 2);
   const [repaid = '', other = ''] = new Set(priced());
   simulator.publish({ kind: 'repayment', id: repaid });
   await seen('the deletion', deletions, new RegExp(`^${repaid} is gone: repayment$`, 'm'));

@@ -6,7 +6,7 @@ import { offsetKey, offsetPartition } from '../../src/kafka/offset-store.ts';
 import { systemClock } from '../../src/support/clock.ts';
 import { createMemoryRegistry } from '../support/connectors/memory-scene.ts';
 import { namesOnOnePartition } from '../support/connectors/neighbours.ts';
-import { startConnector } from '../support/connectors/running-connector.ts';
+import { NOWHERE, startConnector } from '../support/connectors/running-connector.ts';
 import { PASSWORD, type SecuredKafka, USER } from '../support/kafka/secured-kafka.ts';
 import { uniquePrefix } from '../support/kafka/stack.ts';
 import { allow, DENIED, deny } from '../support/kafka-rights.ts';
@@ -26,10 +26,10 @@ export async function checkRights(t: TestContext, { kafka, simulator }: SecuredS
       return { name, type: 'events', topics: `{ instrument-events: ${name} }`, pollInterval: '100ms' } as const;
     });
     const login = `, sasl: { mechanism: scram-sha-512, username: ${USER}, password: ${PASSWORD} }`;
-    const stack = { brokers: [kafka.at.CLEAR], registryUrl: 'http://127.0.0.1:1' };
+    const stack = { ...NOWHERE, brokers: [kafka.at.CLEAR] };
     const overrides = { registry: createMemoryRegistry() };
     const connector = await startConnector(t, { stack, simulator, prefix, kafka: login, source, overrides });
-    const seen = (name: string) => connector.seen.filter((event) => event.name === name).map(({ fields }) => fields);
+    const seen = connector.fieldsOf;
     const committed = (name: string) => seen('streamCommitted').filter((fields) => fields.source === name).length;
     const whileThingsHappen = <Seen>(look: () => Seen) => {
       simulator.change(1);

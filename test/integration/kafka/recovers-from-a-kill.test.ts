@@ -1,15 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { createSimulator } from '../../../src/dev/simulator/simulator.ts';
-import {
-  type ConnectorProcess,
-  connectorEnvironment,
-  quickSettings,
-  settingsText,
-  startKillableConnector,
-} from '../../support/connectors/connector-process.ts';
-import { testOnBroker } from '../../support/kafka/raw-kafkajs-cluster.ts';
-import { stackOrSkip, uniquePrefix } from '../../support/kafka/stack.ts';
+import type { ConnectorProcess } from '../../support/connectors/connector-process.ts';
+import { testInstallation } from '../../support/connectors/installation.ts';
 import { eventually } from '../../support/runner/eventually.ts';
 
 const SESSION_MS = 3_000;
@@ -19,20 +11,16 @@ const PARTITIONS = 6;
 /** A slow recovery is slow each time. */
 const KILLS = 5;
 
-testOnBroker(
+testInstallation(
   'killed without another process beside it, the connector does all its work again two seconds after its session at most',
-  async (t, { admin }) => {
-    const stack = await stackOrSkip(t);
-    if (!stack) return;
-    const simulator = await createSimulator({ instruments: 50, seed: 5, port: 0 });
-    t.after(() => simulator.close());
-    const prefix = uniquePrefix('kill');
-    const SETTINGS = settingsText(quickSettings(), `marketData: { url: "${simulator.marketDataUrl}" }`);
-    const env = connectorEnvironment(stack, simulator, { TOPIC_PREFIX: prefix, SETTINGS });
+  { prices: '{}', env: { SESSION_TIMEOUT: `${SESSION_MS}ms` } },
+  async (t, at) => {
+    const admin = at.broker.plain().admin();
+    await admin.connect();
+    t.after(() => admin.disconnect());
     const start = async () => {
       const startedMs = performance.now();
-      const connector = startKillableConnector('stay', { ...env, SESSION_TIMEOUT: `${SESSION_MS}ms` });
-      t.after(() => connector.child.kill('SIGKILL'));
+      const connector = at.startKillable('stay');
       await connector.line('"source started"');
       const assigned = () => connector.lines.filter((line) => line.includes('"partition assigned"')).length;
       await eventually('every partition is priced', assigned, (count) => count >= PARTITIONS);
@@ -41,7 +29,7 @@ testOnBroker(
     // A process that is killed before the broker knows it as a member leaves a join behind that must end too.
     const groupsAreStable = async () => {
       const { groups } = await admin.listGroups();
-      const ids = groups.map(({ groupId }) => groupId).filter((id) => id.startsWith(prefix));
+      const ids = groups.map(({ groupId }) => groupId).filter((id) => id.startsWith(at.prefix));
       const described = await admin.describeGroups(ids);
       return ids.length === 2 && described.groups.every(({ state }) => state === 'Stable');
     };

@@ -3,12 +3,10 @@ import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
-import { createSimulator } from '../../../src/dev/simulator/simulator.ts';
 import { connectorEnvironment } from '../../support/connectors/connector-process.ts';
-import { startConnector } from '../../support/connectors/running-connector.ts';
+import { installation } from '../../support/connectors/installation.ts';
 import { documentedCommands } from '../../support/documents/readme-commands.ts';
 import { COMMANDS_README_FILE, CONFIG_README_FILE, README_FILE } from '../../support/documents/readme-tables.ts';
-import { stackOrSkip, uniquePrefix } from '../../support/kafka/stack.ts';
 import { type Ran, runWith } from '../../unit/commands/shell/terminal.ts';
 
 /** They go on until they are stopped; the tests of each start and stop them. */
@@ -41,25 +39,14 @@ function runnable(lines: readonly string[]): string[] {
 }
 
 async function scene(t: TestContext) {
-  const stack = await stackOrSkip(t);
-  if (!stack) return undefined;
-  const simulator = await createSimulator({
-    instruments: 200,
-    seed: 12,
-    port: 0,
-    faults: [
-      {
-        match: 'instruments',
-        count: 0,
-        fault: { kind: 'poison', rows: [7], how: { edit: [{ pointer: '/issuePrice', value: '"1"' }] } },
-      },
-    ],
-  });
-  t.after(() => simulator.close());
-  const prefix = uniquePrefix('readme');
+  const how = { edit: [{ pointer: '/issuePrice', value: '"1"' }] };
+  const faults = [{ match: 'instruments', count: 0, fault: { kind: 'poison', rows: [7], how } }] as const;
+  const at = await installation(t, { simulator: { instruments: 200, faults }, env: { ADMIN_ENABLED: 'true' } });
+  if (!at) return undefined;
+  const { stack, simulator, prefix } = at;
   const [instrument] = [...simulator.ledger.instruments()];
   const check = simulator.triggerCheck(instrument?.id ?? '');
-  const connector = await startConnector(t, { stack, simulator, prefix, env: { ADMIN_ENABLED: 'true' } });
+  const connector = await at.start();
   await connector.event('walkCompleted');
   const { url } = (await connector.event('adminListening')).fields;
   // Something is in the stream, so that it has places to go back to.

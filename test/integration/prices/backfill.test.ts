@@ -1,24 +1,13 @@
 import assert from 'node:assert/strict';
-import { type TestContext, test } from 'node:test';
-import { createSimulator, type Simulator } from '../../../src/dev/simulator/simulator.ts';
+import type { Simulator } from '../../../src/dev/simulator/simulator.ts';
 import type { CommittedRecord } from '../../../src/kafka/record.ts';
-import { createRecordReader, type ReadableRecord } from '../../../src/records/avro/record-reader.ts';
-import { readSchemaText } from '../../../src/records/avro/schema-files.ts';
-import { readWireValue } from '../../../src/records/avro/wire-format.ts';
-import {
-  type ConnectorProcess,
-  connectorEnvironment,
-  settingsText,
-  startProcess,
-} from '../../support/connectors/connector-process.ts';
-import { startConnector } from '../../support/connectors/running-connector.ts';
-import { MAIN, settingsFile } from '../../support/connectors/settings-file.ts';
-import { kafkaOrSkip, readCommitted } from '../../support/kafka/kafka-real.ts';
-import { stackOrSkip, uniquePrefix } from '../../support/kafka/stack.ts';
+import type { ReadableRecord } from '../../../src/records/avro/record-reader.ts';
+import type { ConnectorProcess } from '../../support/connectors/connector-process.ts';
+import { testInstallation } from '../../support/connectors/installation.ts';
 import { fencePrices, onceRight } from '../../support/ledgers/prices-on-topics.ts';
+import { readable } from '../../support/ledgers/readable.ts';
 
 const INSTRUMENTS = 12;
-const PARTITIONS = [0, 1, 2, 3, 4, 5];
 const DAY_MS = 86_400_000;
 const RATE = '4';
 const SERIES = ['Close', 'OHLC'];
@@ -27,36 +16,14 @@ const dayText = (daysAgo: number) => new Date(Date.now() - daysAgo * DAY_MS).toI
 const DAILY = 'daily: { enabled: true, refreshInterval: 1s, lookBack: 5d, fields: [Close, OHLC] }';
 const INTRADAY = 'intraday: { enabled: true, refreshInterval: 1h, lookBack: 1h, interval: Hour_1, fields: BidAsk }';
 
-async function scene(t: TestContext, kind = DAILY, instruments = INSTRUMENTS) {
-  const stack = await stackOrSkip(t);
-  const kafka = (await kafkaOrSkip(t))?.connect();
-  if (!stack || !kafka) return undefined;
-  const simulator = await createSimulator({ instruments, seed: 7, port: 0 });
-  t.after(() => simulator.close());
-  const prefix = uniquePrefix('backfill');
-  const more = `
-marketData: { url: "${simulator.marketDataUrl}", requestsPerSecond: 1000 }
-prices:
+const sceneOf = (kind = DAILY, instruments = INSTRUMENTS) => ({
+  simulator: { instruments, seed: 7 },
+  prices: `
   maxItems: 2
   kinds:
     overview: { enabled: false }
-    ${kind}`;
-  const file = await settingsFile(t, settingsText({}, more));
-  const env = connectorEnvironment(stack, simulator, { TOPIC_PREFIX: prefix });
-  return {
-    stack,
-    kafka,
-    simulator,
-    prefix,
-    more,
-    file,
-    spconnect(...line: string[]) {
-      const started = startProcess(MAIN, [...line, '--config', file], env);
-      t.after(() => started.child.kill('SIGKILL'));
-      return started;
-    },
-  };
-}
+    ${kind}`,
+});
 
 /** Sends the process a signal when it sends a request with this number. */
 function signalAtRequest(
@@ -72,9 +39,8 @@ function signalAtRequest(
 }
 
 async function assertAsServed(simulator: Simulator, records: readonly CommittedRecord[], from: string, to: string) {
-  const ids = new Set(records.map(({ value }) => readWireValue(value ?? Buffer.alloc(0)).schemaId));
-  const reader = createRecordReader({ schemas: new Map([...ids].map((id) => [id, readSchemaText('DailyPrice')])) });
-  const read = new Map(records.map(({ key, value }) => [String(key), reader.read(value ?? Buffer.alloc(0))]));
+  const values = readable(records, 'DailyPrice');
+  const read = new Map(records.map(({ key }, index) => [String(key), values[index] ?? {}]));
   const token = await accessToken(simulator);
   let windows = 0;
   for (const { id, text } of simulator.ledger.instruments()) {
@@ -113,170 +79,173 @@ async function accessToken({ tokenUrl, clientId, clientSecret }: Simulator): Pro
   return ((await response.json()) as { access_token: string }).access_token;
 }
 
-test('a backfill that is killed goes on where it stopped: each window once, as the provider has it', {
-  timeout: 1_200_000,
-}, async (t) => {
-  const at = await scene(t);
-  if (!at) return;
-  const { stack, kafka, simulator, prefix, more } = at;
-  const connector = await startConnector(t, { stack, simulator, prefix, more });
-  const topic = `${prefix}.daily-prices`;
-  const topicRecords = (behindOpen = false) => readCommitted(kafka, topic, PARTITIONS, { behindOpen });
-  await onceRight(async () => {
-    const found = new Set((await topicRecords()).map(({ key }) => String(key).split('/').slice(0, 2).join('/')));
-    return found.size < INSTRUMENTS * SERIES.length ? `${found.size} series have prices` : null;
-  });
-  await connector.stop();
-  await fencePrices(kafka, prefix);
-  const newest = (await topicRecords()).map(({ key }) => String(key));
+testInstallation(
+  'a backfill that is killed goes on where it stopped: each window once, as the provider has it',
+  sceneOf(),
+  async (_t, at) => {
+    const { kafka, simulator, prefix } = at;
+    const connector = await at.start();
+    const topicRecords = (behindOpen = false) => at.read('daily-prices', { behindOpen });
+    await onceRight(async () => {
+      const found = new Set((await topicRecords()).map(({ key }) => String(key).split('/').slice(0, 2).join('/')));
+      return found.size < INSTRUMENTS * SERIES.length ? `${found.size} series have prices` : null;
+    });
+    await connector.stop();
+    await fencePrices(kafka, prefix);
+    const newest = (await topicRecords()).map(({ key }) => String(key));
 
-  const [from, to] = [dayText(60), dayText(10)];
-  const command = ['backfill', 'daily', '--from', from, '--to', to, '--output', 'json'];
-  const refused = at.spconnect('backfill', 'daily', '--from', from, '--to', dayText(2));
-  assert.match(
-    await refused.line('SETTINGS_INVALID'),
-    /expected a --to that leaves out what the price processor follows/,
-  );
-  assert.equal((await refused.ended).code, 2);
-
-  // Six pages for each of two series: killed in each of them, and once at the first request.
-  const written: number[] = [];
-  for (const request of [1, 3, 6]) {
-    const run = at.spconnect(...command);
-    const done = signalAtRequest(simulator, run, request, 'SIGKILL');
-    assert.equal((await run.ended).signal, 'SIGKILL');
-    done();
-    written.push((await topicRecords()).length - newest.length);
-  }
-  assert.ok((written[1] ?? 0) > 0 && (written[2] ?? 0) > (written[1] ?? 0), `${written} windows after each kill`);
-
-  const interrupted = at.spconnect(...command);
-  const done = signalAtRequest(simulator, interrupted, 1, 'SIGINT');
-  assert.equal((await interrupted.ended).code, 130);
-  done();
-  assert.match(interrupted.lines.join('\n'), /Run the same command again: it goes on where it stopped\./);
-
-  const last = at.spconnect(...command);
-  assert.deepEqual(await last.ended, { code: 0, signal: null }, last.lines.join('\n'));
-  const own = (await topicRecords(true)).filter(({ key }) => (String(key).split('/')[2] ?? '') <= to);
-  assert.equal(new Set(own.map(({ key }) => String(key))).size, own.length, 'a window was written twice');
-  await assertAsServed(simulator, own, from, to);
-
-  const again = at.spconnect(...command);
-  assert.equal((await again.ended).code, 0);
-  assert.match(again.lines.join('\n'), /"done": 12,\s*"windows": 0/);
-  assert.equal((await topicRecords(true)).length - newest.length, own.length, 'what is complete is not written again');
-});
-
-test('instruments that fail in a backfill, many in a row from its start, are named each time, and can be asked for alone', {
-  timeout: 1_200_000,
-}, async (t) => {
-  const at = await scene(t, DAILY, 40);
-  if (!at) return;
-  const { stack, kafka, simulator, prefix, more, file } = at;
-  const connector = await startConnector(t, { stack, simulator, prefix, more });
-  const topicRecords = () => readCommitted(kafka, `${prefix}.daily-prices`, PARTITIONS);
-  await connector.event('walkCompleted');
-  await connector.stop();
-  await fencePrices(kafka, prefix);
-  const universe = [...simulator.ledger.instruments()].sort((one, other) => Number(one.id) - Number(other.id));
-  const isins = universe.map(({ text }) => JSON.parse(text).identifiers[0].value as string).slice(0, 30);
-  simulator.injectFaults([{ match: 'bulk', count: 0, fault: { kind: 'bulk', how: 'refuse', isins } }]);
-
-  // The second one finds the same failures among the dead letters. The last one asks for nothing but what is refused.
-  const requests: string[] = [];
-  for (const [from, to, ...only] of [
-    [dayText(60), dayText(50)],
-    [dayText(40), dayText(30)],
-    [dayText(40), dayText(30), '--isin', ...isins.slice(5)],
-  ]) {
-    const run = at.spconnect('backfill', 'daily', '--from', String(from), '--to', String(to), ...only);
-    assert.equal((await run.ended).code, 1);
-    const text = run.lines.join('\n');
-    const named = only.length > 0 ? isins.slice(5) : isins;
+    const [from, to] = [dayText(60), dayText(10)];
+    const command = ['backfill', 'daily', '--from', from, '--to', to, '--output', 'json'];
+    const refused = at.startProcess('backfill', 'daily', '--from', from, '--to', dayText(2));
     assert.match(
-      text,
-      new RegExp(`daily/OHLC: the provider gave no prices \\(refused 400\\) for ${named.join(', ')}\\.`),
+      await refused.line('SETTINGS_INVALID'),
+      /expected a --to that leaves out what the price processor follows/,
     );
-    const advice = /spconnect (backfill .*)/.exec(text)?.[1];
-    requests.push(`daily --from ${from} --to ${to}`);
-    assert.equal(advice, `backfill ${requests.at(-1)} --config ${file} --isin ${named.join(' ')}`);
-  }
-  const letters = (await readCommitted(kafka, `${prefix}.dead-letters`, [0])).filter(
-    ({ headers }) => String(headers['spc-source']) === 'backfill',
-  );
-  // One for each request, series and instrument.
-  const found = letters.map(({ headers }) => String(headers['spc-backfill']));
-  assert.deepEqual(
-    found,
-    requests.flatMap((request, at) => Array.from({ length: 2 * (at < 2 ? 30 : 25) }, () => request)),
-  );
-  const retried = at.spconnect('dead-letters', 'retry', String(letters[0]?.offset));
-  await retried.ended;
-  assert.match(retried.lines.join('\n'), /run `spconnect backfill daily --from /);
+    assert.equal((await refused.ended).code, 2);
 
-  simulator.clearFaults();
-  const before = (await topicRecords()).length;
-  const alone = at.spconnect('backfill', ...String(requests[0]).split(' '), '--isin', String(isins[0]));
-  assert.equal((await alone.ended).code, 0, alone.lines.join('\n'));
-  const added = (await topicRecords()).slice(before);
-  assert.ok((await topicRecords()).length > before, `${added.length} windows`);
-});
+    // Six pages for each of two series: killed in each of them, and once at the first request.
+    const written: number[] = [];
+    for (const request of [1, 3, 6]) {
+      const run = at.startProcess(...command);
+      const done = signalAtRequest(simulator, run, request, 'SIGKILL');
+      assert.equal((await run.ended).signal, 'SIGKILL');
+      done();
+      written.push((await topicRecords()).length - newest.length);
+    }
+    assert.ok((written[1] ?? 0) > 0 && (written[2] ?? 0) > (written[1] ?? 0), `${written} windows after each kill`);
 
-test('intraday windows are backfilled once, and what has no prices is named, a dead letter, and the exit code', {
-  timeout: 600_000,
-}, async (t) => {
-  const at = await scene(t, INTRADAY);
-  if (!at) return;
-  const { stack, kafka, simulator, prefix, more } = at;
-  const connector = await startConnector(t, { stack, simulator, prefix, more });
-  await connector.event('walkCompleted');
-  await connector.stop();
-  await fencePrices(kafka, prefix);
-  const universe = [...simulator.ledger.instruments()].sort((one, other) => Number(one.id) - Number(other.id));
-  const [bad = '', good = ''] = universe.map(({ text }) => JSON.parse(text).identifiers[0].value as string);
-  // The first one fails before the kill; the run that goes on names it all the same.
-  simulator.injectFaults([{ match: 'bulk', count: 0, fault: { kind: 'bulk', how: 'null', isins: [bad] } }]);
+    const interrupted = at.startProcess(...command);
+    const done = signalAtRequest(simulator, interrupted, 1, 'SIGINT');
+    assert.equal((await interrupted.ended).code, 130);
+    done();
+    assert.match(interrupted.lines.join('\n'), /Run the same command again: it goes on where it stopped\./);
 
-  const hour = (ago: number) => `${new Date(Date.now() - ago * 3_600_000).toISOString().slice(0, 13)}:00:00Z`;
-  const [from, to] = [hour(30), hour(6)];
-  const command = ['backfill', 'intraday', '--from', from, '--to', to, '--rate', RATE, '--output', 'json'];
-  const killed = at.spconnect(...command);
-  const done = signalAtRequest(simulator, killed, 3, 'SIGKILL');
-  assert.equal((await killed.ended).signal, 'SIGKILL');
-  done();
-  const askedAtMs: number[] = [];
-  t.after(simulator.onRequest((endpoint) => endpoint === 'bulk' && askedAtMs.push(performance.now())));
-  const finished = at.spconnect(...command);
-  assert.deepEqual(await finished.ended, { code: 1, signal: null }, finished.lines.join('\n'));
-  assert.match(
-    finished.lines.join('\n'),
-    new RegExp(`the provider gave no prices \\(none\\) for ${bad}\\. Their dead letters`),
-  );
-  // They are spaced where they are sent: a busy machine may let the first one arrive late.
-  const tookMs = (askedAtMs.at(-1) ?? 0) - (askedAtMs[0] ?? 0);
-  const leastMs = ((Math.max(askedAtMs.length, 3) - 1) * 1_000) / Number(RATE);
-  assert.ok(tookMs >= leastMs / 2, `${askedAtMs.length} requests within ${tookMs} ms`);
-  const records = (await readCommitted(kafka, `${prefix}.intraday-prices`, PARTITIONS)).map(({ key }) => String(key));
-  const own = records.filter((key) => (key.split('/')[3] ?? '') < to);
-  assert.equal(new Set(own).size, own.length, 'a window was written twice');
-  assert.deepEqual(own.sort(), (await intradayKeys(simulator, bad, from, to)).sort());
-  const dead = await readCommitted(kafka, `${prefix}.dead-letters`, [0]);
-  assert.equal(dead.filter(({ key }) => String(key) === String(universe[0]?.id)).length, 1, 'a dead letter');
+    const last = at.startProcess(...command);
+    assert.deepEqual(await last.ended, { code: 0, signal: null }, last.lines.join('\n'));
+    const own = (await topicRecords(true)).filter(({ key }) => (String(key).split('/')[2] ?? '') <= to);
+    assert.equal(new Set(own.map(({ key }) => String(key))).size, own.length, 'a window was written twice');
+    await assertAsServed(simulator, own, from, to);
 
-  const asked = at.spconnect(...command, '--isin', good, 'CH0000000000');
-  assert.equal((await asked.ended).code, 1);
-  assert.match(
-    asked.lines.join('\n'),
-    /On no topic of instruments whose prices are followed: CH0000000000\. Check --isin/,
-  );
-  const fast = at.spconnect(...command.slice(0, -4), '--rate', '2000');
-  assert.equal((await fast.ended).code, 2);
-  assert.match(
-    fast.lines.join('\n'),
-    /a --rate of 2000; expected more than 0 and at most marketData\.requestsPerSecond/,
-  );
-});
+    const again = at.startProcess(...command);
+    assert.equal((await again.ended).code, 0);
+    assert.match(again.lines.join('\n'), /"done": 12,\s*"windows": 0/);
+    assert.equal(
+      (await topicRecords(true)).length - newest.length,
+      own.length,
+      'what is complete is not written again',
+    );
+  },
+);
+
+testInstallation(
+  'instruments that fail in a backfill, many in a row from its start, are named each time, and can be asked for alone',
+  sceneOf(DAILY, 40),
+  async (_t, at) => {
+    const { kafka, simulator, prefix, file } = at;
+    const connector = await at.start();
+    const topicRecords = () => at.read('daily-prices');
+    await connector.event('walkCompleted');
+    await connector.stop();
+    await fencePrices(kafka, prefix);
+    const universe = [...simulator.ledger.instruments()].sort((one, other) => Number(one.id) - Number(other.id));
+    const isins = universe.map(({ text }) => JSON.parse(text).identifiers[0].value as string).slice(0, 30);
+    simulator.injectFaults([{ match: 'bulk', count: 0, fault: { kind: 'bulk', how: 'refuse', isins } }]);
+
+    // The second one finds the same failures among the dead letters. The last one asks for nothing but what is refused.
+    const requests: string[] = [];
+    for (const [from, to, ...only] of [
+      [dayText(60), dayText(50)],
+      [dayText(40), dayText(30)],
+      [dayText(40), dayText(30), '--isin', ...isins.slice(5)],
+    ]) {
+      const run = at.startProcess('backfill', 'daily', '--from', String(from), '--to', String(to), ...only);
+      assert.equal((await run.ended).code, 1);
+      const text = run.lines.join('\n');
+      const named = only.length > 0 ? isins.slice(5) : isins;
+      assert.match(
+        text,
+        new RegExp(`daily/OHLC: the provider gave no prices \\(refused 400\\) for ${named.join(', ')}\\.`),
+      );
+      const advice = /spconnect (backfill .*)/.exec(text)?.[1];
+      requests.push(`daily --from ${from} --to ${to}`);
+      assert.equal(advice, `backfill ${requests.at(-1)} --config ${file} --isin ${named.join(' ')}`);
+    }
+    const letters = (await at.read('dead-letters')).filter(
+      ({ headers }) => String(headers['spc-source']) === 'backfill',
+    );
+    // One for each request, series and instrument.
+    const found = letters.map(({ headers }) => String(headers['spc-backfill']));
+    assert.deepEqual(
+      found,
+      requests.flatMap((request, at) => Array.from({ length: 2 * (at < 2 ? 30 : 25) }, () => request)),
+    );
+    const retried = at.startProcess('dead-letters', 'retry', String(letters[0]?.offset));
+    await retried.ended;
+    assert.match(retried.lines.join('\n'), /run `spconnect backfill daily --from /);
+
+    simulator.clearFaults();
+    const before = (await topicRecords()).length;
+    const alone = at.startProcess('backfill', ...String(requests[0]).split(' '), '--isin', String(isins[0]));
+    assert.equal((await alone.ended).code, 0, alone.lines.join('\n'));
+    const added = (await topicRecords()).slice(before);
+    assert.ok((await topicRecords()).length > before, `${added.length} windows`);
+  },
+);
+
+testInstallation(
+  'intraday windows are backfilled once, and what has no prices is named, a dead letter, and the exit code',
+  sceneOf(INTRADAY),
+  async (t, at) => {
+    const { kafka, simulator, prefix } = at;
+    const connector = await at.start();
+    await connector.event('walkCompleted');
+    await connector.stop();
+    await fencePrices(kafka, prefix);
+    const universe = [...simulator.ledger.instruments()].sort((one, other) => Number(one.id) - Number(other.id));
+    const [bad = '', good = ''] = universe.map(({ text }) => JSON.parse(text).identifiers[0].value as string);
+    // The first one fails before the kill; the run that goes on names it all the same.
+    simulator.injectFaults([{ match: 'bulk', count: 0, fault: { kind: 'bulk', how: 'null', isins: [bad] } }]);
+
+    const hour = (ago: number) => `${new Date(Date.now() - ago * 3_600_000).toISOString().slice(0, 13)}:00:00Z`;
+    const [from, to] = [hour(30), hour(6)];
+    const command = ['backfill', 'intraday', '--from', from, '--to', to, '--rate', RATE, '--output', 'json'];
+    const killed = at.startProcess(...command);
+    const done = signalAtRequest(simulator, killed, 3, 'SIGKILL');
+    assert.equal((await killed.ended).signal, 'SIGKILL');
+    done();
+    const askedAtMs: number[] = [];
+    t.after(simulator.onRequest((endpoint) => endpoint === 'bulk' && askedAtMs.push(performance.now())));
+    const finished = at.startProcess(...command);
+    assert.deepEqual(await finished.ended, { code: 1, signal: null }, finished.lines.join('\n'));
+    assert.match(
+      finished.lines.join('\n'),
+      new RegExp(`the provider gave no prices \\(none\\) for ${bad}\\. Their dead letters`),
+    );
+    // They are spaced where they are sent: a busy machine may let the first one arrive late.
+    const tookMs = (askedAtMs.at(-1) ?? 0) - (askedAtMs[0] ?? 0);
+    const leastMs = ((Math.max(askedAtMs.length, 3) - 1) * 1_000) / Number(RATE);
+    assert.ok(tookMs >= leastMs / 2, `${askedAtMs.length} requests within ${tookMs} ms`);
+    const records = (await at.read('intraday-prices')).map(({ key }) => String(key));
+    const own = records.filter((key) => (key.split('/')[3] ?? '') < to);
+    assert.equal(new Set(own).size, own.length, 'a window was written twice');
+    assert.deepEqual(own.sort(), (await intradayKeys(simulator, bad, from, to)).sort());
+    const dead = await at.read('dead-letters');
+    assert.equal(dead.filter(({ key }) => String(key) === String(universe[0]?.id)).length, 1, 'a dead letter');
+
+    const asked = at.startProcess(...command, '--isin', good, 'CH0000000000');
+    assert.equal((await asked.ended).code, 1);
+    assert.match(
+      asked.lines.join('\n'),
+      /On no topic of instruments whose prices are followed: CH0000000000\. Check --isin/,
+    );
+    const fast = at.startProcess(...command.slice(0, -4), '--rate', '2000');
+    assert.equal((await fast.ended).code, 2);
+    assert.match(
+      fast.lines.join('\n'),
+      /a --rate of 2000; expected more than 0 and at most marketData\.requestsPerSecond/,
+    );
+  },
+);
 
 /** The keys of all windows that the provider serves from one hour to before another, but for one product. */
 async function intradayKeys(simulator: Simulator, bad: string, from: string, to: string): Promise<string[]> {

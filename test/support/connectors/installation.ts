@@ -15,9 +15,10 @@ import {
   quickSettings,
   settingsText,
   startKillableConnector,
+  startProcess,
 } from './connector-process.ts';
 import { type RunningConnector, startConnector } from './running-connector.ts';
-import { settingsFile } from './settings-file.ts';
+import { MAIN, settingsFile } from './settings-file.ts';
 
 const PARTITIONS = 6;
 
@@ -42,6 +43,8 @@ export interface Installation {
     moment: Parameters<typeof startKillableConnector>[0],
     env?: Readonly<Record<string, string>>,
   ): ConnectorProcess;
+  /** A command line as a process, killed when the test ends. */
+  startProcess(...words: readonly string[]): ConnectorProcess;
   /** A command line in this process. */
   spconnect(line: string, env?: Readonly<Record<string, string>>, signal?: AbortSignal): Promise<Ran>;
 }
@@ -120,6 +123,11 @@ export async function installation(
       const connector = startKillableConnector(moment, environment({ SETTINGS: text, ...env }));
       t.after(() => connector.child.kill('SIGKILL'));
       return connector;
+    },
+    startProcess(...words) {
+      const started = startProcess(MAIN, [...words, '--config', file], environment({}));
+      t.after(() => started.child.kill('SIGKILL'));
+      return started;
     },
     spconnect: (line, env = {}, signal = t.signal) =>
       runWith([...line.split(' '), '--config', file], { env: environment(env), signal }),

@@ -1,12 +1,10 @@
 import type { Simulator } from '../../../src/dev/simulator/simulator.ts';
 import { ConnectorError } from '../../../src/errors.ts';
 import type { KafkaCluster } from '../../../src/kafka/cluster.ts';
-import type { CommittedRecord } from '../../../src/kafka/record.ts';
-import { createRecordReader, type ReadableRecord } from '../../../src/records/avro/record-reader.ts';
-import { readSchemaText, type SchemaName } from '../../../src/records/avro/schema-files.ts';
-import { readWireValue } from '../../../src/records/avro/wire-format.ts';
+import type { ReadableRecord } from '../../../src/records/avro/record-reader.ts';
 import { readCommitted } from '../kafka/kafka-real.ts';
 import { answersOf, type PriceInput, type PriceLog } from './price-log.ts';
+import { readable } from './readable.ts';
 
 const PARTITIONS = [0, 1, 2, 3, 4, 5];
 const PATIENCE_MS = 300_000;
@@ -36,16 +34,14 @@ export async function pricesOnTopics(
   const instruments = await readCommitted(kafka, topic, PARTITIONS);
   const prices = await readCommitted(kafka, `${prefix}.prices`, PARTITIONS);
   const dead = await readCommitted(kafka, `${prefix}.dead-letters`);
-  const readInstrument = readerOf('Instrument', instruments);
-  const readPrice = readerOf('PriceSnapshot', prices);
   const committed = await committedOffsets(kafka, prefix);
-  const read = prices.flatMap(({ key, value }) =>
-    value === null ? [] : [{ id: String(key), price: readPrice(value) }],
-  );
-  let next = 0;
+  const isins = readable(instruments, 'Instrument').map(({ isin }) => String(isin ?? '') || null);
+  const ids = prices.flatMap(({ key, value }) => (value === null ? [] : [String(key)]));
+  const read = readable(prices, 'PriceSnapshot').map((price, index) => ({ id: ids[index] ?? '', price }));
+  let [nextInstrument, next] = [0, 0];
   return {
     inputs: instruments.map(({ partition, offset, key, value }): PriceInput => {
-      const isin = value === null ? null : String(readInstrument(value).isin ?? '') || null;
+      const isin = value === null ? null : (isins[nextInstrument++] ?? null);
       const kind = value === null ? 'gone' : isin === null ? 'noIsin' : 'live';
       return { partition, offset: Number(offset), id: String(key), kind, isin };
     }),
@@ -68,13 +64,6 @@ export async function pricesOnTopics(
     committed,
     prices: read,
   };
-}
-
-function readerOf(name: SchemaName, records: readonly CommittedRecord[]): (value: Buffer) => ReadableRecord {
-  const ids = new Set(records.flatMap(({ value }) => (value === null ? [] : [readWireValue(value).schemaId])));
-  const schema = readSchemaText(name);
-  const reader = createRecordReader({ schemas: new Map([...ids].map((id) => [id, schema])) });
-  return (value) => reader.read(value);
 }
 
 /** Records of instruments that are not answered yet, and all of them. */

@@ -2,11 +2,10 @@ import type { LedgerFilter } from '../../../src/dev/simulator/ledger/ledger.ts';
 import type { Simulator } from '../../../src/dev/simulator/simulator.ts';
 import type { KafkaCluster } from '../../../src/kafka/cluster.ts';
 import type { SourceOffset } from '../../../src/kafka/offset-store.ts';
-import { createRecordReader, type ReadableRecord } from '../../../src/records/avro/record-reader.ts';
-import { readSchemaText } from '../../../src/records/avro/schema-files.ts';
-import { readWireValue } from '../../../src/records/avro/wire-format.ts';
+import type { ReadableRecord } from '../../../src/records/avro/record-reader.ts';
 import { readCommitted } from '../kafka/kafka-real.ts';
 import { SOURCE_KEY, SOURCE_PARTITION } from './at-rest.ts';
+import { readable } from './readable.ts';
 import type { UniverseLog } from './universe-log.ts';
 import { contents, type LedgerEvent, ledgerEvents, ledgerUniverse, placedContents } from './universe-reading.ts';
 
@@ -55,11 +54,7 @@ export function tombstoneIds({ instruments }: UniverseLog): string[] {
 
 /** Everything that was notified, oldest first. */
 export async function notificationsOn(kafka: KafkaCluster, prefix: string): Promise<ReadableRecord[]> {
-  const records = await readCommitted(kafka, `${prefix}.notifications`);
-  const values = records.flatMap(({ value }) => value ?? []);
-  const schemas = new Map(values.map((value) => [readWireValue(value).schemaId, readSchemaText('Notification')]));
-  const reader = createRecordReader({ schemas });
-  return values.map((value) => reader.read(value));
+  return readable(await readCommitted(kafka, `${prefix}.notifications`), 'Notification');
 }
 
 /** Every offset that the source committed, and when. */
