@@ -9,9 +9,7 @@ import { stackOrSkip } from '../support/kafka/stack.ts';
 const BENCH = resolve(import.meta.dirname, './bench.ts');
 const LEFT_OUT = ['events', 'backlog', 'prices', 'steady', 'restart', 'decoding'].flatMap((part) => [`--${part}`, '0']);
 
-test('the benchmark measures a walk beside its floors, and a start, writes JSON, and shows ratios to an earlier run', {
-  timeout: 1_200_000,
-}, async (t) => {
+test('the benchmark measures a walk beside its floors, and a start, writes JSON, and shows ratios to an earlier run', async (t) => {
   const stack = await stackOrSkip(t);
   if (!stack) return;
   const folder = await mkdtemp(join(tmpdir(), 'bench-'));

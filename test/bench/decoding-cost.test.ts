@@ -11,16 +11,14 @@ const INSTRUMENTS = 300;
 const ROUNDS = 5;
 const ATTEMPTS = 4;
 
-test('decoding costs little more than JSON.parse of the same page, and an odd page not much more', {
-  timeout: 1_200_000,
-}, async () => {
+test('decoding costs little more than JSON.parse of the same page, and an odd page not much more', async () => {
   const page = await usualPage(INSTRUMENTS);
   await costsAtMost(page, pageDecoding(), MOST.usual);
   const odd = oddPages(page).get('an unknown object in each object') ?? assert.fail();
   await costsAtMost(odd, pageDecoding(), MOST.odd);
 });
 
-test('so does a bulk response', { timeout: 1_200_000 }, async () => {
+test('so does a bulk response', async () => {
   const usual = await usualBulkBody(INSTRUMENTS);
   await costsAtMost(usual.body, bulkDecoding(usual.isins), MOST.usualBulk);
   const { isins, body } = oddBulkBodies(usual).get('flat: no object within a response') ?? assert.fail();

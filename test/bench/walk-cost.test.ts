@@ -64,9 +64,7 @@ function pageOfWalk(): (body: AsyncIterable<Uint8Array>) => Promise<{ readonly r
   };
 }
 
-test('a page of a walk costs at most three times its JSON.parse, from its bytes to packed batches', {
-  timeout: 1_200_000,
-}, async (t) => {
+test('a page of a walk costs at most three times its JSON.parse, from its bytes to packed batches', async (t) => {
   const page = await usualPage(INSTRUMENTS);
   const walk = pageOfWalk();
   assert.equal((await walk(chunked(page, 65_536))).records, INSTRUMENTS);

@@ -120,7 +120,7 @@ test('one variable mounts a settings file of a user, and all commands in the con
   assert.ok(existsSync(join(root, usual)));
 });
 
-test("Kafka's health check asks the broker, and starts no JVM for it", { timeout: 1_200_000 }, async (t) => {
+test("Kafka's health check asks the broker, and starts no JVM for it", async (t) => {
   const stack = await stackOrSkip(t);
   if (!stack) return;
   const [, program = '', ...words] = service('kafka').healthcheck?.test ?? [];

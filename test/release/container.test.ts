@@ -167,9 +167,7 @@ test('what the Dockerfile shows starts with the example of variables, as docker 
 
 const TOPICS = ['instruments', 'instrument-events', 'pre-trade-checks', 'prices', 'daily-prices', 'intraday-prices'];
 
-test('provider and connector of the compose file get healthy, write every topic, and stop in time', {
-  timeout: 1_200_000,
-}, async (t) => {
+test('provider and connector of the compose file get healthy, write every topic, and stop in time', async (t) => {
   const stack = await stackOrSkip(t);
   const kafka = await kafkaOrSkip(t);
   if (!stack || !kafka) return;

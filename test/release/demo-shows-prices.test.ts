@@ -29,9 +29,7 @@ function written(): Writable & { text(): string } {
   return Object.assign(stream, { text: () => text });
 }
 
-test('the demo ends with every product priced, a table of some and how fresh all are, which goes on until it is stopped', {
-  timeout: 1_200_000,
-}, async (t) => {
+test('the demo ends with every product priced, a table of some and how fresh all are, which goes on until it is stopped', async (t) => {
   const stack = await stackOrSkip(t);
   if (!stack) return;
   const [stdout, stderr, stop] = [written(), written(), new AbortController()];
@@ -95,7 +93,7 @@ test('the demo ends with every product priced, a table of some and how fresh all
   assert.deepEqual(FRESHNESS.exec(summary)?.slice(1), [String(INSTRUMENTS), String(INSTRUMENTS)]);
 });
 
-test('the demo that ends prints no address: what it started is gone by then', { timeout: 600_000 }, async (t) => {
+test('the demo that ends prints no address: what it started is gone by then', async (t) => {
   const stack = await stackOrSkip(t);
   if (!stack) return;
   const [stdout, stderr] = [written(), written()];

@@ -15,9 +15,7 @@ import { runWith } from '../unit/commands/shell/terminal.ts';
 const INSTRUMENTS = 60;
 const REFRESH_SECONDS = 2;
 
-test('a broker that is frozen: the page says so first, ages grow, and what is not known has no series', {
-  timeout: 600_000,
-}, async (t) => {
+test('a broker that is frozen: the page says so first, ages grow, and what is not known has no series', async (t) => {
   const chromium = await findChromium();
   const kafka = await ownKafkaOrSkip(t);
   if (!kafka) return;

@@ -124,9 +124,7 @@ function makeUsual(scene: AdminScene): void {
   scene.now += 4_000;
 }
 
-test('the status page of a usual day fits its screen; STATUS_PAGE_PICTURE names the file that takes the picture', {
-  timeout: 1_200_000,
-}, async (t) => {
+test('the status page of a usual day fits its screen; STATUS_PAGE_PICTURE names the file that takes the picture', async (t) => {
   const chromium = await findChromium();
   if (chromium === null) {
     t.skip('SKIPPED, no Chromium');
@@ -162,9 +160,7 @@ test('the status page of a usual day fits its screen; STATUS_PAGE_PICTURE names 
   await writeFile(file, Buffer.from(data, 'base64'));
 });
 
-test('the status page is readable by day and night, on a desk and a phone, and loads nothing else', {
-  timeout: 1_200_000,
-}, async (t) => {
+test('the status page is readable by day and night, on a desk and a phone, and loads nothing else', async (t) => {
   const chromium = await findChromium();
   if (chromium === null) {
     const how = 'install one (apt-get install chromium-headless-shell) or name it in CHROMIUM';

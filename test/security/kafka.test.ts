@@ -49,7 +49,7 @@ async function refused(t: TestContext, at: SecuredScene, broker: string, kafka: 
   assert.ok(!JSON.stringify(connector.seen).includes(PASSWORD));
 }
 
-test('Kafka with TLS and logins', { timeout: 1_200_000 }, async (t) => {
+test('Kafka with TLS and logins', async (t) => {
   const at = await sceneOrSkip(t);
   if (!at) return;
   await t.test(

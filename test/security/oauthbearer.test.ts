@@ -69,7 +69,7 @@ async function commitUntil(t: TestContext, at: Scene, broker: string, sasl: stri
   assert.deepEqual(failures, []);
 }
 
-test('Kafka with tokens', { timeout: 1_200_000 }, async (t) => {
+test('Kafka with tokens', async (t) => {
   const simulator = await createSimulator({ instruments: 20, port: 0, tokenLifetimeSeconds: TOKEN_SECONDS });
   t.after(() => simulator.close());
   const brokers = await oauthKafkaOrSkip(t, simulator);

@@ -3,9 +3,7 @@ import { test } from 'node:test';
 import { installation, testInstallation } from '../../support/connectors/installation.ts';
 import { fenceSource } from '../../support/ledgers/at-rest.ts';
 
-test('a topic that is what the provider has passes, also while the provider goes on', {
-  timeout: 1_200_000,
-}, async (t) => {
+test('a topic that is what the provider has passes, also while the provider goes on', async (t) => {
   const edit = [{ pointer: '/issuePrice', value: '"1"' }];
   const faults = [
     { match: 'instruments' as const, count: 0, fault: { kind: 'poison' as const, share: 0.02, how: { edit } } },

@@ -102,9 +102,7 @@ testInstallation(
   },
 );
 
-test('those of pre-trade checks have no input, and are retried by asking the provider for the check', {
-  timeout: 1_200_000,
-}, async (t) => {
+test('those of pre-trade checks have no input, and are retried by asking the provider for the check', async (t) => {
   const source = { name: 'checks', type: 'pre-trade-checks' };
   const scene = await installation(t, { simulator: { instruments: 3 }, source, more: MAPPING });
   if (!scene) return;

@@ -86,7 +86,7 @@ async function asProcess(program: string, args: readonly string[], env: Record<s
   );
 }
 
-test('every command of the READMEs that ends by itself does so with exit code 0', { timeout: 1_200_000 }, async (t) => {
+test('every command of the READMEs that ends by itself does so with exit code 0', async (t) => {
   const texts = DOCUMENTS.map((file) => readFileSync(file, 'utf8'));
   const commands = commandsOf([...texts, '```sh', ...EXAMPLES, '```'].join('\n'));
   assert.ok(

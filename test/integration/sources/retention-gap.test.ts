@@ -71,9 +71,7 @@ const answers = ['empty', 'emptyNewest', 'oldest', 400, 404, 410] as const;
 // Each waits for its proof most of the time, so several run beside each other.
 describe('after a retention gap', { concurrency: 4 }, () => {
   for (const expiredSince of answers) {
-    test(`away for 8 days, and the old offset gets ${expiredSince}: the topic is the universe again`, {
-      timeout: 1_200_000,
-    }, async (t) => {
+    test(`away for 8 days, and the old offset gets ${expiredSince}: the topic is the universe again`, async (t) => {
       const scene = await sceneOrSkip(t, { expiredSince });
       if (!scene) return;
       const { simulator, kafka, prefix } = scene;
@@ -158,9 +156,7 @@ describe('after a retention gap', { concurrency: 4 }, () => {
     });
   }
 
-  test('away for 8 days while 60 % of the list vanished: nothing is deleted, and a notification asks', {
-    timeout: 1_200_000,
-  }, async (t) => {
+  test('away for 8 days while 60 % of the list vanished: nothing is deleted, and a notification asks', async (t) => {
     const scene = await sceneOrSkip(t, { expiredSince: 410 });
     if (!scene) return;
     const { simulator, kafka, prefix } = scene;
@@ -182,9 +178,7 @@ describe('after a retention gap', { concurrency: 4 }, () => {
     assert.deepEqual([refused?.gone, refused?.known], [vanished.length, before.length]);
   });
 
-  test('a stream that begins again behind our offset is followed from there once that is proven', {
-    timeout: 1_200_000,
-  }, async (t) => {
+  test('a stream that begins again behind our offset is followed from there once that is proven', async (t) => {
     const scene = await sceneOrSkip(t, {});
     if (!scene) return;
     const { simulator, kafka, prefix } = scene;

@@ -68,7 +68,7 @@ export function testInstallation(
   options: InstallationOptions,
   body: (t: TestContext, at: Installation) => Promise<void>,
 ): void {
-  test(title, { timeout: 1_200_000 }, async (t) => {
+  test(title, async (t) => {
     const at = await installation(t, options);
     if (at) await body(t, at);
   });

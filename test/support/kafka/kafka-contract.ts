@@ -20,7 +20,7 @@ export function testKafkaContract(
   connect: (t: TestContext) => Promise<ContractSubject | undefined>,
 ): void {
   const contract: Contract = (title, body) =>
-    test(`${name}: ${title}`, { timeout: 1_200_000 }, async (t) => {
+    test(`${name}: ${title}`, async (t) => {
       const subject = await connect(t);
       if (subject === undefined) return;
       t.after(() => subject.cluster.close());

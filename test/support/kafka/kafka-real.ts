@@ -27,7 +27,7 @@ export interface TestKafka {
 
 /** A test against the real broker; skipped, with the reason, where none can be started. */
 export function kafkaTest(title: string, body: (t: TestContext, kafka: TestKafka) => Promise<void>): void {
-  test(title, { timeout: 1_200_000 }, async (t) => {
+  test(title, async (t) => {
     const kafka = await kafkaOrSkip(t);
     if (kafka) await body(t, kafka);
   });

@@ -16,9 +16,7 @@ for (const [command, hanging, code, said] of [
   ['validate --connect', 'the provider', 130, [INTERRUPTED]],
   ['doctor', 'the provider', 130, [INTERRUPTED]],
 ] as const) {
-  test(`${command} ends with ${code} at once when it is stopped while ${hanging} hangs`, {
-    timeout: 1_200_000,
-  }, async (t) => {
+  test(`${command} ends with ${code} at once when it is stopped while ${hanging} hangs`, async (t) => {
     const port = await switchablePort(t, 'hang');
     const file = await settingsFile(t, settingsText());
     const stack = hanging === 'Kafka' ? { ...NOWHERE, brokers: [port.address] } : NOWHERE;
@@ -32,9 +30,7 @@ for (const [command, hanging, code, said] of [
   });
 }
 
-test('a signal that comes twice at once, as below npm, is one: the process ends in good order', {
-  timeout: 1_200_000,
-}, async (t) => {
+test('a signal that comes twice at once, as below npm, is one: the process ends in good order', async (t) => {
   const port = await switchablePort(t, 'hang');
   const file = await settingsFile(t, settingsText());
   const env = connectorEnvironment({ ...NOWHERE, brokers: [port.address] }, NO_PROVIDER, { TOPIC_PREFIX: 'p' });

@@ -44,9 +44,7 @@ async function runUnread(t: TestContext, more: Readonly<Record<string, string>>)
   return { child, end };
 }
 
-test('a connector whose output is read by nobody goes on, and stops when it is asked to', {
-  timeout: 1_200_000,
-}, async (t) => {
+test('a connector whose output is read by nobody goes on, and stops when it is asked to', async (t) => {
   const { child, end } = await runUnread(t, { LOG_LEVEL: 'debug' });
   const ask = () => listeningAddresses(child.pid ?? 0);
   const [address] = await eventually('the admin server listens', ask, ({ length }) => length > 0);
@@ -56,7 +54,7 @@ test('a connector whose output is read by nobody goes on, and stops when it is a
   assert.deepEqual(await end(), [0, null]);
 });
 
-test('a connector that cannot go on ends, though nobody reads why', { timeout: 1_200_000 }, async (t) => {
+test('a connector that cannot go on ends, though nobody reads why', async (t) => {
   const taken = createServer();
   t.after(() => taken.close());
   await once(taken.listen(0, '127.0.0.1'), 'listening');
