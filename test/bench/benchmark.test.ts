@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { test } from 'node:test';
 import { startProcess } from '../support/connectors/connector-process.ts';
 import { stackOrSkip } from '../support/kafka/stack.ts';
+import { temporaryFolder } from '../support/runner/temporary-folder.ts';
 
 const BENCH = resolve(import.meta.dirname, './bench.ts');
 const LEFT_OUT = ['events', 'backlog', 'prices', 'steady', 'restart', 'decoding'].flatMap((part) => [`--${part}`, '0']);
@@ -12,8 +12,7 @@ const LEFT_OUT = ['events', 'backlog', 'prices', 'steady', 'restart', 'decoding'
 test('the benchmark measures a walk beside its floors, and a start, writes JSON, and shows ratios to an earlier run', async (t) => {
   const stack = await stackOrSkip(t);
   if (!stack) return;
-  const folder = await mkdtemp(join(tmpdir(), 'bench-'));
-  t.after(() => rm(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder(t);
   const [file, earlier] = [join(folder, 'figures.json'), join(folder, 'earlier.json')];
   await writeFile(earlier, JSON.stringify({ walk: [{ instruments: 500, floors: { parse: 1 } }] }));
   const env = {

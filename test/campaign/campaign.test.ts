@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { stackOrSkip } from '../support/kafka/stack.ts';
+import { temporaryFolder } from '../support/runner/temporary-folder.ts';
 import { type ConnectorLog, findingsOf } from './oracle.ts';
 import { tableOf } from './report.ts';
 import { runCampaign } from './run.ts';
@@ -18,8 +16,7 @@ async function shortCampaign(
 ) {
   const stack = await stackOrSkip(t);
   if (!stack) return undefined;
-  const folder = await mkdtemp(join(tmpdir(), 'campaign-'));
-  t.after(() => rm(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder(t);
   const { brokers, registryUrl } = stack;
   return runCampaign({
     ground: { brokers, registryUrl, proxies: [], stop: async () => undefined },

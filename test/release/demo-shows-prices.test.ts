@@ -2,14 +2,13 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { Writable } from 'node:stream';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { runDemo } from '../../src/dev/demo/demo.ts';
 import { pythonWith } from '../support/decoding/python-environment.ts';
 import { stackOrSkip } from '../support/kafka/stack.ts';
 import { onceRight } from '../support/ledgers/prices-on-topics.ts';
-import { runWith } from '../unit/commands/shell/terminal.ts';
+import { collector, runWith } from '../unit/commands/shell/terminal.ts';
 
 const INSTRUMENTS = 60;
 const root = resolve(import.meta.dirname, '../..');
@@ -18,15 +17,10 @@ const FRESHNESS =
 /** Isin, name, bid, ask, and when it was observed. */
 const ROW = /^ *[A-Z]{2}[A-Z0-9]{9}\d {2}\S.* {2}\d+\.?\d* {2,}\d+\.?\d* {2,}\d\d:\d\d:\d\d(?: +pulled)?$/gm;
 
-function written(): Writable & { text(): string } {
-  let text = '';
-  const stream = new Writable({
-    write(chunk, _encoding, done) {
-      text += String(chunk);
-      done();
-    },
-  });
-  return Object.assign(stream, { text: () => text });
+/** A stream that keeps what is written. */
+function written() {
+  const { stream, text } = collector();
+  return Object.assign(stream, { text });
 }
 
 test('the demo ends with every product priced, a table of some and how fresh all are, which goes on until it is stopped', async (t) => {

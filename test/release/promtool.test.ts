@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { stringify } from 'yaml';
@@ -8,6 +7,7 @@ import { ROWS } from '../../config/grafana/panels.ts';
 import { statusMetrics } from '../support/connectors/status-metrics.ts';
 import { promtoolOrSkip } from '../support/documents/promtool.ts';
 import { scraped } from '../support/ledgers/scraped.ts';
+import { temporaryFolder } from '../support/runner/temporary-folder.ts';
 import { everythingHappens } from '../unit/observe/every-event.ts';
 
 const FOLDER = join(import.meta.dirname, '../../config/prometheus');
@@ -30,8 +30,7 @@ test('promtool finds nothing against the scrape settings and the alert rules', a
 });
 
 test('promtool understands every query of the dashboard', async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'promtool-'));
-  t.after(() => rm(folder, { recursive: true }));
+  const folder = temporaryFolder(t);
   const expressions = ROWS.flatMap(({ panels }) => panels).flatMap(({ queries }) => queries.map(([expr]) => expr));
   const rules = expressions.map((expr, index) => ({
     record: `query:${index}`,
@@ -69,8 +68,7 @@ test('no alert fires for what is off: prices, and every source type but one', as
   ];
   const quiet = { expr: 'ALERTS{alertstate="firing"}', eval_time: `${minutes - 1}m`, exp_samples: [] };
   const tests = [{ interval: '1m', input_series: input, promql_expr_test: [quiet] }];
-  const folder = await mkdtemp(join(tmpdir(), 'promtool-'));
-  t.after(() => rm(folder, { recursive: true }));
+  const folder = temporaryFolder(t);
   const file = join(folder, 'off.test.yml');
   await writeFile(file, stringify({ rule_files: [join(FOLDER, 'alerts.yml')], evaluation_interval: '5m', tests }));
   await passes(t, ['test', 'rules', file]);

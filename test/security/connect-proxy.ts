@@ -1,7 +1,7 @@
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import { type AddressInfo, connect } from 'node:net';
+import { connect } from 'node:net';
 import type { TestContext } from 'node:test';
+import { portOf } from '../support/network/loopback-port.ts';
 
 /** A proxy on this machine that leads every tunnel to one port, whatever name was asked for. */
 export interface ConnectProxy {
@@ -32,11 +32,8 @@ export async function connectProxy(t: TestContext): Promise<ConnectProxy> {
     socket.on('error', () => target.destroy());
     socket.on('close', () => target.destroy());
   });
-  proxy.listen(0, '127.0.0.1');
-  await once(proxy, 'listening');
-  t.after(() => proxy.close());
   return {
-    address: `127.0.0.1:${(proxy.address() as AddressInfo).port}`,
+    address: `127.0.0.1:${await portOf(t, proxy)}`,
     connects,
     plain,
     leadTo(port) {

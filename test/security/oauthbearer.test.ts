@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { checkConnections } from '../../src/commands/validate-command.ts';
@@ -14,6 +13,7 @@ import { AUDIENCE, type OauthKafka, oauthKafkaOrSkip } from '../support/kafka/oa
 import { loadRawKafkajs } from '../support/kafka/raw-kafkajs.ts';
 import { uniquePrefix } from '../support/kafka/stack.ts';
 import { eventually } from '../support/runner/eventually.ts';
+import { temporaryFolder } from '../support/runner/temporary-folder.ts';
 import { keepingLog } from '../unit/provider/http/loopback.ts';
 
 const TOKEN_SECONDS = 4;
@@ -110,8 +110,7 @@ test('Kafka with tokens', async (t) => {
   await t.test(
     'tokens and sessions of a few seconds end, and keys are rotated, while no transaction fails',
     async (t) => {
-      const folder = await mkdtemp(join(tmpdir(), 'kafka-token-'));
-      t.after(() => rm(folder, { recursive: true, force: true }));
+      const folder = temporaryFolder(t);
       const file = join(folder, 'token');
       const renewFile = async () => {
         await writeFile(`${file}.new`, `${await fetchToken(simulator)}\n`);

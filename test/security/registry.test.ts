@@ -1,10 +1,7 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { request as forward } from 'node:http';
 import { createServer, type ServerOptions } from 'node:https';
-import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { before, type TestContext, test } from 'node:test';
 import { loadSettings } from '../../src/config/load.ts';
@@ -12,6 +9,8 @@ import { readSchemaText } from '../../src/records/avro/schema-files.ts';
 import { createRegistry } from '../../src/run/registry-client.ts';
 import { systemClock } from '../../src/support/clock.ts';
 import { startFakeRegistry } from '../support/decoding/avro-registry.ts';
+import { portOf } from '../support/network/loopback-port.ts';
+import { temporaryFolder } from '../support/runner/temporary-folder.ts';
 import { json, serve } from '../unit/provider/http/loopback.ts';
 import { type Certificates, makeCertificates } from './certificates.ts';
 import { connectProxy } from './connect-proxy.ts';
@@ -38,20 +37,13 @@ async function scene(t: TestContext, options: ServerOptions) {
     });
     request.pipe(passed);
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const folder = await mkdtemp(join(tmpdir(), 'registry-test-'));
-  t.after(async () => {
-    server.closeAllConnections();
-    server.close();
-    await rm(folder, { recursive: true, force: true });
-  });
+  const port = await portOf(t, server);
+  const folder = temporaryFolder(t);
   const write = async (name: string, content: string) => {
     await writeFile(join(folder, name), content);
     return join(folder, name);
   };
   const ca = await write('ca.pem', certificates.ca);
-  const { port } = server.address() as AddressInfo;
   return { calls, write, ca, refused, port, url: `https://localhost:${port}` };
 }
 

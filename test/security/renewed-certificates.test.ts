@@ -1,9 +1,6 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { TLSSocket } from 'node:tls';
@@ -11,6 +8,8 @@ import { loadSettings } from '../../src/config/load.ts';
 import { createProviderHttp } from '../../src/run/provider-client.ts';
 import { createSubjects } from '../../src/run/registry-client.ts';
 import { systemClock } from '../../src/support/clock.ts';
+import { portOf } from '../support/network/loopback-port.ts';
+import { temporaryFolder } from '../support/runner/temporary-folder.ts';
 import { json, keepingLog, never, page, text } from '../unit/provider/http/loopback.ts';
 import { type Certificates, makeCertificates } from './certificates.ts';
 
@@ -21,15 +20,9 @@ async function serverOf(t: TestContext, { ca, good }: Certificates) {
     clients.push((request.socket as TLSSocket).getPeerCertificate().fingerprint256);
     response.writeHead(200, json).end('{}');
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.after(() => {
-    server.closeAllConnections();
-    server.close();
-  });
   return {
     clients,
-    url: `https://localhost:${(server.address() as AddressInfo).port}`,
+    url: `https://localhost:${await portOf(t, server)}`,
     /** From now on, and for new connections alone. */
     become(next: Certificates) {
       server.setSecureContext({ ...next.good, ca: next.ca });
@@ -39,8 +32,7 @@ async function serverOf(t: TestContext, { ca, good }: Certificates) {
 }
 
 async function filesOf(t: TestContext, first: Certificates) {
-  const folder = await mkdtemp(join(tmpdir(), 'certificates-'));
-  t.after(() => rm(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder(t);
   const write = (name: 'ca' | 'cert' | 'key', content: string) => writeFile(join(folder, name), content);
   const writeAll = async ({ ca, client }: Certificates) => {
     await write('ca', ca);

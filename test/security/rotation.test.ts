@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rename, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { loadSettings } from '../../src/config/load.ts';
 import { createProviderHttp } from '../../src/run/provider-client.ts';
 import { systemClock } from '../../src/support/clock.ts';
+import { temporaryFolder } from '../support/runner/temporary-folder.ts';
 import { json, never, page, serve, text } from '../unit/provider/http/loopback.ts';
 
 const ROTATIONS = 6;
@@ -14,8 +14,7 @@ const silent = { debug() {}, info() {}, warn() {}, error() {} };
 
 /** A secret in a folder as Kubernetes mounts it: the file is a link, and a rotation swaps what it leads to. */
 async function mountedSecret(t: TestContext, first: string) {
-  const folder = await mkdtemp(join(tmpdir(), 'rotation-'));
-  t.after(() => rm(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder(t);
   const file = join(folder, 'secret');
   let version = 0;
   const rotate = async (value: string) => {

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { createServer, type ServerOptions } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import { before, type TestContext, test } from 'node:test';
+import { portOf } from '../support/network/loopback-port.ts';
 import { clientFor, json, never, page, serve, text } from '../unit/provider/http/loopback.ts';
 import { type Certificate, type Certificates, makeCertificates } from './certificates.ts';
 import { connectProxy } from './connect-proxy.ts';
@@ -19,14 +18,7 @@ async function serveTls(t: TestContext, certificate: Certificate, options: Serve
     requests.push(request.headers.host ?? '');
     response.writeHead(200, json).end('{}');
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.after(async () => {
-    server.closeAllConnections();
-    server.close();
-    await once(server, 'close');
-  });
-  return { port: (server.address() as AddressInfo).port, requests };
+  return { port: await portOf(t, server), requests };
 }
 
 test('a certificate of our own authority is accepted when its file is set, and only then', async (t) => {

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { test } from 'node:test';
 import { ALLOCATOR, NODE_FLAGS, startProcess } from '../support/connectors/connector-process.ts';
 import { parseDockerfile } from '../support/documents/dockerfile.ts';
+import { temporaryFolder } from '../support/runner/temporary-folder.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 const text = (name: string) => readFileSync(join(root, name), 'utf8');
@@ -104,8 +104,7 @@ for (const [version, isEnough] of Object.entries(VERSIONS)) {
 
   // The shell alone knows the versions from 23 to 99; it leaves the others to the program above.
   test(`a script runs with Node.js ${version}, or asks the program`, (t) => {
-    const folder = mkdtempSync(join(tmpdir(), 'node-'));
-    t.after(() => rmSync(folder, { recursive: true }));
+    const folder = temporaryFolder(t);
     const pretend = `#!/bin/sh\n[ "$1" = --version ] && echo v${version} || echo "runs $1"\n`;
     writeFileSync(join(folder, 'node'), pretend, { mode: 0o755 });
     const env = { ...process.env, PATH: `${folder}:${process.env.PATH}` };

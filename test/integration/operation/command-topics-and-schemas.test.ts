@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { ERROR_CODES } from '../../../src/errors.ts';
 import { topicPlan } from '../../../src/kafka/topic-plan.ts';
 import { installation, testInstallation } from '../../support/connectors/installation.ts';
+import { portOf } from '../../support/network/loopback-port.ts';
 
 testInstallation(
   'missing topics are reported with an exit code, created, and then as they should be',
@@ -111,9 +111,7 @@ topics: { replicationFactor: "\${REPLICATION_FACTOR:-1}" }`;
   const foreign = createServer((_, response) =>
     response.setHeader('content-type', 'application/json').end('{"ok":true}'),
   );
-  await new Promise<void>((done) => foreign.listen(0, '127.0.0.1', done));
-  t.after(() => foreign.close());
-  const { port } = foreign.address() as AddressInfo;
+  const port = await portOf(t, foreign);
   const other = await scene.spconnect('validate --connect', { MARKET_DATA_URL: `http://127.0.0.1:${port}` });
   assert.match(other.stdout, /^failed +prices of marketData .*not one: expected a list of "items".*MARKET_DATA_URL/m);
 

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import { cp, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { KafkajsOptions } from '../../../src/kafka/kafkajs/kafkajs-cluster.ts';
@@ -12,6 +11,7 @@ import { viewPartition } from '../../support/kafka/kafka-wire-log.ts';
 import { ownKafkaOrSkip } from '../../support/kafka/stack.ts';
 import { innerListeners } from '../../support/network/inner-listener.ts';
 import { eventually } from '../../support/runner/eventually.ts';
+import { temporaryFolder } from '../../support/runner/temporary-folder.ts';
 
 /** The tests' broker keeps all transactions in one partition, and all consumer offsets in another. */
 const TRANSACTIONS_TOPIC = '__transaction_state';
@@ -29,8 +29,7 @@ type Settled = ReturnType<Required<WriterOptions>['abortHanging']>;
  * coordinator knows as committed.
  */
 test('pages whose end a killed coordinator or their partitions have lost are written once, whole', async (t) => {
-  const dataFolder = await mkdtemp(join(tmpdir(), 'forgotten-'));
-  t.after(() => rm(dataFolder, { recursive: true, force: true }));
+  const dataFolder = temporaryFolder(t);
   const inner = await innerListeners(1);
   t.after(() => Promise.all(inner.proxies.map((proxy) => proxy.close())));
   const kafka = await ownKafkaOrSkip(t, { dataFolder, settings: inner.settings });

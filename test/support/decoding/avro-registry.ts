@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
+import { portOf } from '../network/loopback-port.ts';
 
 export interface RegistryCall {
   /** Method and path: "PUT /config/a-value". */
@@ -85,10 +85,5 @@ export async function startFakeRegistry(t: TestContext, firstLevel: string | nul
   }
 
   const server = createServer((request, response) => void answer(request, response));
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  t.after(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, calls, replies };
+  return { url: `http://127.0.0.1:${await portOf(t, server)}`, calls, replies };
 }

@@ -1,10 +1,10 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import type { BrokerSettings, NodeAddress } from '../../../src/dev/local-stack/broker-settings.ts';
 import { freePorts } from '../../../src/dev/local-stack/free-ports.ts';
 import { type Certificate, type Certificates, makeCertificates } from '../../security/certificates.ts';
+import { temporaryFolder } from '../runner/temporary-folder.ts';
 import { PATIENT_BROKER } from './patient-broker.ts';
 import { setScramPassword } from './scram-password.ts';
 import { ownKafkaOrSkip } from './stack.ts';
@@ -28,8 +28,7 @@ export interface SecuredKafka {
 /** The broker, stopped after the test; undefined where none can be started. */
 export async function securedKafkaOrSkip(t: TestContext): Promise<SecuredKafka | undefined> {
   const certificates = makeCertificates();
-  const folder = await mkdtemp(join(tmpdir(), 'secured-kafka-'));
-  t.after(() => rm(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder(t);
   const files = await writeFiles(folder, certificates);
   const ports = await freePorts(LISTENERS.length);
   const at = Object.fromEntries(LISTENERS.map((name, index) => [name, `127.0.0.1:${ports[index]}`]));

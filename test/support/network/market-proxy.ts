@@ -1,6 +1,6 @@
 import { createServer, request as send } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
+import { portOf } from './loopback-port.ts';
 
 /** One bulk request: the kind of prices and the products that it asks for. */
 export interface BulkAsked {
@@ -59,12 +59,7 @@ export async function startMarketProxy(
       response.destroy();
     }
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  t.after(() => {
-    server.closeAllConnections();
-    return new Promise((resolve) => server.close(resolve));
-  });
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked };
+  return { url: `http://127.0.0.1:${await portOf(t, server)}`, asked };
 }
 
 function bulkOf(body: Buffer): BulkAsked {

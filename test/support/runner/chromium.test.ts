@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { libraryFolders } from './chromium.ts';
+import { temporaryFolder } from './temporary-folder.ts';
 
 test('a library is found wherever its package keeps it', async (t) => {
-  const root = await mkdtemp(join(tmpdir(), 'libraries-'));
-  t.after(() => rm(root, { recursive: true, force: true }));
+  const root = temporaryFolder(t);
   const files = [
     'lib/x86_64-linux-gnu/libz.so.1',
     'usr/lib/x86_64-linux-gnu/libpulse.so.0.24.3',

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { areaProcesses, differsFromRelease, everydayFiles, stackProcesses } from './reporter-processes.ts';
+import { temporaryFolder } from './temporary-folder.ts';
 
 const FILES = [
   'test/integration/hazards/a.test.ts',
@@ -27,8 +27,7 @@ test('each change runs what holds a guarantee, and the hazards where our client 
 });
 
 test('the hazards are due when kafkajs or our client changed since the version did, or when git is absent', async (t) => {
-  const root = await mkdtemp(join(tmpdir(), 'release-'));
-  t.after(() => rm(root, { recursive: true }));
+  const root = temporaryFolder(t);
   const write = async (file: string, text: string) => {
     await mkdir(join(root, file, '..'), { recursive: true });
     await writeFile(join(root, file), text);
@@ -60,8 +59,7 @@ test('the hazards are due when kafkajs or our client changed since the version d
 });
 
 test('an area is one process, but for a file that needs its own; what needs a stack has one for each file', async (t) => {
-  const root = await mkdtemp(join(tmpdir(), 'processes-'));
-  t.after(() => rm(root, { recursive: true }));
+  const root = temporaryFolder(t);
   for (const [index, file] of FILES.entries()) {
     await mkdir(join(root, file, '..'), { recursive: true });
     await writeFile(join(root, file), file.endsWith('f.test.ts') ? '// Needs a process of its own' : 'x'.repeat(index));

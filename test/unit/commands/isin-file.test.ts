@@ -1,15 +1,14 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { test } from 'node:test';
 import { isinsOf, productsOption } from '../../../src/commands/backfill/isin-file.ts';
+import { temporaryFolder } from '../../support/runner/temporary-folder.ts';
 
 const isins = Array.from({ length: 101 }, (_, at) => `CH${at}`.padEnd(12, '0'));
 
 test('100 failed products are named by the next command, and more by a file that it reads', async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'isins-'));
-  t.after(() => rm(folder, { recursive: true }));
+  const folder = temporaryFolder(t);
   assert.equal(await productsOption(isins.slice(1), folder), `--isin ${isins.slice(1).join(' ')}`);
   const [, file = ''] = /^--isin-file (\S+)$/.exec(await productsOption(isins, folder)) ?? [];
   assert.equal(file.startsWith(folder), true);

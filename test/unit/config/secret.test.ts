@@ -1,16 +1,15 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { inspect } from 'node:util';
 import { createSecretReader } from '../../../src/config/secret.ts';
+import { temporaryFolder } from '../../support/runner/temporary-folder.ts';
 
 const CANARY = 'canary-7f3a';
 
 async function secretFile(t: TestContext, content: string) {
-  const folder = await mkdtemp(join(tmpdir(), 'secret-'));
-  t.after(() => rm(folder, { recursive: true }));
+  const folder = temporaryFolder(t);
   const path = join(folder, 'secret');
   await writeFile(path, content);
   return path;

@@ -3,12 +3,12 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { test } from 'node:test';
 import { answersWell, livenessUrl } from '../../../../src/commands/shell/health-probe.ts';
 import { DEFAULT_SETTINGS_FILE } from '../../../../src/config/load.ts';
+import { temporaryFolder } from '../../../support/runner/temporary-folder.ts';
 import { serve } from '../../provider/http/loopback.ts';
 
 const root = resolve(import.meta.dirname, '../../../..');
@@ -55,8 +55,7 @@ test('where no admin server can be asked there is no address: it is off, or has 
 });
 
 test('as a program it is well where there is nothing to ask', async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'probe-'));
-  t.after(() => rm(folder, { recursive: true }));
+  const folder = temporaryFolder(t);
   await mkdir(join(folder, 'config'));
   const check = async (settings: string) => {
     await writeFile(join(folder, DEFAULT_SETTINGS_FILE), settings);

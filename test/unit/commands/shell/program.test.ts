@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { test } from 'node:test';
 import { documentedCommands } from '../../../support/documents/readme-commands.ts';
+import { portOf } from '../../../support/network/loopback-port.ts';
 import { runWith } from './terminal.ts';
 
 const documented = await documentedCommands();
@@ -100,11 +101,7 @@ test('simulate prints its addresses for a shell or as JSON, and ends with exit c
 });
 
 test('simulate on a port that is taken says so, and how to take another', async (t) => {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  t.after(() => server.close());
-  const address = server.address();
-  const port = typeof address === 'object' ? String(address?.port) : '';
+  const port = String(await portOf(t, createServer()));
   const { code, stderr } = await runWith(['simulate', '--port', port, '--instruments', '1']);
   assert.equal(code, 2);
   assert.match(stderr, new RegExp(`port ${port} of .* is in use.*--port`));

@@ -60,7 +60,8 @@ export async function providerScene(t: TestContext, options: SimulatorOptions = 
   };
 }
 
-function collector(): { stream: Writable; text(): string } {
+/** Keeps what is written. */
+export function collector(): { stream: Writable; text(): string } {
   const chunks: string[] = [];
   const stream = new Writable({
     write(chunk, _encoding, done) {

@@ -2,23 +2,22 @@ import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, constants, openSync, writeSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { type AddressInfo, createServer } from 'node:net';
-import { tmpdir } from 'node:os';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { connectorEnvironment, settingsText } from '../../../support/connectors/connector-process.ts';
 import { MAIN, settingsFile } from '../../../support/connectors/settings-file.ts';
 import { listeningAddresses } from '../../../support/network/listening-ports.ts';
+import { portOf } from '../../../support/network/loopback-port.ts';
 import { eventually } from '../../../support/runner/eventually.ts';
+import { temporaryFolder } from '../../../support/runner/temporary-folder.ts';
 import { NO_PROVIDER, NOWHERE } from './terminal.ts';
 
 const END_LIMIT_MS = 600_000;
 
 /** A pipe that is full, and that nobody reads; for the one who writes it is as a shell makes it. */
 async function fullPipe(t: TestContext): Promise<number> {
-  const folder = await mkdtemp(join(tmpdir(), 'full-pipe-'));
-  t.after(() => rm(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder(t);
   const pipe = join(folder, 'pipe');
   execFileSync('mkfifo', [pipe]);
   const reader = openSync(pipe, constants.O_RDWR | constants.O_NONBLOCK);
@@ -55,10 +54,7 @@ test('a connector whose output is read by nobody goes on, and stops when it is a
 });
 
 test('a connector that cannot go on ends, though nobody reads why', async (t) => {
-  const taken = createServer();
-  t.after(() => taken.close());
-  await once(taken.listen(0, '127.0.0.1'), 'listening');
-  const { port } = taken.address() as AddressInfo;
+  const port = await portOf(t, createServer());
   const { end } = await runUnread(t, { ADMIN_PORT: String(port) });
   assert.deepEqual(await end(), [1, null]);
 });

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { Writable } from 'node:stream';
 import { test } from 'node:test';
 import { createLiveBlock } from '../../../../src/dev/demo/live-block.ts';
 import { createPriceBoard } from '../../../../src/dev/demo/price-board.ts';
@@ -7,6 +6,7 @@ import { createProgressLine } from '../../../../src/dev/local-stack/progress-lin
 import type { BatchPriced, Freshness } from '../../../../src/observe/events.ts';
 import { bulkPricesFrom, questionsFor } from '../../../support/decoding/bulk-answers.ts';
 import { skippingClock } from '../../../support/runner/manual-clock.ts';
+import { collector } from '../../commands/shell/terminal.ts';
 
 /** A committed batch with these quotes, one instrument for each; the ids are 1, 2, 3 … */
 async function batchOf(
@@ -59,25 +59,16 @@ test('on a narrow terminal names are cut and columns left out; texts break at bl
     assert.match(row, new RegExp(` 112\\.12345678901234567 +12\\.123456789012345678 *${last}$`), columns);
     assert.ok(row.length < Number(columns), row);
   }
-  assert.match(board.table(names, 50)[1] ?? '', /^CH0000000000 {2}Barrier.* {2}112\.12345678901234567$/);
-  let text = '';
-  const stream = new Writable({
-    write(chunk, _encoding, done) {
-      text += String(chunk);
-      done();
-    },
-  });
-  const terminal = Object.assign(stream, { isTTY: true, columns: 40 });
-  const live = createLiveBlock(terminal);
+  const [block, line] = [collector(), collector()];
+  const size = { isTTY: true, columns: 40 };
+  const live = createLiveBlock(Object.assign(block.stream, size));
   const address = `Status page http://127.0.0.1:8083/${'x'.repeat(30)}`;
   live.show([address, 'short']);
   live.print('an event');
-  // Two rows of the address and two more are erased.
-  const folded = address.replace('page ', 'page\n');
-  assert.deepEqual(text.split('\u001b[4A\u001b[J'), [`${folded}\nshort\n`, `an event\n${folded}\nshort\n`]);
-  text = '';
-  createProgressLine(terminal, () => 0).show('Prices: 5,000 of 5,000 priced · age p50 12.25 s');
-  assert.equal(text, '\r\u001b[KPrices: 5,000 of 5,000 priced · age …');
+  // Two rows of the address and one more are erased.
+  assert.deepEqual(block.text().split('\u001b[3A\u001b[J'), [`${address}\nshort\n`, `an event\n${address}\nshort\n`]);
+  createProgressLine(Object.assign(line.stream, size), () => 0).show('Prices: 5,000 of 5,000 priced · age p50 12.25 s');
+  assert.equal(line.text(), '\r\u001b[KPrices: 5,000 of 5,000 priced · age …');
 });
 
 test('a product without further prices leaves the table to another one, but not while all prices are paused', async () => {

@@ -1,20 +1,13 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
-import { type TestContext, test } from 'node:test';
+import { createServer } from 'node:net';
+import { test } from 'node:test';
 import { freePorts } from '../../../../src/dev/local-stack/free-ports.ts';
 import { givenStack } from '../../../../src/dev/local-stack/local-stack.ts';
 import { systemClock } from '../../../../src/support/clock.ts';
+import { portOf } from '../../../support/network/loopback-port.ts';
 
 function context(env: Record<string, string>) {
   return { env, clock: systemClock, onProgress: () => undefined, signal: new AbortController().signal };
-}
-
-async function listener(t: TestContext): Promise<string> {
-  const server = createServer((socket) => socket.destroy()).listen(0, '127.0.0.1');
-  t.after(() => server.close());
-  await once(server, 'listening');
-  return `127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
 test('one of the two alone is an error that names the other', async () => {
@@ -28,7 +21,10 @@ test('one of the two alone is an error that names the other', async () => {
 });
 
 test('a broker or a registry that is not there is reported at once, without credentials', async (t) => {
-  const address = await listener(t);
+  const address = `127.0.0.1:${await portOf(
+    t,
+    createServer((socket) => socket.destroy()),
+  )}`;
   const [dead] = await freePorts(1);
   const brokerDead = { KAFKA_BROKERS: `127.0.0.1:${dead}`, SCHEMA_REGISTRY_URL: `http://${address}` };
   await assert.rejects(givenStack(context(brokerDead)), {

@@ -6,11 +6,11 @@ import { type TestContext, test } from 'node:test';
 import { cachedFolder, kafkaJars } from '../../../../src/dev/local-stack/java-artifacts.ts';
 import { systemClock } from '../../../../src/support/clock.ts';
 import { skippingClock } from '../../../support/runner/manual-clock.ts';
+import { temporaryFolder } from '../../../support/runner/temporary-folder.ts';
 
 /** A folder to use as cache, and a stand-in for Maven with this shell script. */
 async function stage(t: TestContext, mavenScript: string) {
-  const folder = await mkdtemp(join(tmpdir(), 'artifacts-test-'));
-  t.after(() => rm(folder, { recursive: true }));
+  const folder = temporaryFolder(t);
   await mkdir(join(folder, 'bin'));
   await writeFile(join(folder, 'bin/mvn'), `#!/bin/sh\n${mavenScript}\n`);
   await chmod(join(folder, 'bin/mvn'), 0o755);

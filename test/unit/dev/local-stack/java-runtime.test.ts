@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { findNewestJava, parseJavaVersion, usableJava } from '../../../../src/dev/local-stack/java-runtime.ts';
+import { temporaryFolder } from '../../../support/runner/temporary-folder.ts';
 
 const VERSIONS: readonly (readonly [string, number | undefined])[] = [
   ['openjdk version "17.0.15" 2025-04-15\nOpenJDK Runtime Environment (build 17.0.15+6)', 17],
@@ -25,8 +25,7 @@ test('the feature release is read from what every Java prints', () => {
 
 /** A folder with programs that answer `-version` like a Java. */
 async function javaHome(t: TestContext, name: string, answer: string, exitCode = 0): Promise<string> {
-  const root = await mkdtemp(join(tmpdir(), 'java-runtime-test-'));
-  t.after(() => rm(root, { recursive: true }));
+  const root = temporaryFolder(t);
   const home = join(root, name);
   await mkdir(join(home, 'bin'), { recursive: true });
   await writeFile(join(home, 'bin/java'), `#!/bin/sh\necho '${answer}' >&2\nexit ${exitCode}\n`);

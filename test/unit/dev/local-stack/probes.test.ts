@@ -1,16 +1,9 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
-import { type TestContext, test } from 'node:test';
+import { createServer, type Socket } from 'node:net';
+import { test } from 'node:test';
 import { answersCoordinators } from '../../../../src/dev/local-stack/probes.ts';
-import { inKafkajs } from '../../../../src/kafka/kafkajs/kafkajs-internals.ts';
-
-async function portOf(t: TestContext, server: Server): Promise<number> {
-  server.listen(0, '127.0.0.1');
-  t.after(() => server.close());
-  await once(server, 'listening');
-  return (server.address() as AddressInfo).port;
-}
+import { createWireWriter, type WireWriter } from '../../../support/kafka/kafka-wire-primitives.ts';
+import { portOf } from '../../../support/network/loopback-port.ts';
 
 /** The broker that the fake ones name as the coordinator. */
 const COORDINATOR_ID = 2;

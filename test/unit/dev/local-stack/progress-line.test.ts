@@ -1,17 +1,11 @@
 import assert from 'node:assert/strict';
-import { Writable } from 'node:stream';
 import { test } from 'node:test';
 import { createProgressLine } from '../../../../src/dev/local-stack/progress-line.ts';
+import { collector } from '../../commands/shell/terminal.ts';
 
 function stream(properties: { isTTY?: boolean; columns?: number }) {
-  let text = '';
-  const sink = new Writable({
-    write(chunk, _encoding, done) {
-      text += String(chunk);
-      done();
-    },
-  });
-  return { sink: Object.assign(sink, properties), written: () => text };
+  const { stream: sink, text: written } = collector();
+  return { sink: Object.assign(sink, properties), written };
 }
 
 test('a terminal sees one line, rewritten and cut to its width', () => {

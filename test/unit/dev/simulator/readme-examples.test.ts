@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
 import { createSimulator } from '../../../../src/dev/simulator/simulator.ts';
+import { temporaryFolder } from '../../../support/runner/temporary-folder.ts';
 
 const ROOT = resolve(import.meta.dirname, '../../../..');
 const README = join(ROOT, 'src/dev/simulator/README.md');
@@ -24,8 +24,7 @@ const NPX = `#!/bin/sh\nshift\nexec ${process.execPath} ${ROOT}/src/bin/spconnec
 async function outputOf(t: TestContext, example: string): Promise<string[]> {
   const simulator = await createSimulator({ instruments: 20 });
   t.after(() => simulator.close());
-  const folder = await mkdtemp(join(tmpdir(), 'examples-'));
-  t.after(() => rm(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder(t);
   for (const [name, text] of [
     ['curl', CURL],
     ['npx', NPX],

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer } from 'node:net';
 import { test } from 'node:test';
 import { connect } from 'node:tls';
 import { isFenced, isLoginFailure, isUnanswered, kafkaReason } from '../../../../src/kafka/kafkajs/kafkajs-errors.ts';
+import { portOf } from '../../../support/network/loopback-port.ts';
 
 const coded = (code: number, message = 'no') => Object.assign(new Error(message), { code, type: `TYPE_${code}` });
 
@@ -35,9 +36,7 @@ test('a login at a listener without SASL says so, and names the variables', () =
 
 test('a TLS connection to a port without TLS says so; a connection that was lost is called that', async (t) => {
   const server = createServer((socket) => socket.once('data', () => socket.end()));
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  t.after(() => server.close());
-  const { port } = server.address() as AddressInfo;
+  const port = await portOf(t, server);
   const [error] = await once(connect({ port, host: '127.0.0.1' }), 'error').catch((error: unknown) => [error]);
   assert.match(
     kafkaReason(new Error('of the client', { cause: error })),

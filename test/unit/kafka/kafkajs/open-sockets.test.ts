@@ -1,19 +1,14 @@
 import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
-import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { createServer, type Socket } from 'node:net';
 import { test } from 'node:test';
 import { BrokerConnections } from '../../../../src/kafka/kafkajs/open-clients.ts';
 import { systemClock } from '../../../../src/support/clock.ts';
+import { portOf } from '../../../support/network/loopback-port.ts';
 
 test('what is open ends with the client, and so does what is opened afterwards; each with an error for those who wait', async (t) => {
-  const accepted: Socket[] = [];
-  const server = createServer((socket) => void accepted.push(socket.on('error', () => {})));
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.after(() => server.close());
-  t.after(() => accepted.forEach((socket) => void socket.destroy()));
+  const port = await portOf(t, createServer());
   const sockets = new BrokerConnections([], systemClock, Math.random);
-  const { port } = server.address() as AddressInfo;
   const opened = (onConnect: () => void) =>
     sockets.factory({ host: '127.0.0.1', port, ssl: undefined as never, onConnect });
 

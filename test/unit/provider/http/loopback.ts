@@ -1,6 +1,5 @@
-import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
-import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
+import { createServer as createTcpServer, type Socket } from 'node:net';
 import type { TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createAuthorization } from '../../../../src/provider/http/authorization.ts';
@@ -11,6 +10,7 @@ import type { HttpResponse } from '../../../../src/provider/http/http-response.t
 import { createRequestTurns, type RequestTurns } from '../../../../src/provider/http/request-turns.ts';
 import { systemClock } from '../../../../src/support/clock.ts';
 import type { Log } from '../../../../src/support/log.ts';
+import { portOf } from '../../../support/network/loopback-port.ts';
 
 /** What a busy machine may need for what takes milliseconds on an idle one. */
 const PATIENCE_MS = 300_000;
@@ -28,33 +28,15 @@ export function keepingLog(): Log & { readonly lines: string[] } {
 /** An HTTP server on loopback that ends with the test. */
 export async function serve(t: TestContext, listener: RequestListener): Promise<{ url: string; server: Server }> {
   const server = createServer(listener);
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.after(async () => {
-    server.closeAllConnections();
-    server.close();
-    await once(server, 'close');
-  });
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, server };
+  return { url: `http://127.0.0.1:${await portOf(t, server)}`, server };
 }
 
 /** A TCP server for answers that no HTTP server would give. `talk` is called once per request (GETs without a body). */
 export async function serveRaw(t: TestContext, talk: (socket: Socket, request: string) => void): Promise<string> {
-  const sockets = new Set<Socket>();
   const server = createTcpServer((socket) => {
-    sockets.add(socket);
-    socket.on('close', () => sockets.delete(socket));
-    socket.on('error', () => {});
     socket.on('data', (data) => talk(socket, data.toString('latin1')));
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.after(async () => {
-    for (const socket of sockets) socket.destroy();
-    server.close();
-    await once(server, 'close');
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return `http://127.0.0.1:${await portOf(t, server)}`;
 }
 
 /** Turns as they come, almost without a limit and with gates of their own unless given. */

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ConnectorError } from '../../../../src/errors.ts';
+import { portOf } from '../../../support/network/loopback-port.ts';
 import { clientFor, never, page, text } from './loopback.ts';
 
 const POOL = 8;
@@ -22,13 +22,7 @@ test('a proxy that was silent for a while is asked again as soon as it speaks, a
     socket.on('close', () => sockets.delete(socket as Socket));
     if (!isSilent) socket.end('HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\n\r\n');
   });
-  proxy.listen(0, '127.0.0.1');
-  await once(proxy, 'listening');
-  t.after(() => {
-    for (const socket of sockets) socket.destroy();
-    proxy.close();
-  });
-  const address = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+  const address = `http://127.0.0.1:${await portOf(t, proxy)}`;
   const client = clientFor(t, 'https://provider.test', { proxy: address, timeoutMs: 400 });
   const ask = () => client.get(page, text, never).catch((error: unknown) => error);
 

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { createRegistrySubjects } from '../../../../src/records/avro/registry.ts';
 import { createRegistryHttp } from '../../../../src/records/avro/registry-http.ts';
 import { readSchemaText } from '../../../../src/records/avro/schema-files.ts';
 import { systemClock } from '../../../../src/support/clock.ts';
+import { portOf } from '../../../support/network/loopback-port.ts';
 
 const SCHEMA = readSchemaText('Instrument');
 const NO_STOP = new AbortController().signal;
@@ -13,12 +13,7 @@ const NO_STOP = new AbortController().signal;
 /** What is reported of a subject where every request gets this answer. */
 async function subjectsAt(t: TestContext, status: number, type: string, body: string) {
   const server = createServer((_, response) => response.writeHead(status, { 'content-type': type }).end(body));
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  t.after(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const url = `http://127.0.0.1:${await portOf(t, server)}`;
   return createRegistrySubjects(createRegistryHttp({ url, timeoutMs: 20_000, clock: systemClock }));
 }
 

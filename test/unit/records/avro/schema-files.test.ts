@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { canonicalSchema, parseSchema } from '../../../../src/records/avro/schema.ts';
 import { readSchemaText } from '../../../../src/records/avro/schema-files.ts';
+import { temporaryFolder } from '../../../support/runner/temporary-folder.ts';
 
 test('the instrument within events and checks is the schema of instruments', () => {
   const own = canonicalSchema(parseSchema(readSchemaText('Instrument')));
@@ -16,8 +16,7 @@ test('the instrument within events and checks is the schema of instruments', () 
 });
 
 test('a schema that is named twice is written out once, and only where a type stands', (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'schemas-'));
-  t.after(() => rmSync(folder, { recursive: true }));
+  const folder = temporaryFolder(t);
   const list = { type: 'array', items: 'Instrument' };
   const fields = [
     { name: 'Instrument', type: ['null', list], default: null, doc: 'Instrument' },
