@@ -1,7 +1,7 @@
 import type { FaultRule } from '../../src/dev/simulator/faults/fault.ts';
+import { seededRandom } from '../simulation/random.ts';
 import type { KillMoment } from '../support/kafka/killing-kafka.ts';
 import type { FaultRule as NetworkRule } from '../support/network/tcp-proxy-faults.ts';
-import { createSeededRandom } from '../support/network/tcp-proxy-random.ts';
 
 /*
  * What happens when: data, drawn from the seed. A round is one kind of fault, which strikes every connector at the same
@@ -139,7 +139,7 @@ export interface PlanOptions {
 
 /** The rounds, without end. */
 export function* drawRounds({ seed, faults, connectors, brokers }: PlanOptions): Generator<Round, never> {
-  const random = createSeededRandom(seed);
+  const random = seededRandom(seed);
   const below = (limit: number) => Math.floor(random() * limit);
   const pick = <Item>(items: readonly Item[]) => items[below(items.length)] as Item;
   const names = <Name extends string>(table: Readonly<Record<Name, unknown>>) => Object.keys(table) as Name[];

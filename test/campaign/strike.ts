@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FaultRule } from '../../src/dev/simulator/faults/fault.ts';
-import { leaderOf } from '../support/kafka/kafka-wire-log.ts';
+import { seededRandom } from '../simulation/random.ts';
+import { leaderOf } from '../support/kafka/kafka-wire-leader.ts';
 import type { KillMoment } from '../support/kafka/killing-kafka.ts';
-import { createSeededRandom } from '../support/network/tcp-proxy-random.ts';
 import type { Ground } from './ground.ts';
 import { type Draw, FAULTS, type FaultName, NETWORK, PROVIDER, type Round, SPOILS } from './plan.ts';
 import type { Replica } from './replica.ts';
@@ -285,7 +285,7 @@ async function disturb(
 }
 
 function cutOff({ proxies }: Ground, round: Round): () => number {
-  const random = createSeededRandom(round.number);
+  const random = seededRandom(round.number);
   const rules = proxies.flatMap((proxy) =>
     NETWORK[round.network].map((rule) => proxy.addRule({ times: Number.POSITIVE_INFINITY, ...rule, random })),
   );

@@ -125,28 +125,3 @@ test('the secret goes to the token endpoint alone and the token to the provider 
   assert.ok(atIdp.length > 0 && atIdp.every((seen) => !seen.includes('canary-token')));
   for (const line of [...errors, ...log.lines]) assert.doesNotMatch(line, /canary/);
 });
-
-test('a bearer token that rotates under load fails no page', async (t) => {
-  let valid = 'token-0';
-  let refused = 0;
-  const { url } = await serve(t, (request, response) => {
-    const good = request.headers.authorization === `Bearer ${valid}`;
-    if (!good) refused += 1;
-    response.writeHead(good ? 200 : 401, json).end('{}');
-  });
-  const network = { name: 'referenceData', allowHttp: false, timeoutMs: 1_000, turns: freeTurns() };
-  const made = { ...network, clock: systemClock, random: Math.random, log: keepingLog() };
-  const authorization = createAuthorization({ type: 'bearer', token: async () => valid }, made);
-  const client = clientFor(t, url, { authorization });
-  let pages = 0;
-  const load = async () => {
-    while (pages < 300) {
-      assert.equal(await client.get(page, text, never), '{}');
-      pages += 1;
-      // The others have requests under way with the old token now.
-      if (pages % 25 === 0) valid = `token-${pages}`;
-    }
-  };
-  await Promise.all([load(), load(), load(), load()]);
-  assert.ok(refused > 0, 'old tokens were refused meanwhile');
-});

@@ -1,6 +1,4 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { CORE_MUTANTS, loadMutant } from './core-mutants.ts';
@@ -56,51 +54,5 @@ for (const [mistake, title] of Object.entries(LAP_MISTAKES) as [LapMistake, stri
     const { isCaught, runs, found } = runUntilCaught(title, REAL_CORE, mistake);
     assert.ok(isCaught, `not found in ${runs} runs`);
     t.diagnostic(`${title}: found in run ${runs}: ${found}`);
-  });
-}
-
-const LAP_TITLES = Object.values(LAP_MISTAKES);
-const CORE_TITLES = CORE_MUTANTS.map(({ mistake }) => mistake);
-
-/** What connectors like this one get wrong, and the test that finds it: of the model, or where the mistake can be made. */
-const WRONG_VARIANTS: Readonly<Record<string, string | { readonly file: string; readonly title: string }>> = {
-  'the stream starts from the last page of the walk': 'the stream starts from the last page of the walk',
-  'a row wins over a newer event': 'a row wins over a newer event',
-  'the offset is read before fencing': 'the offset is read before fencing',
-  'touched begins after the margin': 'touched begins after the margin',
-  'a drain begins with a response from before the page':
-    'a drain begins with a response that was asked for before the page arrived',
-  'a drain ends at the first empty answer': 'a drain ends at the first empty answer',
-  'a wrong date hides a gap': 'a wrong date hides a gap',
-  'a replacement is adopted after gapProof though the log lags':
-    'an offset that is only suspected is given up after gapProof though the log lags',
-  'census minus seen after a crash': 'census minus seen after a crash',
-  'a writer opens again without proof': 'a writer opens again without proof that it still holds the partition',
-  'an abort follows a failed send': {
-    file: 'integration/hazards/kafkajs-hazards-failed-send.test.ts',
-    title: 'H1: our writer is dead after a failed send, and what it commits once opened again is there',
-  },
-  'a producer is used again after a failed send': {
-    file: 'integration/hazards/kafkajs-hazards-failed-send.test.ts',
-    title: 'H1: our writer is dead after a failed send, and what it commits once opened again is there',
-  },
-  'no commit on an empty page': 'no commit on an empty answer',
-  'an absent next is the end': 'an absent links.next is taken as the end of the list',
-  'a producer is reused after an unanswered commit': 'the producer is used again after an unanswered commit',
-  'numbers are read as floats': {
-    file: 'unit/records/json/json-body.test.ts',
-    title: 'numbers stay as they were written',
-  },
-  'decimals are written from floats': {
-    file: 'unit/records/avro/decimal.test.ts',
-    title: 'every number gives the nearest decimal, ties to even, in as few bytes as it takes',
-  },
-};
-
-for (const [variant, caughtBy] of Object.entries(WRONG_VARIANTS)) {
-  test(`there is a test that finds it when ${variant}`, () => {
-    if (typeof caughtBy === 'string') return assert.ok([...LAP_TITLES, ...CORE_TITLES].includes(caughtBy), caughtBy);
-    const text = readFileSync(resolve(import.meta.dirname, '..', caughtBy.file), 'utf8');
-    assert.ok(text.includes(`'${caughtBy.title}'`), `${caughtBy.file} has no test "${caughtBy.title}"`);
   });
 }

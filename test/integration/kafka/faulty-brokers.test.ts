@@ -1,11 +1,11 @@
 import { type TestContext, test } from 'node:test';
+import { seededRandom } from '../../simulation/random.ts';
 import { SEED, writePagesThroughFaults } from '../../support/kafka/faulty-pages.ts';
 import { connectOurs } from '../../support/kafka/kafka-real.ts';
 import { viewPartition } from '../../support/kafka/kafka-wire-log.ts';
 import { placeTopics, rawAdmin } from '../../support/kafka/placed-topics.ts';
 import { proxiedBrokersOrSkip } from '../../support/kafka/proxied-brokers.ts';
 import type { FaultRule } from '../../support/network/tcp-proxy-faults.ts';
-import { createSeededRandom } from '../../support/network/tcp-proxy-random.ts';
 import { outcomeOf } from '../../support/runner/eventually.ts';
 
 const NODES = 3;
@@ -65,7 +65,7 @@ test('several partitions at once, on three brokers whose answers are lost and pa
   if (!started) return;
   const { kafka, proxies } = started;
   const operator = await operatorAt(t, kafka.brokers);
-  const random = createSeededRandom(SEED);
+  const random = seededRandom(SEED);
   const tuning = {
     requestTimeoutMs: 600,
     initialRetryMs: 20,

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { findSequenceFaults, NONE_WRONG, SEED, writePagesThroughFaults } from '../../support/kafka/faulty-pages.ts';
+import { seededRandom } from '../../simulation/random.ts';
+import { NONE_WRONG, SEED, writePagesThroughFaults } from '../../support/kafka/faulty-pages.ts';
+import { findSequenceFaults } from '../../support/kafka/kafka-wire-sequence.ts';
 import { testOnBroker } from '../../support/kafka/raw-kafkajs-cluster.ts';
 import { openOurCluster } from '../../support/network/tcp-proxy-cluster.ts';
 import type { FaultRule } from '../../support/network/tcp-proxy-faults.ts';
-import { createSeededRandom } from '../../support/network/tcp-proxy-random.ts';
 
 const ALWAYS = Number.POSITIVE_INFINITY;
 const FAULTS: readonly FaultRule[] = [
@@ -32,7 +33,7 @@ testOnBroker(
   'through a network that drops, cuts and black-holes, every record comes once and in order',
   async (t, raw) => {
     const [topic, offsets] = [await raw.createTopic({ partitions: 2 }), await raw.createTopic()];
-    const random = createSeededRandom(SEED);
+    const random = seededRandom(SEED);
     // Fewer retries than a burst is long.
     const tuning = { requestTimeoutMs: 400, retries: 2, maxRetryMs: 100, readStallMs: 3_000 };
     const ours = openOurCluster(t, { ...raw, tuning, random });

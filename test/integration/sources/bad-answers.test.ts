@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
+import { test } from 'node:test';
 import type { Fault } from '../../../src/dev/simulator/faults/fault.ts';
 import { type Installation, testInstallation } from '../../support/connectors/installation.ts';
+import { memoryScene } from '../../support/connectors/memory-scene.ts';
 import { fenceSource } from '../../support/ledgers/at-rest.ts';
 
 /** The probe that asks for the stream's start is request 1 of the list; pages follow. */
@@ -158,24 +160,20 @@ const passing: Record<string, { fault: Fault; code: string; says: RegExp }> = {
 };
 
 for (const [what, { fault, code, says }] of Object.entries(passing)) {
-  testInstallation(
-    `${what}: nothing of the page is written, the error says so, and the page is asked for again`,
-    instruments(300),
-    async (_t, scene) => {
-      scene.simulator.injectFaults([{ match: 'instruments', nth: SECOND_PAGE, fault }]);
-      const connector = await scene.start({ source: { limit: 100 } });
-      const walk = await connector.event('walkCompleted');
-      // Of the source: a Kafka that starts slowly is tried again too, and is none of this.
-      const { err } = connector.fieldsOf('attemptFailed').find(({ source }) => source === 'instruments');
-      assert.equal(err.code, code);
-      assert.match(err.message, says);
-      assert.match(err.message, FROM_WHERE);
-      assert.deepEqual([walk.fields.pages, walk.fields.rows, walk.fields.deadLetters], [3, 300, 0]);
-      await connector.stop();
-      const written = await keys(scene);
-      assert.deepEqual([written.length, new Set(written).size], [300, 300]);
-    },
-  );
+  test(`${what}: nothing of the page is written, the error says so, and the page is asked for again`, async (t) => {
+    const { simulator, start, read } = await memoryScene(t, { instruments: 300, seed: 3 });
+    simulator.injectFaults([{ match: 'instruments', nth: SECOND_PAGE, fault }]);
+    const connector = await start({ limit: 100 });
+    const walk = await connector.event('walkCompleted');
+    await connector.stop();
+    const { err } = connector.fieldsOf('attemptFailed')[0];
+    assert.equal(err.code, code);
+    assert.match(err.message, says);
+    assert.match(err.message, FROM_WHERE);
+    assert.deepEqual([walk.fields.pages, walk.fields.rows, walk.fields.deadLetters], [3, 300, 0]);
+    const written = (await read('instruments')).map(({ key }) => String(key));
+    assert.deepEqual([written.length, new Set(written).size], [300, 300]);
+  });
 }
 
 testInstallation(

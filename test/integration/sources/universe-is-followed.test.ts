@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import type { Simulator } from '../../../src/dev/simulator/simulator.ts';
 import { compareStreamOffsets } from '../../../src/sources/stream/stream-response.ts';
 import { readInstrumentsOffset } from '../../../src/sources/walk/instruments-offset.ts';
+import { seededRandom } from '../../simulation/random.ts';
 import type { ConnectorProcess } from '../../support/connectors/connector-process.ts';
 import { testInstallation } from '../../support/connectors/installation.ts';
 import { fenceSource } from '../../support/ledgers/at-rest.ts';
 import { universeViolations } from '../../support/ledgers/universe-log.ts';
 import { offsetsOn, tombstoneIds, universeOnTopics } from '../../support/ledgers/universe-on-topics.ts';
 import { ledgerUniverse } from '../../support/ledgers/universe-reading.ts';
-import { createSeededRandom } from '../../support/network/tcp-proxy-random.ts';
 
 const KILLS = Number(process.env.KILLS ?? 15);
 const SEED = Number(process.env.KILL_SEED ?? 1);
@@ -51,7 +51,7 @@ testInstallation(
   async (t, at) => {
     const { simulator, kafka, prefix } = at;
     const first = await ledgerUniverse(simulator);
-    const random = createSeededRandom(SEED);
+    const random = seededRandom(SEED);
     const stopMoving = moves(simulator, random);
     t.after(stopMoving);
 

@@ -4,7 +4,7 @@ import type { Simulator } from '../../../src/dev/simulator/simulator.ts';
 import type { Events } from '../../../src/observe/events.ts';
 import { type ConnectorOptions, type Roles, runConnector } from '../../../src/run/connector.ts';
 import type { TestStack } from '../kafka/stack.ts';
-import type { RecordedEvent } from '../ledgers/recorded-events.ts';
+import { type RecordedEvent, recordedEvents } from '../ledgers/recorded-events.ts';
 import { connectorEnvironment, type OwnSettings, quickSettings, settingsText } from './connector-process.ts';
 
 const PATIENCE_MS = 300_000;
@@ -50,13 +50,9 @@ export async function startConnector(
   const text = settingsText(sources, options.more, options.kafka);
   const env = connectorEnvironment(stack, simulator, { TOPIC_PREFIX: prefix, ...options.env });
   const settings = await loadSettings({ text, env });
-  const seen: RecordedEvent[] = [];
   const waiting = new Set<() => void>();
-  const events = new Proxy({} as Events, {
-    get: (_, name) => (fields: unknown) => {
-      seen.push({ name: String(name), fields });
-      for (const look of waiting) look();
-    },
+  const { events, seen } = recordedEvents(() => {
+    for (const look of waiting) look();
   });
   const stopping = new AbortController();
   const ended = runConnector({

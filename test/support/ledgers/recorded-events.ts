@@ -7,11 +7,12 @@ export interface RecordedEvent {
 }
 
 /** Events that are only remembered, in the order they came. */
-export function recordedEvents(): { events: Events; seen: RecordedEvent[] } {
+export function recordedEvents(onEvent: () => void = () => {}): { events: Events; seen: RecordedEvent[] } {
   const seen: RecordedEvent[] = [];
   const events = new Proxy({} as Events, {
     get: (_, name) => (fields: unknown) => {
       seen.push({ name: String(name), fields });
+      onEvent();
     },
   });
   return { events, seen };
