@@ -3,9 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createSimulator, type Simulator } from '../../src/dev/simulator/simulator.ts';
 import { seededRandom } from '../simulation/random.ts';
 import { connectorEnvironment, settingsText } from '../support/connectors/connector-process.ts';
+import { keepChanging } from '../support/ledgers/changes.ts';
 import { ledgerUniverse } from '../support/ledgers/universe-reading.ts';
 import { acknowledgedOffsets } from './acknowledged-offsets.ts';
-import { keepChanging } from './changes.ts';
 import type { Ground } from './ground.ts';
 import { type Replica, type Reported, startReplica } from './replica.ts';
 import { type FindingKind, Violation } from './violation.ts';
@@ -82,7 +82,7 @@ export async function openSubject(options: SubjectOptions): Promise<Subject> {
     reported.resolve();
     reported = Promise.withResolvers<void>();
   };
-  const stopChanging = keepChanging(simulator, options.changesPerSecond, seededRandom(seed));
+  const stopChanging = keepChanging(simulator, { perSecond: options.changesPerSecond }, seededRandom(seed));
 
   function assertWell(): void {
     const ended = started.filter((replica) => !replica.isRunning() && !replica.isDoomed());

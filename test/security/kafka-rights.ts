@@ -7,9 +7,9 @@ import { systemClock } from '../../src/support/clock.ts';
 import { createMemoryRegistry } from '../support/connectors/memory-scene.ts';
 import { namesOnOnePartition } from '../support/connectors/neighbours.ts';
 import { NOWHERE, startConnector } from '../support/connectors/running-connector.ts';
+import { allow, DENIED, deny } from '../support/kafka/kafka-rights.ts';
 import { PASSWORD, type SecuredKafka, USER } from '../support/kafka/secured-kafka.ts';
 import { uniquePrefix } from '../support/kafka/stack.ts';
-import { allow, DENIED, deny } from '../support/kafka-rights.ts';
 import { eventually } from '../support/runner/eventually.ts';
 
 const PRINCIPAL = `User:${USER}`;

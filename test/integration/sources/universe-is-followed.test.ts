@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import type { Simulator } from '../../../src/dev/simulator/simulator.ts';
 import { compareStreamOffsets } from '../../../src/sources/stream/stream-response.ts';
 import { readInstrumentsOffset } from '../../../src/sources/walk/instruments-offset.ts';
 import { seededRandom } from '../../simulation/random.ts';
 import type { ConnectorProcess } from '../../support/connectors/connector-process.ts';
 import { testInstallation } from '../../support/connectors/installation.ts';
 import { fenceSource } from '../../support/ledgers/at-rest.ts';
+import { keepChanging } from '../../support/ledgers/changes.ts';
 import { universeViolations } from '../../support/ledgers/universe-log.ts';
 import { offsetsOn, tombstoneIds, universeOnTopics } from '../../support/ledgers/universe-on-topics.ts';
 import { ledgerUniverse } from '../../support/ledgers/universe-reading.ts';
@@ -13,22 +13,8 @@ import { ledgerUniverse } from '../../support/ledgers/universe-reading.ts';
 const KILLS = Number(process.env.KILLS ?? 15);
 const SEED = Number(process.env.KILL_SEED ?? 1);
 const INSTRUMENTS = 2_000;
-const CHANGES_AT_ONCE = 10;
-const CHANGES_EVERY_MS = 50;
-/** Of the first instruments nothing is reported but that they leave the list. */
-const QUIET = 1_200;
 /** The lowest ids, which leave last. */
 const LAST_TO_LEAVE = 20;
-const KINDS = [
-  'newissue',
-  'newissue',
-  'leaves',
-  ...Array.from({ length: 25 }, () => 'datachange' as const),
-  'rulebasedparameteradjustment',
-  'barriercross',
-  'couponpayment',
-  'repayment',
-] as const;
 const LIST_LAG_MS = 3_000;
 const SETTLING_MS = 400_000;
 
@@ -52,7 +38,7 @@ testInstallation(
     const { simulator, kafka, prefix } = at;
     const first = await ledgerUniverse(simulator);
     const random = seededRandom(SEED);
-    const stopMoving = moves(simulator, random);
+    const stopMoving = keepChanging(simulator, { perSecond: 150, quietShare: 0.6 }, random);
     t.after(stopMoving);
 
     for (let kill = 0; kill < KILLS; kill++) {
@@ -87,27 +73,6 @@ testInstallation(
     );
   },
 );
-
-/**
- * Changes the universe, some two hundred times a second, until it is stopped. Those that leave the list have had no event
- * lately: what has had one is deleted by a walk of an hour later only, since a list that lags may lack it too.
- */
-function moves(simulator: Simulator, random: () => number): () => void {
-  const ids = [...simulator.ledger.instruments()].map(({ id }) => String(id));
-  const [leaving, moving] = [ids.slice(0, QUIET), ids.slice(QUIET)];
-  const pick = <Item>(items: readonly Item[]) => items[Math.floor(random() * items.length)] as Item;
-  const change = () => {
-    const kind = pick(KINDS);
-    const gone = kind === 'leaves' ? leaving.pop() : undefined;
-    if (gone !== undefined) simulator.publish({ kind: 'vanish', id: gone });
-    else if (kind === 'newissue') simulator.publish({ kind });
-    else simulator.publish({ kind: kind === 'leaves' ? 'datachange' : kind, id: pick(moving) });
-  };
-  const timer = setInterval(() => {
-    for (let made = 0; made < CHANGES_AT_ONCE; made++) change();
-  }, CHANGES_EVERY_MS);
-  return () => clearInterval(timer);
-}
 
 /** So many walks that were not resumed: of two, the second began after the provider had come to rest, and the list too. */
 async function settled(connector: ConnectorProcess, walks: number) {

@@ -1,8 +1,9 @@
+import { readFileSync } from 'node:fs';
 import type { AclEntry } from 'kafkajs';
-import { loadKafkajs } from '../../src/kafka/kafkajs/kafkajs-patches.ts';
-import { readmeAcls } from './documents/readme-acls.ts';
-import type { SecuredKafka } from './kafka/secured-kafka.ts';
-import { eventually } from './runner/eventually.ts';
+import { loadKafkajs } from '../../../src/kafka/kafkajs/kafkajs-patches.ts';
+import { CONFIG_README_FILE } from '../documents/readme-tables.ts';
+import { eventually } from '../runner/eventually.ts';
+import type { SecuredKafka } from './secured-kafka.ts';
 
 /** A filter that every rule passes, by Kafka's numbers for "any". */
 const ANY = { resourceType: 1, resourcePatternType: 1, operation: 1, permissionType: 1 };
@@ -10,6 +11,46 @@ const ANY = { resourceType: 1, resourcePatternType: 1, operation: 1, permissionT
 const { Kafka, logLevel, ...types } = loadKafkajs();
 const { GROUP, TOPIC, TRANSACTIONAL_ID } = types.AclResourceTypes;
 const { READ, WRITE, CREATE, DESCRIBE_CONFIGS } = types.AclOperationTypes;
+
+/** A prefix ends with its separator: without, it would match another installation's names. */
+const COMMAND = /^acl --([a-z-]+) structured-products([.-]) (.*)$/gm;
+const OPERATIONS: Readonly<Record<string, AclEntry['operation']>> = {
+  Create: CREATE,
+  DescribeConfigs: DESCRIBE_CONFIGS,
+  Read: READ,
+  Write: WRITE,
+};
+const RESOURCES: Readonly<Record<string, AclEntry['resourceType']>> = {
+  topic: TOPIC,
+  group: GROUP,
+  'transactional-id': TRANSACTIONAL_ID,
+};
+
+/** The rules that the commands of config/README.md add, for one principal and prefix. */
+function readmeAcls(principal: string, prefix: string): AclEntry[] {
+  const commands = [...readFileSync(CONFIG_README_FILE, 'utf8').matchAll(COMMAND)];
+  if (commands.length === 0) throw new Error('config/README.md has no commands that add rules.');
+  return commands.flatMap(([, resource = '', rest = '', operations = '']) =>
+    operations
+      .split('--operation ')
+      .slice(1)
+      .map((operation) => ({
+        resourceType: known(RESOURCES, resource),
+        resourceName: `${prefix}${rest}`,
+        resourcePatternType: types.ResourcePatternTypes.PREFIXED,
+        principal,
+        host: '*',
+        operation: known(OPERATIONS, operation.trim()),
+        permissionType: types.AclPermissionTypes.ALLOW,
+      })),
+  );
+}
+
+function known<Value>(values: Readonly<Record<string, Value>>, name: string): Value {
+  const value = values[name];
+  if (value === undefined) throw new Error(`A rule of config/README.md says ${name}, which is not known.`);
+  return value;
+}
 
 /** What may be denied. */
 export const DENIED = {

@@ -1,4 +1,4 @@
-import type { Simulator } from '../../src/dev/simulator/simulator.ts';
+import type { Simulator } from '../../../src/dev/simulator/simulator.ts';
 
 const EVERY_MS = 250;
 const KINDS = [
@@ -8,18 +8,20 @@ const KINDS = [
   'couponpayment',
   'repayment',
 ] as const;
-/** Of so many instruments nothing is reported but that they leave the list. */
-const QUIET_SHARE = 0.3;
 const LEAVES_SHARE = 0.04;
 const ISSUED_SHARE = 0.03;
 
 /**
- * Changes the provider's universe until it is stopped. Those that leave the list have had no event: what has had one is
+ * Changes the provider's universe until it is stopped; of the share of quiet instruments nothing is reported but that they leave the list. Those that leave the list have had no event: what has had one is
  * deleted by a walk of an hour later only, since a list that lags may lack it too.
  */
-export function keepChanging(simulator: Simulator, perSecond: number, random: () => number): () => void {
+export function keepChanging(
+  simulator: Simulator,
+  { perSecond, quietShare = 0.3 }: { readonly perSecond: number; readonly quietShare?: number },
+  random: () => number,
+): () => void {
   const ids = [...simulator.ledger.instruments()].map(({ id }) => id);
-  const quiet = Math.floor(ids.length * QUIET_SHARE);
+  const quiet = Math.floor(ids.length * quietShare);
   const [leaving, moving] = [ids.slice(0, quiet), ids.slice(quiet)];
   const pick = <Item>(items: readonly Item[]) => items[Math.floor(random() * items.length)] as Item;
   const change = () => {
