@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FaultRule } from '../../src/dev/simulator/faults/fault.ts';
 import { seededRandom } from '../simulation/random.ts';
-import { leaderOf } from '../support/kafka/kafka-wire-leader.ts';
+import { leaderOf } from '../support/kafka/kafka-wire-log.ts';
 import type { KillMoment } from '../support/kafka/killing-kafka.ts';
 import type { Ground } from './ground.ts';
 import { type Draw, FAULTS, type FaultName, NETWORK, PROVIDER, type Round, SPOILS } from './plan.ts';

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { seededRandom } from '../../simulation/random.ts';
-import { NONE_WRONG, SEED, writePagesThroughFaults } from '../../support/kafka/faulty-pages.ts';
-import { findSequenceFaults } from '../../support/kafka/kafka-wire-sequence.ts';
+import { findSequenceFaults, NONE_WRONG, SEED, writePagesThroughFaults } from '../../support/kafka/faulty-pages.ts';
 import { testOnBroker } from '../../support/kafka/raw-kafkajs-cluster.ts';
 import { openOurCluster } from '../../support/network/tcp-proxy-cluster.ts';
 import type { FaultRule } from '../../support/network/tcp-proxy-faults.ts';

@@ -11,6 +11,21 @@ const HAZARDS = /^test\/integration\/hazards\//;
 /** A file that says so changes its process for all that comes after it. */
 const OWN_PROCESS = '// Needs a process of its own';
 
+/** As measured: what begins late and takes long keeps the whole run waiting. */
+const LONGEST = [
+  'quiet-stream',
+  'universe-is-followed',
+  'stop-in-every-phase',
+  'start-is-safe',
+  'backfill',
+  'security/kafka.test',
+  'advice-is-followed',
+  'walk-survives-kills',
+  'prices-survive-rebalances',
+  'kafka-loses-acknowledged-rows',
+  'kafka-loses-a-broker',
+];
+
 /** One process of a run: the file that it is started with, and the test files that it holds. */
 export interface TestProcess {
   readonly entry: string;
@@ -39,11 +54,16 @@ export function differsFromRelease(root: string): boolean {
   }
 }
 
-/** Files that need a stack have a process each; they begin with the longest, which take longest. */
+/** Files that need a stack have a process each; those that take longest begin, and among the others the largest. */
 export function stackProcesses(root: string, files: readonly string[]): readonly TestProcess[] {
+  const rankOf = (file: string) => {
+    const rank = LONGEST.findIndex((name) => file.includes(name));
+    return rank < 0 ? LONGEST.length : rank;
+  };
+  const sizeOf = (file: string) => statSync(join(root, file)).size;
   return files
     .filter((file) => NEEDS_STACK.test(file))
-    .toSorted((one, other) => statSync(join(root, other)).size - statSync(join(root, one)).size)
+    .toSorted((one, other) => rankOf(one) - rankOf(other) || sizeOf(other) - sizeOf(one))
     .map((file) => ({ entry: join(root, file), files: [file] }));
 }
 

@@ -65,8 +65,9 @@ test('on a narrow terminal names are cut and columns left out; texts break at bl
   const address = `Status page http://127.0.0.1:8083/${'x'.repeat(30)}`;
   live.show([address, 'short']);
   live.print('an event');
-  // Two rows of the address and one more are erased.
-  assert.deepEqual(block.text().split('\u001b[3A\u001b[J'), [`${address}\nshort\n`, `an event\n${address}\nshort\n`]);
+  // Two rows of the address and two more are erased.
+  const folded = address.replace('page ', 'page\n');
+  assert.deepEqual(block.text().split('\u001b[4A\u001b[J'), [`${folded}\nshort\n`, `an event\n${folded}\nshort\n`]);
   createProgressLine(Object.assign(line.stream, size), () => 0).show('Prices: 5,000 of 5,000 priced · age p50 12.25 s');
   assert.equal(line.text(), '\r\u001b[KPrices: 5,000 of 5,000 priced · age …');
 });

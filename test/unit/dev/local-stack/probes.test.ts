@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createServer, type Socket } from 'node:net';
 import { test } from 'node:test';
 import { answersCoordinators } from '../../../../src/dev/local-stack/probes.ts';
-import { createWireWriter, type WireWriter } from '../../../support/kafka/kafka-wire-primitives.ts';
+import { inKafkajs } from '../../../../src/kafka/kafkajs/kafkajs-internals.ts';
 import { portOf } from '../../../support/network/loopback-port.ts';
 
 /** The broker that the fake ones name as the coordinator. */
