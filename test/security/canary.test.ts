@@ -73,7 +73,7 @@ testInstallation('no secret leaves through the log, the metrics, the status page
   simulator.injectFaults(FAULTS);
   simulator.triggerCheck('1000001', `{"preTradeCheckId":"good","simulationUrl":"${TRADE_URL}"}`);
   simulator.triggerCheck('1000001', `{"preTradeCheckId":"bad","simulationUrl":["${TRADE_URL}"]}`);
-  const connector = await at.startCommand();
+  const connector = at.startProcess('run');
   const { url } = JSON.parse(await connector.line('admin server listens')) as { url: string };
 
   // Of the requests only the newest are kept: on a slow machine those that were struck are soon not among them.
