@@ -1,16 +1,21 @@
+import { randomUUID } from 'node:crypto';
+import { readFile, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { countText } from '../admin/texts.ts';
 import { DEFAULT_SETTINGS_FILE } from '../config/load.ts';
 import { epochDays, parseInstant } from '../records/avro/instant.ts';
 import { atInstallation } from '../run/installation.ts';
 import { type BackfillReport, backfill, type SeriesReport } from './backfill/backfill-operation.ts';
 import type { BackfilledKind } from './backfill/backfill-plan.ts';
-import { isinsOf, MOST_ISINS, productsOption, shellWord } from './backfill/isin-file.ts';
 import { loadWholeSettings } from './command-settings.ts';
 import { commandProgress, print, printable, textTable } from './shell/output.ts';
 import { type CommandContext, EXIT_CODES } from './shell/terminal.ts';
 
 const DAY_MS = 86_400_000;
 const LINE_EVERY_MS = 5_000;
+/** More products are not named in a message, but in a file. */
+const MOST_ISINS = 100;
 
 interface BackfillOptions {
   readonly from: string;
@@ -103,6 +108,29 @@ async function problemsOf({ absent, unreadable, series }: Problems, command: str
     lines.push('The same command does not ask for them again. Ask for them alone:', `  ${command} ${option}`);
   }
   return lines;
+}
+
+/** The option that requests these products alone. More than 100 are written to a file. Exported for tests. */
+export async function productsOption(isins: readonly string[], folder = '.'): Promise<string> {
+  if (isins.length <= MOST_ISINS) return `--isin ${isins.map(printable).join(' ')}`;
+  const name = `backfill-isins-${randomUUID().slice(0, 8)}.txt`;
+  const text = isins.map((isin) => `${isin}\n`).join('');
+  const [here, temporary] = [join(folder, name), join(tmpdir(), name)];
+  const file = await writeFile(here, text).then(
+    () => here,
+    () => writeFile(temporary, text).then(() => temporary),
+  );
+  return `--isin-file ${shellWord(file)}`;
+}
+
+/** An ISIN in each line. Exported for tests. @throws Error that names the file when it cannot be read. */
+export async function isinsOf(file: string): Promise<readonly string[]> {
+  const lines = (await readFile(file, 'utf8')).split('\n').map((line) => line.trim());
+  return lines.filter((isin) => isin !== '');
+}
+
+function shellWord(text: string): string {
+  return /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
 /** Days of the calendar alone: Date.parse takes one that no month has for one of the next month. */

@@ -1,8 +1,8 @@
 import { adviceBehind, ConnectorError } from '../../errors.ts';
 import type { Redaction } from '../../observe/redaction.ts';
 
-/** Whatever could control a terminal, but for the line breaks between our own sentences and commands. */
-const CONTROL = /[^\P{Cc}\n]|[\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
+/** Control characters, and those that change the direction of writing: none of them may reach a terminal. */
+export const CONTROL = /[\p{Cc}\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
 
 const WHERE_SETTINGS_ARE =
   'Nothing was started. config/connector.yaml lists every setting, config/README.md explains how to set them.';
@@ -15,9 +15,9 @@ export function describeError(error: unknown, redaction: Pick<Redaction, 'redact
   return `${withoutControls(redaction.redact(textOf(error, source)))}\n`;
 }
 
-/** Text from elsewhere, fit for a terminal. */
+/** Text from elsewhere, fit for a terminal; the line breaks between our own sentences and commands stay. */
 export function withoutControls(text: string): string {
-  return text.replace(CONTROL, ' ');
+  return text.replace(CONTROL, (found) => (found === '\n' ? found : ' '));
 }
 
 function textOf(error: unknown, source?: string): string {

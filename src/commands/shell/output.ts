@@ -2,10 +2,8 @@ import { once } from 'node:events';
 import type { Writable } from 'node:stream';
 import { createProgressLine, type ProgressLine } from '../../dev/local-stack/progress-line.ts';
 import { systemClock } from '../../support/clock.ts';
+import { CONTROL } from './describe-error.ts';
 import type { CommandContext, Terminal } from './terminal.ts';
-
-/** Control characters, and those that change the direction of writing: none of them may reach a terminal. */
-const CONTROL = /[\p{Cc}\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
 
 /** Writes the data of a command to stdout: as JSON, or as this text. */
 export function print({ stdout, output }: Pick<CommandContext, 'stdout' | 'output'>, data: unknown, text: string) {

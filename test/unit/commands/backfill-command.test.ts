@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { test } from 'node:test';
-import { isinsOf, productsOption } from '../../../src/commands/backfill/isin-file.ts';
+import { isinsOf, productsOption } from '../../../src/commands/backfill-command.ts';
 import { temporaryFolder } from '../../support/runner/temporary-folder.ts';
 
 const isins = Array.from({ length: 101 }, (_, at) => `CH${at}`.padEnd(12, '0'));
