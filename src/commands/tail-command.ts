@@ -3,7 +3,6 @@ import { PRICE_KINDS } from '../config/price-kinds/all.ts';
 import { type Settings, topicOf } from '../config/settings.ts';
 import { type CommittedRecord, partitionFor } from '../kafka/record.ts';
 import { partitionsOf, type TopicSpecification } from '../kafka/topic.ts';
-import { topicPlan } from '../kafka/topic-plan.ts';
 import { createRecordReader, type ReadableValue, type RecordReader } from '../records/avro/record-reader.ts';
 import { readWireValue } from '../records/avro/wire-format.ts';
 import { atInstallation, type Installation } from '../run/installation.ts';
@@ -47,9 +46,8 @@ export async function tailCommand(context: CommandContext, options: TailOptions,
  * disabled: a backfill writes there.
  */
 function knownTopic(context: CommandContext, settings: Settings, given: string): TopicSpecification {
-  const { topics } = planSources(settings);
-  const plan = topicPlan({ prefix: settings.prefix, ...settings.topics });
-  const ofPrices = Object.values(PRICE_KINDS).map(({ topic }) => plan[topic]);
+  const { topics, shared } = planSources(settings);
+  const ofPrices = Object.values(PRICE_KINDS).map(({ topic }) => shared[topic]);
   const found = [...topics, ...ofPrices].find(({ name }) => name === given || name === topicOf(settings, given));
   const names = topics.map(({ name }) => name.slice(settings.prefix.length + 1));
   return found ?? refuseName(context, 'topic', given, names);

@@ -68,12 +68,9 @@ export interface SeriesReport extends SeriesProgress {
 export async function backfill(at: Installation, request: BackfillRequest) {
   const { settings, clock, signal } = at;
   const { marketData } = settings;
-  const requestsPerSecond = marketData && checkedRate(request.rate, marketData.requestsPerSecond);
-  const limited = {
-    ...settings,
-    marketData: marketData && { ...marketData, requestsPerSecond: requestsPerSecond ?? 0 },
-  };
-  return atMarketData({ settings: limited, clock }, async (http) => {
+  const requestsPerSecond = checkedRate(request.rate, marketData?.requestsPerSecond ?? Number.POSITIVE_INFINITY);
+  const limited = marketData && { ...marketData, requestsPerSecond };
+  return atMarketData({ settings: { ...settings, marketData: limited }, clock }, async (http) => {
     const all = seriesOf(at, request.kind);
     for (const { windows } of all) if (windows) checkedRange(request.range, windows, clock.wallMs());
     const registry = await createRegistry(settings.schemaRegistry, { clock, log: silentLog });

@@ -29,13 +29,10 @@ const MOST_ITEMS = 1_000;
  * @throws ConnectorError SETTINGS_INVALID when the range is empty or reaches into the look-back.
  */
 export function checkedRange({ fromMs, toMs }: WindowRange, windows: SeriesWindows, wallMs: number): WindowRange {
-  if (fromMs >= toMs) {
-    throw new ConnectorError('SETTINGS_INVALID', 'Found a --from that is not before --to; expected an earlier one.');
-  }
+  if (fromMs >= toMs) throw invalid('Found a --from that is not before --to; expected an earlier one.');
   const { fromMs: limitMs } = windows.range(wallMs - HOUR_MS, wallMs);
   if (toMs > limitMs) {
-    throw new ConnectorError(
-      'SETTINGS_INVALID',
+    throw invalid(
       `Found windows up to ${new Date(toMs).toISOString()}; expected a --to that leaves out what the price processor follows: ` +
         `windows that open at ${new Date(limitMs).toISOString()} or later (prices.kinds.*.lookBack, and an hour).`,
     );
@@ -43,12 +40,15 @@ export function checkedRange({ fromMs, toMs }: WindowRange, windows: SeriesWindo
   return { fromMs, toMs };
 }
 
+function invalid(text: string): ConnectorError {
+  return new ConnectorError('SETTINGS_INVALID', text);
+}
+
 /** @throws ConnectorError SETTINGS_INVALID for a rate beyond the limit of the settings. */
 export function checkedRate(rate: number | null, requestsPerSecond: number): number {
   if (rate === null) return requestsPerSecond / 2;
   if (rate > 0 && rate <= requestsPerSecond) return rate;
-  throw new ConnectorError(
-    'SETTINGS_INVALID',
+  throw invalid(
     `Found a --rate of ${rate}; expected more than 0 and at most marketData.requestsPerSecond, ${requestsPerSecond}.`,
   );
 }
