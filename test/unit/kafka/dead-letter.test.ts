@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { deadLetterRecord, readDeadLetterTail } from '../../../src/kafka/dead-letter.ts';
 import { planRounds } from '../../../src/kafka/kafkajs/send-plan.ts';
 import { DEFAULT_TUNING } from '../../../src/kafka/kafkajs/tuning.ts';
+import type { LogReader } from '../../../src/kafka/log-reader.ts';
 import { untilAborted } from '../../../src/support/until-aborted.ts';
 import { SteppedClock } from './stepped-clock.ts';
 
@@ -22,37 +23,23 @@ test('whatever the input, a dead letter is no larger than every broker takes', (
   assert.equal(letter.headers['spc-length'], String(4 * MIB));
 });
 
-test('a topic of dead letters that takes too long is read no further, and what was to begin begins', async () => {
-  const clock = new SteppedClock();
-  let ended = false;
-  const tail = readDeadLetterTail({
-    reader: {
-      async readToEnd({ signal }) {
-        await untilAborted(new Promise(() => {}), signal).finally(() => {
-          ended = true;
-        });
-      },
-    },
-    topic: { name: 'p.dead-letters', partitions: 1 },
-    source: 'one',
-    onLetter() {},
-    clock,
-    signal: new AbortController().signal,
-  });
-  await clock.advance(61_000);
-  await tail;
-  assert.equal(ended, true);
-});
-
-test('a topic that cannot be read keeps nothing from beginning, and a stop ends the reading with its reason', async () => {
-  const stop = new AbortController();
-  const clock = new SteppedClock();
+/** The reading of a topic's newest dead letters, by a reader that does this. */
+function tailBy(readToEnd: LogReader['readToEnd']) {
+  const [clock, stop] = [new SteppedClock(), new AbortController()];
   const options = { topic: { name: 't', partitions: 1 }, source: 'one', onLetter() {}, clock, signal: stop.signal };
-  await readDeadLetterTail({ ...options, reader: { readToEnd: () => Promise.reject(new Error('no broker')) } });
-  const reading = readDeadLetterTail({
-    ...options,
-    reader: { readToEnd: ({ signal }) => untilAborted(new Promise<never>(() => {}), signal) },
-  });
-  stop.abort(new Error('the end'));
-  await assert.rejects(reading, /the end/);
+  return { clock, stop, tail: readDeadLetterTail({ ...options, reader: { readToEnd } }) };
+}
+
+test('dead letters that cannot be read, or not in time, keep nothing from beginning; a stop ends the reading', async () => {
+  await tailBy(() => Promise.reject(new Error('no broker'))).tail;
+  let ended = 0;
+  const read: LogReader['readToEnd'] = ({ signal }) =>
+    untilAborted(new Promise<never>(() => {}), signal).finally(() => void ended++);
+  const late = tailBy(read);
+  await late.clock.advance(61_000);
+  await late.tail;
+  assert.equal(ended, 1);
+  const stopped = tailBy(read);
+  stopped.stop.abort(new Error('the end'));
+  await assert.rejects(stopped.tail, /the end/);
 });
