@@ -120,6 +120,11 @@ export function writerOver(scripts: readonly ProducerScript[], more: Partial<Kaf
   return { ...fake, clock, writer };
 }
 
+/** Opens it without a position. */
+export function opened(writer: KafkajsWriter): Promise<void> {
+  return writer.open(async () => {}, new AbortController().signal);
+}
+
 export function record(topic: string, value: string, partition = 0): OutgoingRecord {
   return { topic, partition, key: null, value: Buffer.from(value), headers: {} };
 }

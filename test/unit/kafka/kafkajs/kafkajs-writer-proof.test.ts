@@ -3,9 +3,7 @@ import { test } from 'node:test';
 import { DEFAULT_TUNING } from '../../../../src/kafka/kafkajs/tuning.ts';
 import { untilAborted } from '../../../../src/support/until-aborted.ts';
 import { settle } from '../stepped-clock.ts';
-import { fail, never, record, writerOver } from '../writer-over.ts';
-
-const { signal } = new AbortController();
+import { fail, never, opened, record, writerOver } from '../writer-over.ts';
 
 test('every attempt to open waits for proof from after the last failure, and no older than two seconds', async () => {
   const asked: number[] = [];
@@ -13,13 +11,13 @@ test('every attempt to open waits for proof from after the last failure, and no 
     asked.push(sinceMonotonicMs);
   };
   const { writer, clock } = writerOver([{ connect: fail('no') }, { send: fail('no') }], { ownershipProof });
-  const opening = writer.open(async () => {}, signal);
+  const opening = opened(writer);
   await clock.advance(5_000);
   await opening;
   await assert.rejects(writer.commit({ records: [record('rows', 'a')] }));
-  await writer.open(async () => {}, signal);
+  await opened(writer);
   await clock.advance(60_000);
-  await writer.open(async () => {}, signal);
+  await opened(writer);
   assert.deepEqual(asked, [-2_000, 0, 3_000, 5_000, 63_000]);
 });
 
@@ -32,7 +30,7 @@ test('a transaction begins, and is committed, only with proof no older than two 
     asked[ask]?.prove();
     await settle();
   };
-  const opening = writer.open(async () => {}, signal);
+  const opening = opened(writer);
   await prove(0);
   await opening;
   steps.length = 0;
@@ -62,7 +60,7 @@ for (const [when, answers, sent] of [
       if (++asked > answers) throw lost;
     };
     const { writer, steps } = writerOver([], { ownershipProof });
-    await writer.open(async () => {}, signal);
+    await opened(writer);
     steps.length = 0;
     await assert.rejects(writer.commit({ records: [record('rows', 'a')] }), {
       code: 'TRANSACTION_FAILED',
@@ -97,16 +95,16 @@ test('a commit that waits for proof does not hold up the end of its owner; one t
 test('three fencings in five minutes stop the source once; an operator may start it again', async () => {
   const { writer, clock } = writerOver(Array(4).fill({ send: fail('old epoch', 47) }));
   for (let times = 0; times < 3; times++) {
-    await writer.open(async () => {}, signal);
+    await opened(writer);
     await assert.rejects(writer.commit({ records: [record('rows', 'a')] }), {
       code: 'WRITER_FENCED',
       action: 'reopenWriter',
     });
     await clock.advance(60_000);
   }
-  const refused = writer.open(async () => {}, signal);
+  const refused = opened(writer);
   await assert.rejects(refused, { code: 'WRITER_IDS_SHARED', action: 'stopSource' });
-  await writer.open(async () => {}, signal);
+  await opened(writer);
 });
 
 test('a fencing counts only when there is proof afterwards that the id is still ours', async () => {
@@ -116,7 +114,7 @@ test('a fencing counts only when there is proof afterwards that the id is still 
     isOurs ? Promise.resolve() : untilAborted(never(), AbortSignal.any([waiting, gone.signal]));
   const { writer } = writerOver(Array(4).fill({ send: fail('old epoch', 47) }), { ownershipProof });
   for (let times = 0; times < 3; times++) {
-    await writer.open(async () => {}, signal);
+    await opened(writer);
     await assert.rejects(writer.commit({ records: [record('rows', 'a')] }), { code: 'WRITER_FENCED' });
   }
   isOurs = false;
@@ -126,16 +124,13 @@ test('a fencing counts only when there is proof afterwards that the id is still 
   gone.abort(reason);
   await assert.rejects(opening, reason, 'the third was the rightful owner');
   isOurs = true;
-  await assert.rejects(
-    writer.open(async () => {}, signal),
-    { code: 'WRITER_IDS_SHARED' },
-  );
+  await assert.rejects(opened(writer), { code: 'WRITER_IDS_SHARED' });
 });
 
 test('fencings that are far apart, or of transactions older than their time-out, do not count', async () => {
   const { writer, clock } = writerOver(Array(4).fill({ send: fail('old epoch', 47) }));
   for (let times = 0; times < 4; times++) {
-    await writer.open(async () => {}, signal);
+    await opened(writer);
     await assert.rejects(writer.commit({ records: [record('rows', 'a')] }), { code: 'WRITER_FENCED' });
     await clock.advance(150_000);
   }
@@ -143,7 +138,7 @@ test('fencings that are far apart, or of transactions older than their time-out,
   const timedOut = writerOver([{ send: () => slow.promise }], {
     tuning: { ...DEFAULT_TUNING, transactionTimeoutMs: 0 },
   });
-  await timedOut.writer.open(async () => {}, signal);
+  await opened(timedOut.writer);
   const committing = timedOut.writer.commit({ records: [record('rows', 'a')] });
   slow.reject(Object.assign(new Error('old epoch'), { code: 47 }));
   await assert.rejects(committing, { code: 'TRANSACTION_FAILED' });

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { KafkajsWriter } from '../../../../src/kafka/kafkajs/kafkajs-writer.ts';
 import { DEFAULT_TUNING } from '../../../../src/kafka/kafkajs/tuning.ts';
 import { settle } from '../stepped-clock.ts';
-import { fail, never, record, writerOver } from '../writer-over.ts';
+import { fail, never, opened, record, writerOver } from '../writer-over.ts';
 
 const { signal } = new AbortController();
 /** So large that it has a round of its own. */
@@ -29,7 +29,7 @@ test('opening fences with a new producer and only then reads the position', asyn
 
 test('a commit sends to all partitions at once, the source offset at the end, and commits once', async () => {
   const { writer, steps } = writerOver([]);
-  await writer.open(async () => {}, signal);
+  await opened(writer);
   steps.length = 0;
   await writer.commit({
     records: [record('offsets', 'early', 3), record('rows', 'a', 0), record('rows', 'b', 1), record('rows', 'c', 0)],
@@ -41,7 +41,7 @@ test('a commit sends to all partitions at once, the source offset at the end, an
 test('a request without an answer ends the commit at once, and a late answer does not let it go on', async () => {
   const late = Promise.withResolvers<void>();
   const { writer, steps, timeOutRequests } = writerOver([{ send: () => late.promise }]);
-  await writer.open(async () => {}, signal);
+  await opened(writer);
   const committing = writer.commit({ records: [large('a'), large('b')] });
   await settle();
   timeOutRequests();
@@ -54,7 +54,7 @@ test('a request without an answer ends the commit at once, and a late answer doe
 test('a commit that hangs is given up at the transaction time-out, and its late answer commits nothing', async () => {
   const late = Promise.withResolvers<void>();
   const { writer, clock, steps } = writerOver([{ send: () => late.promise }]);
-  await writer.open(async () => {}, signal);
+  await opened(writer);
   const committing = assert.rejects(writer.commit({ records: [record('rows', 'a')] }), { code: 'TRANSACTION_FAILED' });
   await clock.advance(DEFAULT_TUNING.transactionTimeoutMs);
   await committing;
@@ -67,10 +67,7 @@ test('a commit that hangs is given up at the transaction time-out, and its late 
 test('opening fails when it has not succeeded 20 seconds after the transaction time-out, hanging or refused', async () => {
   for (const connect of [never, fail('ECONNREFUSED')]) {
     const { writer, clock } = writerOver(Array(100).fill({ connect }));
-    const opening = assert.rejects(
-      writer.open(async () => {}, signal),
-      { code: 'KAFKA_UNREACHABLE' },
-    );
+    const opening = assert.rejects(opened(writer), { code: 'KAFKA_UNREACHABLE' });
     await clock.advance(76_000);
     assert.equal(await Promise.race([opening, settle().then(() => 'still trying')]), 'still trying');
     await clock.advance(4_000);
@@ -82,10 +79,10 @@ test('opening fails when it has not succeeded 20 seconds after the transaction t
 test('opening during a commit makes that commit fail, and it sends nothing more', async () => {
   const late = Promise.withResolvers<void>();
   const { writer, steps } = writerOver([{ send: () => late.promise }]);
-  await writer.open(async () => {}, signal);
+  await opened(writer);
   const committing = writer.commit({ records: [large('a'), large('b')] });
   await settle();
-  await writer.open(async () => {}, signal);
+  await opened(writer);
   late.resolve();
   await assert.rejects(committing, { code: 'TRANSACTION_FAILED' });
   assert.deepEqual(
@@ -97,12 +94,14 @@ test('opening during a commit makes that commit fail, and it sends nothing more'
 });
 
 test('the client closes the writers that are open, opened again included; closed ones are forgotten', async () => {
-  const opened = new Set<KafkajsWriter>();
-  const [, open, gone, again] = [1, 2, 3, 4].map(() => writerOver([], { opened }).writer);
-  for (const writer of [open, gone, again]) await writer?.open(async () => {}, signal);
-  for (const writer of [gone, again]) await writer?.close();
-  await again?.open(async () => {}, signal);
-  assert.deepEqual([...opened], [open, again]);
+  const all = new Set<KafkajsWriter>();
+  const writerOfClient = () => writerOver([], { opened: all }).writer;
+  writerOfClient();
+  const [open, gone, again] = [writerOfClient(), writerOfClient(), writerOfClient()];
+  for (const writer of [open, gone, again]) await opened(writer);
+  for (const writer of [gone, again]) await writer.close();
+  await opened(again);
+  assert.deepEqual([...all], [open, again]);
 });
 
 test('a writer that is closed in the middle of an opening waits for the end of its fence, for a while', async () => {
@@ -110,7 +109,7 @@ test('a writer that is closed in the middle of an opening waits for the end of i
     const fenced = Promise.withResolvers<void>();
     const abortHanging = () => [{ topic: 'rows', partition: 0 }];
     const { writer, clock, steps } = writerOver([{ send: () => fenced.promise }], { abortHanging });
-    const opening = writer.open(async () => {}, signal);
+    const opening = opened(writer);
     opening.catch(() => {});
     await settle();
     const closing = writer.close().then(() => void steps.push('closed'));
@@ -128,16 +127,10 @@ test('a topic that takes no records when a writer opens is named at once, by the
   const refusing = Object.assign(new Error('no leader'), { topic: 'rows' });
   const named = writerOver([{ send: () => Promise.reject(refusing) }], { abortHanging });
   const expected = { code: 'KAFKA_UNREACHABLE', fields: { transactionalId: 'id', topics: ['rows'] } };
-  await assert.rejects(
-    named.writer.open(async () => {}, signal),
-    expected,
-  );
+  await assert.rejects(opened(named.writer), expected);
   const second = (call: number) => (call === 2 ? fail('Closed connection')() : Promise.resolve());
   const unnamed = writerOver([{ send: fail('Closed connection') }, { send: second }], { abortHanging });
-  const opening = assert.rejects(
-    unnamed.writer.open(async () => {}, signal),
-    expected,
-  );
+  const opening = assert.rejects(opened(unnamed.writer), expected);
   await unnamed.clock.advance(1_000);
   await opening;
 });

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DEFAULT_TUNING } from '../../../../../src/kafka/kafkajs/tuning.ts';
-import { fail, record, writerOver } from '../../writer-over.ts';
+import { fail, opened, record, writerOver } from '../../writer-over.ts';
 
-const { signal } = new AbortController();
 const abortHanging = () => [
   { topic: 'offsets', partition: 3 },
   { topic: 'rows', partition: 0 },
@@ -32,7 +31,7 @@ for (const [state, expected] of [
 ] as const) {
   test(`what hangs of a transaction in ${state} is ${expected === COMMITTED ? 'committed' : 'aborted'}`, async () => {
     const { writer, steps } = writerOver([{ last: state }], { abortHanging });
-    await writer.open(async () => {}, signal);
+    await opened(writer);
     const ended = expected.map((step) => `1 ${step}`);
     assert.deepEqual(steps, ['1 connect', `1 last ${state}`, '1 transaction', ...ended]);
   });
@@ -40,7 +39,7 @@ for (const [state, expected] of [
 
 test('the group is added without an offset where what hangs is committed', async () => {
   const { writer, steps } = writerOver([{ last: 'CompleteCommit' }], { abortHanging, abortHangingOffset });
-  await writer.open(async () => {}, signal);
+  await opened(writer);
   assert.deepEqual(steps.slice(3), ['1 offsets of g: 0', '1 send offsets added | rows added', '1 commit']);
 });
 
@@ -48,7 +47,7 @@ test('a committed transaction stays one when the fence has succeeded and what ha
   for (const script of [{ send: fail('Closed connection') }, { commit: fail('Closed connection') }]) {
     const scripts = [{ last: 'CompleteCommit', ...script }, { last: 'Empty' }, { last: 'Empty' }];
     const { writer, clock, steps } = writerOver(scripts, { abortHanging });
-    const opening = writer.open(async () => {}, signal);
+    const opening = opened(writer);
     await clock.advance(1_000);
     await opening;
     // One after the other: after a failure without a name, this one names the topic.
@@ -58,7 +57,7 @@ test('a committed transaction stays one when the fence has succeeded and what ha
       '2 commit',
     ]);
     // It is over now.
-    await writer.open(async () => {}, signal);
+    await opened(writer);
     assert.deepEqual(firstOf(steps, 3), ABORTED);
   }
 });
@@ -70,11 +69,11 @@ test('what this writer has cut off is aborted, whatever the coordinator knows', 
     abortHanging,
     tuning: { ...DEFAULT_TUNING, ...tuning },
   });
-  await writer.open(async () => {}, signal);
+  await opened(writer);
   await assert.rejects(writer.commit(twoRounds()), { code: 'TRANSACTION_FAILED' });
-  await writer.open(async () => {}, signal);
+  await opened(writer);
   assert.deepEqual(firstOf(steps, 2), ABORTED);
-  await writer.open(async () => {}, signal);
+  await opened(writer);
   assert.deepEqual(firstOf(steps, 3), COMMITTED);
 });
 
@@ -86,9 +85,9 @@ for (const [what, script] of [
   test(`the coordinator alone knows how a transaction ended when ${what}`, async () => {
     const tuning = { ...DEFAULT_TUNING, maxRoundBytes: 1 };
     const { writer, steps } = writerOver([script, { last: 'CompleteCommit' }], { abortHanging, tuning });
-    await writer.open(async () => {}, signal);
+    await opened(writer);
     await assert.rejects(writer.commit(twoRounds()));
-    await writer.open(async () => {}, signal);
+    await opened(writer);
     assert.deepEqual(firstOf(steps, 2), COMMITTED);
   });
 }
@@ -101,7 +100,7 @@ for (const [what, more, added] of [
     const rows = (call: number) =>
       call === ('abortHangingOffset' in more ? 1 : 2) ? fail('no leader')() : Promise.resolve();
     const { writer, clock, steps } = writerOver([{ last: 'CompleteCommit', send: rows }], more);
-    const opening = writer.open(async () => {}, signal);
+    const opening = opened(writer);
     await clock.advance(1_000);
     await opening;
     const first = firstOf(steps, 1);
@@ -123,9 +122,9 @@ for (const [state, since, first, ending] of [
     let opening = 0;
     const running = () => [position, ...(openings[opening++] ?? [rows, others])].filter((at) => at !== undefined);
     const { writer, steps } = writerOver(scripts, { abortHanging: running });
-    for (const _ of openings) await writer.open(async () => {}, signal);
+    for (const _ of openings) await opened(writer);
     assert.deepEqual(firstOf(steps, 4), [...first, 'transaction', 'send rows added', ending]);
-    await writer.open(async () => {}, signal);
+    await opened(writer);
     assert.ok(!firstOf(steps, 5).includes('transaction'), 'then it has ended');
   });
 }
@@ -134,7 +133,7 @@ for (const ending of ['commit', 'abort'] as const) {
   test(`after a lost connection the next commit first ends again what a ${ending} has ended`, async () => {
     let lost: typeof ending | undefined;
     const { writer, steps } = writerOver([{ cutOffAfter: () => lost }], { abortHanging, abortHangingOffset });
-    await writer.open(async () => {}, signal);
+    await opened(writer);
     steps.length = 0;
     await writer.commit({ records: [record('rows', 'a')] });
     assert.deepEqual(steps, ['1 transaction', '1 send rows a', '1 commit']);
@@ -157,11 +156,11 @@ test('an offset alone is not added when a connection is lost while it waits', as
   let asked = 0;
   const cutOffAfter = () => (asked++ === 0 ? undefined : ('commit' as const));
   const { writer, steps } = writerOver([{ cutOffAfter }, {}], { abortHanging, abortHangingOffset });
-  await writer.open(async () => {}, signal);
+  await opened(writer);
   steps.length = 0;
   const consumerOffset = { ...abortHangingOffset, offset: 7n };
   await assert.rejects(writer.commit({ records: [], consumerOffset }), { code: 'TRANSACTION_FAILED' });
   assert.deepEqual(steps, ['1 transaction']);
-  await writer.open(async () => {}, signal);
+  await opened(writer);
   await writer.commit({ records: [record('rows', 'a')], consumerOffset });
 });
