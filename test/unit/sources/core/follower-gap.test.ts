@@ -86,14 +86,6 @@ test('a loop of check cursors is remembered for a thousand of them', () => {
   assert.equal(scene.answer({ items: 1, next: 'c0' }).discarded, null);
 });
 
-test('a lower stream is a reset for events', () => {
-  const scene = new Scene(EVENTS, offsetAt(EVENTS, '5-0'));
-  const start = { kind: 'start', since: '3-0' } as const;
-  const decision = scene.prove({ stream: { items: 1, next: '2-0' }, start });
-  assert.equal(decision?.notifications[0]?.kind, 'streamReset');
-  assert.equal(decision?.offset?.since, '3-0');
-});
-
 test('no gap is proven by time alone, by a start that is ours, or by one that is refused as well', () => {
   const quiet: Given = { next: '5-0', nextId: '5-0' };
   const cases: [Scene, Parameters<Scene['prove']>[0]][] = [

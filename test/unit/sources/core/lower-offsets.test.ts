@@ -32,115 +32,66 @@ test('an offset that stands still is replaced also where empty answers name one 
   assert.deepEqual([scene.core.offset?.since, scene.core.offset?.gapsHealedAtMs], ['80-0', []]);
 });
 
-const BEHIND = { start: '4-0', end: { next: '4-0' } } as const;
-type Answer = Parameters<Scene['take']>[0];
+const REFUSED = { kind: 'refused' } as const;
 
-/** A provider whose stream ends before our offset: `stream` is its answer to ours. Gives what is notified, and when. */
-function behindFor(scene: Scene, ms: number, stream: Answer, lower: { start: string; end: { next: string } } = BEHIND) {
+/** A provider whose stream ends before our offset, and that refuses ours. Gives what is notified, and when. */
+function behindFor(scene: Scene, ms: number) {
   const notified: [minute: number, kind: string][] = [];
   const fromMs = scene.nowMs;
   while (scene.nowMs - fromMs < ms && notified.at(-1)?.[1] !== 'streamReset') {
     const wanted = scene.next();
     if (wanted.kind === 'wait') scene.pass(Math.min(wanted.ms, fromMs + ms - scene.nowMs));
     else {
-      const verifyStart = { kind: 'verifyStart', taken: true, ...lower.end } as const;
-      const start = { kind: 'start', since: lower.start } as const;
-      const { notifications } = scene.take({ verifyStart, start, stream }[wanted.kind]);
+      const verifyStart = { kind: 'verifyStart', taken: true, next: '4-0' } as const;
+      const start = { kind: 'start', since: '4-0' } as const;
+      const { notifications } = scene.take({ verifyStart, start, stream: REFUSED }[wanted.kind]);
       for (const { kind } of notifications) notified.push([Math.floor((scene.nowMs - fromMs) / 60_000), kind]);
     }
   }
   return notified;
 }
 
-const behindAnswers: Record<string, Answer> = {
-  'refuses our offset': { kind: 'refused' },
-  'leads back before it': { next: '4-0', nextId: '4-0' },
-  'names a newest offset before it': { next: '5-0', nextId: '4-0' },
-};
-
-for (const [what, stream] of Object.entries(behindAnswers)) {
-  test(`a provider that ${what} for 50 minutes is reported as behind, and nothing happens`, () => {
-    const scene = new Scene(EVENTS, offsetAt(EVENTS, '5-0'));
-    assert.deepEqual(behindFor(scene, 50 * MINUTE_MS, stream), [[5, 'streamBehind']]);
-    assert.deepEqual([scene.core.offset?.since, scene.core.isCaughtUp], ['5-0', false]);
-    const { writes, notifications, isAgain } = scene.take({ items: 1, next: '6-0' });
-    assert.deepEqual([writes, notifications, isAgain], [true, [], false]);
-    assert.deepEqual([scene.core.offset?.held, scene.core.offset?.again], [null, null]);
-  });
-
-  test(`one that ${what} for an hour is followed from there, and what it brings up to our offset comes again`, () => {
-    const scene = new Scene(EVENTS, offsetAt(EVENTS, '5-0'));
-    const [reported, adopted, ...others] = behindFor(scene, 64 * MINUTE_MS, stream);
-    assert.deepEqual([reported, adopted?.[1], others], [[5, 'streamBehind'], 'streamReset', []]);
-    assert.ok((adopted?.[0] ?? 0) >= 60);
-    const { since, again } = scene.core.offset ?? {};
-    assert.deepEqual([since, again?.since], ['4-0', '5-0']);
-    const decisions = ['4-5', '5-1', '5-2'].map((next) => scene.take({ items: 1, next }));
-    assert.deepEqual(
-      decisions.map(({ isAgain }) => isAgain),
-      [true, true, false],
-      'the answer that passes our offset may hold events from before it',
-    );
-  });
-}
-
-test('an offset that stands still while a lower one is the end of the stream is waited for as well', () => {
+test('a provider that is behind for 50 minutes is reported after five, and nothing happens', () => {
   const scene = new Scene(EVENTS, offsetAt(EVENTS, '5-0'));
-  const quiet = { next: '5-0', nextId: '5-0' };
-  const notified = behindFor(scene, 8 * 60 * MINUTE_MS, quiet);
+  assert.deepEqual(behindFor(scene, 50 * MINUTE_MS), [[5, 'streamBehind']]);
+  assert.deepEqual([scene.core.offset?.since, scene.core.isCaughtUp], ['5-0', false]);
+  const { writes, notifications, isAgain } = scene.take({ items: 1, next: '6-0' });
+  assert.deepEqual([writes, notifications, isAgain], [true, [], false]);
+  assert.deepEqual([scene.core.offset?.held, scene.core.offset?.again], [null, null]);
+});
+
+test('one that is behind for an hour is followed from there, and what it brings up to our offset comes again', () => {
+  const scene = new Scene(EVENTS, offsetAt(EVENTS, '5-0'));
+  const [reported, adopted, ...others] = behindFor(scene, 64 * MINUTE_MS);
+  assert.deepEqual([reported, adopted?.[1], others], [[5, 'streamBehind'], 'streamReset', []]);
+  assert.ok((adopted?.[0] ?? 0) >= 60);
+  const { since, again } = scene.core.offset ?? {};
+  assert.deepEqual([since, again?.since], ['4-0', '5-0']);
+  const decisions = ['4-5', '5-1', '5-2'].map((next) => scene.take({ items: 1, next }));
   assert.deepEqual(
-    notified.map(([minute, kind]) => [Math.floor(minute / 60), kind]),
-    [
-      [6, 'streamBehind'],
-      [7, 'streamReset'],
-    ],
+    decisions.map(({ isAgain }) => isAgain),
+    [true, true, false],
+    'the answer that passes our offset may hold events from before it',
   );
-});
-
-test('a lower start from which the stream reaches our offset shows that the list lags, and nothing else', () => {
-  const scene = new Scene(EVENTS, offsetAt(EVENTS, '5-0'));
-  const quiet = { next: '5-0', nextId: '5-0' };
-  assert.deepEqual(behindFor(scene, 40 * 60 * MINUTE_MS, quiet, { start: '4-0', end: { next: '5-0' } }), []);
-  assert.equal(scene.core.offset?.since, '5-0');
-});
-
-test('the hour counts while we look: it goes on over restarts, and not over the time between them', () => {
-  const refused = { kind: 'refused' } as const;
-  let committed: ReturnType<Scene['take']>['offset'] = offsetAt(EVENTS, '5-0');
-  let dateMs = NOON;
-  for (let life = 0; life < 3; life++) {
-    const scene = new Scene(EVENTS, committed, dateMs);
-    const notified = behindFor(scene, 25 * MINUTE_MS, refused);
-    const expected = [['streamBehind'], [], ['streamReset']][life];
-    assert.deepEqual(
-      notified.map(([, kind]) => kind),
-      expected,
-      `life ${life}`,
-    );
-    committed = scene.core.offset;
-    dateMs = scene.dateMs + 5 * 60 * MINUTE_MS;
-  }
-  assert.equal(committed?.since, '4-0');
 });
 
 test('a fresh start that does not lie before ours ends it, and the next time begins from zero', () => {
   const scene = new Scene(EVENTS, offsetAt(EVENTS, '5-0'));
-  const refused = { kind: 'refused' } as const;
-  behindFor(scene, 50 * MINUTE_MS, refused);
+  behindFor(scene, 50 * MINUTE_MS);
   while (scene.next().kind !== 'start') {
     const wanted = scene.next();
     if (wanted.kind === 'wait') scene.pass(wanted.ms);
-    else scene.take(refused);
+    else scene.take(REFUSED);
   }
   scene.take({ kind: 'start', since: '5-0' });
   assert.equal(scene.core.offset?.held, null);
-  const again = behindFor(scene, 50 * MINUTE_MS, refused);
+  const again = behindFor(scene, 50 * MINUTE_MS);
   assert.deepEqual(again, [[7, 'streamBehind']]);
 });
 
 test('where the log has begun again with lower offsets for good, events count as new after a day', () => {
   const scene = new Scene(EVENTS, offsetAt(EVENTS, '5-0'));
-  behindFor(scene, 64 * MINUTE_MS, { kind: 'refused' });
+  behindFor(scene, 64 * MINUTE_MS);
   scene.take({ items: 1, next: '4-1' });
   assert.equal(scene.take({ next: '4-1' }).isAgain, false);
   scene.pass(DAY_MS).take({ next: '4-1' });

@@ -1,20 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { DAY_MS, drive, event, pending } from './driven-core.ts';
-
-test('a topic with another id than the committed one is filled by a walk at once, which replaces one under way', () => {
-  for (const changes of [{}, { ...pending, walkCursor: '7' }]) {
-    const source = drive({ topicId: 'before', walk: 3, ...changes }, {}, null, 'now');
-    const { begun, notifications, offset } = source.stream([event(5)], '6-1');
-    assert.deepEqual([begun, notifications], ['topicReplaced', [{ kind: 'topicReplaced', walk: 4 }]]);
-    assert.deepEqual([offset?.topicId, offset?.walkResumed, offset?.since], ['now', false, '6-1']);
-    source.handOff();
-    source.page(null, [1], null);
-    source.stream();
-    const { write } = source.commit();
-    assert.deepEqual(write.kind === 'rows' && write.rows, [0], 'nothing is on the new topic');
-  }
-});
+import { DAY_MS, drive, event } from './driven-core.ts';
 
 test('while the stream refuses our offset, a replaced topic is filled all the same', () => {
   const source = drive({ topicId: 'before' }, {}, null, 'now');
