@@ -144,9 +144,7 @@ export class InputLane {
   }
 
   *#waiting(): Iterable<Input> {
-    for (const { batch, takenInputs } of this.#open) {
-      for (const { input, superseded } of batch.inputs.slice(takenInputs)) if (!superseded) yield input;
-    }
+    for (const open of this.#open) yield* unansweredOf(open);
     yield* this.#queue.values();
   }
 
@@ -156,11 +154,7 @@ export class InputLane {
     const isOverdue = ({ waitsSinceMs }: Input) => waitsSinceMs + this.#patienceMs <= freeMs;
     const inputs = [...this.#queue.values()].findLastIndex(isOverdue) + 1;
     const batches =
-      inputs > 0
-        ? this.#open.length
-        : this.#open.findLastIndex(({ batch, takenInputs }) =>
-            batch.inputs.slice(takenInputs).some(({ input, superseded }) => !superseded && isOverdue(input)),
-          ) + 1;
+      inputs > 0 ? this.#open.length : this.#open.findLastIndex((open) => unansweredOf(open).some(isOverdue)) + 1;
     this.#oldestMs = Number.POSITIVE_INFINITY;
     for (const { waitsSinceMs } of this.#waiting()) {
       if (waitsSinceMs + this.#patienceMs > freeMs) this.#oldestMs = Math.min(this.#oldestMs, waitsSinceMs);
@@ -212,6 +206,10 @@ export class InputLane {
       return meaning.kind !== 'price' || mayJoin(meaning.instrument);
     });
   }
+}
+
+function unansweredOf({ batch, takenInputs }: OpenBatch): readonly Input[] {
+  return batch.inputs.slice(takenInputs).flatMap(({ input, superseded }) => (superseded ? [] : input));
 }
 
 function takeFrom(open: OpenBatch): BatchPart {
