@@ -194,7 +194,6 @@ async function prepare(t: TestContext, subject: ContractSubject) {
     const proofs: ((sinceMonotonicMs: number) => Promise<void>)[] = [];
     const next = new Map<number, bigint>(Object.entries(positions).map(([p, offset]) => [Number(p), offset]));
     let held: readonly TopicPartition[] = [];
-    let joins = 0;
     let groupSize = 0;
     const values = (of: number) =>
       batches.flatMap(({ partition, batch }) => (partition === of ? batch.records.map((r) => String(r.value)) : []));
@@ -204,7 +203,6 @@ async function prepare(t: TestContext, subject: ContractSubject) {
       signal: AbortSignal.any([stopped.signal, testEnds.signal]),
       joined(partitions) {
         held = partitions;
-        joins += 1;
       },
       members(count) {
         groupSize = count;
@@ -232,7 +230,6 @@ async function prepare(t: TestContext, subject: ContractSubject) {
       proofs,
       values,
       held: () => held.map(({ partition }) => partition),
-      joins: () => joins,
       members: () => groupSize,
       stop: (reason: Error) => stopped.abort(reason),
       async has(partition: number, expected: readonly string[]) {
