@@ -57,6 +57,7 @@ async function scene(t: TestContext) {
     'PTC-0123456789': check,
     'http://127.0.0.1:8083': url,
   };
+  const { port } = new URL(url);
   const env = connectorEnvironment(stack, simulator, {});
   // What it is depends on what the openings of writers have left on the topic.
   const listing = ['dead-letters', 'list', '--output', 'json'];
@@ -71,7 +72,7 @@ async function scene(t: TestContext) {
       const [program = '', ...args] = words;
       const prices =
         words.includes('price') || words.includes('backfill') ? { MARKET_DATA_URL: simulator.marketDataUrl } : {};
-      const own = words.includes('demo') ? env : { ...env, ...prices, TOPIC_PREFIX: prefix };
+      const own = words.includes('demo') ? env : { ...env, ...prices, TOPIC_PREFIX: prefix, ADMIN_PORT: port };
       return program === 'spconnect' ? runWith(args, { env: own }) : asProcess(program, args, own);
     },
   };
