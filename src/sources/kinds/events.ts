@@ -10,7 +10,7 @@ import { eventHeaders } from '../tasks/instrument-records.ts';
 import { followerNotification } from '../tasks/notification-texts.ts';
 import { eventsReport } from '../tasks/response-report.ts';
 import { instrumentDecoders, instrumentRequests } from './instrument-requests.ts';
-import { eventAgain, openFollowed, type SourceKind, withSchemas } from './kind.ts';
+import { itemAgain, openFollowed, type SourceKind, withSchemas } from './kind.ts';
 
 const WORDS = {
   suspected:
@@ -63,7 +63,7 @@ export const EVENTS: SourceKind<SourceSettingsOf<'events'>, FollowerOffset> = {
       records,
       async reread(letter, headers, signal) {
         const { decoders } = await schemas(signal);
-        return eventAgain(letter, decoders.events, (rows) => records(rows, headers));
+        return itemAgain(letter, 'events', decoders.events, (rows) => records(rows, headers));
       },
       notification: (notification) => followerNotification(source.name, notification, WORDS),
       committed: (answer, commitMs) => events.streamCommitted(eventsReport(source.name, answer, commitMs)),

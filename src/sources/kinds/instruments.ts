@@ -21,7 +21,7 @@ import {
 } from '../walk/instruments-offset.ts';
 import { marginMs } from '../walk/list-lag.ts';
 import { instrumentDecoders, instrumentRequests } from './instrument-requests.ts';
-import { eventAgain, rowsFrom, type SourceContext, type SourceKind, type TaskContext, withSchemas } from './kind.ts';
+import { itemAgain, rowsFrom, type SourceContext, type SourceKind, type TaskContext, withSchemas } from './kind.ts';
 
 /** An id of the list; else it is an offset. */
 const ID = /^\d{1,19}$/;
@@ -65,7 +65,7 @@ export const INSTRUMENTS: SourceKind<SourceSettingsOf<'instruments'>, Instrument
       async reread(letter, headers, signal) {
         if (letter.topic === instruments.name) return null;
         const { decoders } = await schemas(signal);
-        return eventAgain(letter, decoders.events, (rows) => eventRecords(rows, targets, headers, deletes));
+        return itemAgain(letter, 'events', decoders.events, (rows) => eventRecords(rows, targets, headers, deletes));
       },
       tasks(context) {
         const deadRows = new KnownDeadRows();

@@ -218,15 +218,16 @@ interface DecodedAgain {
   readonly reason?: string;
 }
 
-/** Decodes the event of a dead letter. `recordsOf`: the event's own record comes first. */
-export async function eventAgain<Row extends DecodedAgain>(
+/** Decodes the item of a dead letter. `recordsOf`: its own record comes first. */
+export async function itemAgain<Row extends DecodedAgain>(
   { value, headers }: RejectedInput,
+  listKey: string,
   decoder: { decode(body: AsyncIterable<Uint8Array>): Promise<{ readonly rows: readonly Row[] }> },
   recordsOf: (rows: readonly Row[]) => readonly OutgoingRecord[],
 ): Promise<RereadLetter> {
   if (value === null) return 'it has no input';
   if (Number(headers['spc-length']) !== value.length) return 'its input was cut';
-  const { rows } = await decoder.decode(Readable.from([Buffer.from('{"events":['), value, Buffer.from(']}')]));
+  const { rows } = await decoder.decode(Readable.from([Buffer.from(`{"${listKey}":[`), value, Buffer.from(']}')]));
   const failure = rows.find(({ kind }) => kind === 'failure');
   if (failure) return `it ${UNMAPPED} at ${failure.pointer || '/'}: ${failure.reason}`;
   return recordsOf(rows)[0] ?? null;
