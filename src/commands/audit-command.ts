@@ -106,7 +106,7 @@ interface AuditDifference {
   readonly id: string;
   /** `extra`: on the topic alone, although no walk is to come that deletes it. */
   readonly kind: keyof typeof MEANINGS;
-  readonly fields: readonly FieldDifference[];
+  readonly fields: ReturnType<typeof fieldDifferences>;
 }
 
 type AuditReport = Awaited<ReturnType<typeof audit>>;
@@ -270,18 +270,14 @@ function digestIn(value: Buffer | null): bigint | null {
   return value === null ? null : recordDigest(value);
 }
 
-interface FieldDifference {
-  /** JSON pointer, in the schema's spelling. */
-  readonly pointer: string;
-  readonly provider: ReadableValue;
-  readonly topic: ReadableValue;
-}
-
 const MOST_FIELDS = 200;
 
-/** Every field in which the records differ, in the order of the schema; an absent field counts as null. */
-function fieldDifferences(provider: ReadableRecord, topic: ReadableRecord): readonly FieldDifference[] {
-  const found: FieldDifference[] = [];
+/**
+ * Every field in which the records differ, in the order of the schema; an absent field counts as null. `pointer`: a JSON
+ * pointer, in the schema's spelling.
+ */
+function fieldDifferences(provider: ReadableRecord, topic: ReadableRecord) {
+  const found: { readonly pointer: string; readonly provider: ReadableValue; readonly topic: ReadableValue }[] = [];
   const compare = (pointer: string, ours: ReadableValue, theirs: ReadableValue): void => {
     if (found.length >= MOST_FIELDS || ours === theirs) return;
     if (!isBranch(ours) || !isBranch(theirs) || Array.isArray(ours) !== Array.isArray(theirs)) {
