@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { countText } from '../admin/texts.ts';
 import { DEFAULT_SETTINGS_FILE } from '../config/load.ts';
+import { saysThatThereIsNone } from '../prices/core/price-state.ts';
 import { epochDays, parseInstant } from '../records/avro/instant.ts';
 import { atInstallation } from '../run/installation.ts';
 import { type BackfillReport, backfill, type SeriesReport } from './backfill/backfill-operation.ts';
@@ -18,8 +19,8 @@ const LINE_EVERY_MS = 5_000;
 const MOST_ISINS = 100;
 
 interface BackfillOptions {
-  readonly from: string;
-  readonly to: string;
+  readonly from?: string;
+  readonly to?: string;
   readonly isin?: readonly string[];
   readonly isinFile?: string;
   readonly rate?: number;
@@ -34,11 +35,14 @@ export async function backfillCommand(
   const { config, stderr, signal, redaction, exitWith, refuse } = context;
   const { from, to, rate } = options;
   const form = kind === 'daily' ? 'a day like 2026-03-31' : 'an instant like 2026-03-31T12:00:00Z';
-  const msOf = (name: string, text: string) =>
-    (kind === 'daily' ? dayMs(text) : instantMs(text)) ?? refuse(`found ${name} ${printable(text)}; expected ${form}.`);
-  const lastMs = msOf('--to', to);
-  const fromMs = msOf('--from', from);
+  const msOf = (text = '') => (kind === 'daily' ? dayMs(text) : instantMs(text));
+  const [fromMs, lastMs] = [msOf(from), msOf(to)];
+  const wrong = Object.entries({ '--from': from, '--to': to })
+    .filter(([, text]) => msOf(text) === null)
+    .map(([name, text]) => (text === undefined ? `no ${name}` : `${name} ${printable(text)}`));
+  if (fromMs === null || lastMs === null) return refuse(`found ${wrong.join(' and ')}; expected ${form}.`);
   const range = { fromMs, toMs: lastMs + (kind === 'daily' ? DAY_MS : 0) };
+  if (fromMs >= range.toMs) refuse('found a --from that is not before --to; expected an earlier one.');
   const isins = [
     ...(options.isin ?? []),
     ...(options.isinFile
@@ -61,6 +65,7 @@ export async function backfillCommand(
         range,
         isins: new Set(isins),
         rate: rate ?? null,
+        refuse,
         onProgress(series, progress) {
           latest.set(series, { series, failed: progress.failed });
           shown.show(progressText({ series, ...progress }));
@@ -70,14 +75,14 @@ export async function backfillCommand(
     );
     shown.end();
     print(context, { kind, from, to, ...report }, asText(report.series));
-    const problems = await problemsOf(report, again);
-    say(problems);
+    const { notes, problems } = await problemsOf(report, again);
+    say([...notes, ...problems]);
     if (problems.length > 0) exitWith(EXIT_CODES.failed);
   } catch (error) {
     shown.end();
     if (signal.aborted) {
-      const problems = await problemsOf({ absent: [], unreadable: [], series: [...latest.values()] }, again);
-      say([...problems, 'Run the same command again: it goes on where it stopped.']);
+      const { notes, problems } = await problemsOf({ absent: [], unreadable: [], series: [...latest.values()] }, again);
+      say([...notes, ...problems, 'Run the same command again: it goes on where it stopped.']);
     }
     throw error;
   }
@@ -87,27 +92,35 @@ interface Problems extends Pick<BackfillReport, 'absent' | 'unreadable'> {
   readonly series: readonly Pick<SeriesReport, 'series' | 'failed'>[];
 }
 
-/** A line for each reason why there are no prices; at last the command that requests them alone. */
-async function problemsOf({ absent, unreadable, series }: Problems, command: string): Promise<string[]> {
-  const lines = unreadable.map(
+/**
+ * A line for each reason why there are no prices; at last the command that requests them alone. Where the provider says
+ * that it has none, as of a product that is repaid, the backfill is complete: that is a note.
+ */
+async function problemsOf({ absent, unreadable, series }: Problems, command: string) {
+  const notes: string[] = [];
+  const problems = unreadable.map(
     ({ topic, partition, reason, records, firstOffset }) =>
       `${records} records of ${topic}, partition ${partition}, cannot be read (${reason}; the first at offset ${firstOffset}): their instruments were left out.`,
   );
   if (absent.length > 0) {
-    lines.push(`On no topic of instruments whose prices are followed: ${named(absent)}. Check --isin and prices.from.`);
+    problems.push(
+      `On no topic of instruments whose prices are followed: ${named(absent)}. Check --isin and prices.from.`,
+    );
   }
   for (const { series: name, failed } of series) {
     for (const [problem, products] of Map.groupBy(failed, (one) => one.problem)) {
       const isins = products.map(({ isin }) => isin);
+      const lines = saysThatThereIsNone(problem) ? notes : problems;
       lines.push(`${name}: the provider gave no prices (${problem}) for ${named(isins)}. Their dead letters say more.`);
     }
   }
-  const failed = [...new Set(series.flatMap((one) => one.failed.map(({ isin }) => isin)))];
+  const mayComeYet = series.flatMap(({ failed }) => failed).filter(({ problem }) => !saysThatThereIsNone(problem));
+  const failed = [...new Set(mayComeYet.map(({ isin }) => isin))];
   if (failed.length > 0) {
     const option = await productsOption(failed);
-    lines.push('The same command does not ask for them again. Ask for them alone:', `  ${command} ${option}`);
+    problems.push('The same command does not ask for them again. Ask for them alone:', `  ${command} ${option}`);
   }
-  return lines;
+  return { notes, problems };
 }
 
 /** The option that requests these products alone. More than 100 are written to a file. Exported for tests. */

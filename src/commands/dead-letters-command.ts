@@ -15,7 +15,7 @@ import { BACKFILL, PRICE_PROCESSOR } from '../worker/target.ts';
 import { BACKFILL_REQUEST } from './backfill/backfill-plan.ts';
 import { loadWholeSettings, loadWithoutProvider } from './command-settings.ts';
 import { atProvider, type ProviderSession } from './provider-session.ts';
-import { print, printable, textTable } from './shell/output.ts';
+import { listTable, print, printable, textTable } from './shell/output.ts';
 import { type CommandContext, EXIT_CODES } from './shell/terminal.ts';
 
 /** An input that could not become a record, on the dead letters topic. */
@@ -58,8 +58,8 @@ export async function deadLettersList(context: CommandContext, options: ListOpti
     letter.pointer || 'the whole',
     letter.reason,
   ]);
-  const table = rows.length === 0 ? [] : [['id', 'written', 'source', 'key', 'place', 'reason'], ...rows];
-  print(context, letters.map(withoutValue), textTable(table));
+  const header = ['id', 'written', 'source', 'key', 'place', 'reason'];
+  print(context, letters.map(withoutValue), listTable(context.stdout, header, rows));
   const count = [...counts.values()].reduce((sum, one) => sum + one, 0);
   if (count === 0) context.stderr.write('No dead letter matches.\n');
   else if (count > letters.length) {

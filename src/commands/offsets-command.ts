@@ -26,7 +26,7 @@ import { knownSource, loadWholeSettings, loadWithoutProvider } from './command-s
 import { DEAD_LETTER_HEADER } from './dead-letters-command.ts';
 import { atProvider, type ProviderSession } from './provider-session.ts';
 import { withoutControls } from './shell/describe-error.ts';
-import { print, textTable } from './shell/output.ts';
+import { listTable, print } from './shell/output.ts';
 import { type CommandContext, EXIT_CODES } from './shell/terminal.ts';
 
 const NEEDS = ['offsets', 'states'] as const;
@@ -37,9 +37,9 @@ export async function offsetsList(context: CommandContext): Promise<void> {
   const intervals = new Map(
     settings.sources.map((source) => [source.name, source.type === 'instruments' ? source.walkIntervalMs : null]),
   );
-  const header = ['source', 'type', 'since', 'stream read', 'unread events kept for', 'last walk', 'next walk'];
+  const header = ['source', 'type', 'since', 'stream read', 'unread events kept at most for', 'last walk', 'next walk'];
   const rows = found.map((one) => offsetRow(one, intervals.get(one.source) ?? null, systemClock.wallMs()));
-  print(context, found, textTable([header, ...rows]));
+  print(context, found, listTable(context.stdout, header, rows));
 }
 
 function offsetRow(

@@ -30,10 +30,11 @@ import {
   BACKFILL_GROUP,
   BACKFILL_REQUEST,
   type BackfilledKind,
-  checkedRange,
   checkedRate,
+  checkRange,
   opensWithin,
   pagePlan,
+  type Refuse,
   type WindowRange,
 } from './backfill-plan.ts';
 
@@ -47,6 +48,7 @@ interface BackfillRequest {
   readonly isins: ReadonlySet<string>;
   /** Requests a second; null for half of marketData.requestsPerSecond: the rest is for a connector that runs beside. */
   readonly rate: number | null;
+  readonly refuse: Refuse;
   readonly onProgress: (series: string, progress: SeriesProgress) => void;
   readonly onTrouble: (text: string) => void;
 }
@@ -63,16 +65,17 @@ export interface SeriesReport extends SeriesProgress {
  * Writes every series of the settings, one after the other, each exactly once. The same request continues an earlier run,
  * as long as the broker keeps the offsets of a group without members (offsets.retention.minutes).
  *
- * @throws ConnectorError SETTINGS_INVALID for a range that may not be written; and as provider, registry and Kafka do.
+ * @throws ConnectorError as provider, registry and Kafka do.
  */
 export async function backfill(at: Installation, request: BackfillRequest) {
   const { settings, clock, signal } = at;
   const { marketData } = settings;
-  const requestsPerSecond = checkedRate(request.rate, marketData?.requestsPerSecond ?? Number.POSITIVE_INFINITY);
+  const limit = marketData?.requestsPerSecond ?? Number.POSITIVE_INFINITY;
+  const requestsPerSecond = checkedRate(request.rate, limit, request.refuse);
   const limited = marketData && { ...marketData, requestsPerSecond };
   return atMarketData({ settings: { ...settings, marketData: limited }, clock }, async (http) => {
     const all = seriesOf(at, request.kind);
-    for (const { windows } of all) if (windows) checkedRange(request.range, windows, clock.wallMs());
+    for (const { windows } of all) if (windows) checkRange(request.range, windows, clock.wallMs(), request.refuse);
     const registry = await createRegistry(settings.schemaRegistry, { clock, log: silentLog });
     const { followed, instruments, absent, unreadable } = await readInstruments(at, registry, request.isins);
     const reports: SeriesReport[] = [];

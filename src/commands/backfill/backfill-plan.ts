@@ -1,7 +1,9 @@
 import type { PriceQuery, SeriesWindows } from '../../config/price-kinds/all.ts';
-import { ConnectorError } from '../../errors.ts';
 
 export type BackfilledKind = Exclude<PriceQuery['kind'], 'overview'>;
+
+/** Ends the command: its arguments are wrong. */
+export type Refuse = (text: string) => never;
 
 export interface WindowRange {
   readonly fromMs: number;
@@ -26,30 +28,24 @@ const MOST_ITEMS = 1_000;
  * keeps the record that was written last, and a backfill could put an older state of a window over a newer one. The hour
  * between is for answers that are under way, and for clocks that differ.
  *
- * @throws ConnectorError SETTINGS_INVALID when the range is empty or reaches into the look-back.
+ * Refuses a range that reaches into the look-back.
  */
-export function checkedRange({ fromMs, toMs }: WindowRange, windows: SeriesWindows, wallMs: number): WindowRange {
-  if (fromMs >= toMs) throw invalid('Found a --from that is not before --to; expected an earlier one.');
+export function checkRange({ toMs }: WindowRange, windows: SeriesWindows, wallMs: number, refuse: Refuse): void {
   const { fromMs: limitMs } = windows.range(wallMs - HOUR_MS, wallMs);
   if (toMs > limitMs) {
-    throw invalid(
-      `Found windows up to ${new Date(toMs).toISOString()}; expected a --to that leaves out what the price processor follows: ` +
+    refuse(
+      `found windows up to ${new Date(toMs).toISOString()}; expected a --to that leaves out what the price processor follows: ` +
         `windows that open at ${new Date(limitMs).toISOString()} or later (prices.kinds.*.lookBack, and an hour).`,
     );
   }
-  return { fromMs, toMs };
 }
 
-function invalid(text: string): ConnectorError {
-  return new ConnectorError('SETTINGS_INVALID', text);
-}
-
-/** @throws ConnectorError SETTINGS_INVALID for a rate beyond the limit of the settings. */
-export function checkedRate(rate: number | null, requestsPerSecond: number): number {
+/** Refuses a rate beyond the limit of the settings. */
+export function checkedRate(rate: number | null, requestsPerSecond: number, refuse: Refuse): number {
   if (rate === null) return requestsPerSecond / 2;
   if (rate > 0 && rate <= requestsPerSecond) return rate;
-  throw invalid(
-    `Found a --rate of ${rate}; expected more than 0 and at most marketData.requestsPerSecond, ${requestsPerSecond}.`,
+  return refuse(
+    `found a --rate of ${rate}; expected more than 0 and at most marketData.requestsPerSecond, ${requestsPerSecond}.`,
   );
 }
 

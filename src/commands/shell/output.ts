@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import type { Writable } from 'node:stream';
 import { createProgressLine, type ProgressLine } from '../../dev/local-stack/progress-line.ts';
 import { systemClock } from '../../support/clock.ts';
+import { columnsOf, folded } from '../../support/columns.ts';
 import { CONTROL } from './describe-error.ts';
 import type { CommandContext, Terminal } from './terminal.ts';
 
@@ -47,6 +48,16 @@ export function textTable(rows: readonly (readonly string[])[]): string {
           .trimEnd()}\n`,
     )
     .join('');
+}
+
+/** Rows below the names of their columns; where a terminal is too narrow, a line for each value of a row. */
+export function listTable(stdout: Terminal['stdout'], header: readonly string[], rows: readonly (readonly string[])[]) {
+  if (rows.length === 0) return '';
+  const table = textTable([header, ...rows]);
+  const columns = columnsOf(stdout);
+  if (table.split('\n').every(({ length }) => length <= columns)) return table;
+  const named = rows.map((row) => row.map((value, at) => [header[at] ?? '', value]).filter(([, value]) => value));
+  return named.map((lines) => folded(textTable(lines), columns)).join('\n');
 }
 
 function escaped(text: string, kept: string): string {

@@ -218,11 +218,8 @@ walk are no difference: the next walk deletes them.`,
     description: 'Write the past of daily or intraday prices to their topic, exactly once; can be resumed.',
     arguments: [new Argument('<kind>', 'which prices').choices(['daily', 'intraday'])],
     options: [
-      new Option('--from <when>', 'the first day, or the first instant in UTC').makeOptionMandatory(),
-      new Option(
-        '--to <when>',
-        'the last day; or the instant before which the last window opens',
-      ).makeOptionMandatory(),
+      value('--from <when>', 'the first day, or the first instant in UTC; required'),
+      value('--to <when>', 'the last day; or the instant before which the last window opens; required'),
       value('--isin <isin...>', 'only these products; by default all whose prices are followed'),
       value('--isin-file <file>', 'only the products of this file, an ISIN in each line'),
       value('--rate <requests>', 'requests a second; by default half of marketData.requestsPerSecond', Number),
@@ -231,8 +228,8 @@ walk are no difference: the next walk deletes them.`,
 where it stopped, as long as the broker keeps the offsets of a group without members (seven days by default).
 What the price processor follows (lookBack) is left to it. --rate is beside what a running connector asks: with
 little of its own work, as in steady operation, half of the limit keeps both within it. The exit code is 1 when a
-product is on no topic of instruments, or the provider gave no prices for it in this run or an interrupted one; the
-ISINs are named.`,
+product is on no topic of instruments, or a request for it failed in this run or an interrupted one. A product of
+which the provider says that it has no prices (404, 410), as when it is repaid, is none. All such ISINs are named.`,
     examples: [
       'backfill daily --from 2026-01-01 --to 2026-03-31',
       'backfill intraday --from 2026-03-30T06:00:00Z --to 2026-03-30T18:00:00Z --isin CH0012032048',
@@ -241,7 +238,8 @@ ISINs are named.`,
   },
   'offsets list': {
     description: 'Show the committed offset of every source: its place in the stream, and its walks.',
-    help: 'With --output json all members of each offset.',
+    help: `The provider may refuse an offset earlier than the time that is shown: see spconnect status. With --output json all
+members of each offset.`,
     examples: ['offsets list --output json'],
     load: async () => (await import('../offsets-command.ts')).offsetsList,
   },

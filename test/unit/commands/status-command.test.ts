@@ -18,7 +18,7 @@ test('status shows each source with its facts, or all as JSON, and says by its e
   assert.equal(before.code, 1);
   assert.match(before.stderr, /^Not ready: topics: not verified yet$/m);
   const unreachable = new ConnectorError('KAFKA_UNREACHABLE', 'No broker answered.');
-  scene.board.events.attemptFailed({ source: 'topics', failures: 1, waitMs: 1, err: unreachable });
+  scene.board.events.attemptFailed({ part: 'topics', failures: 1, waitMs: 1, err: unreachable });
   assert.match(
     (await status()).stderr,
     /^Not ready: topics: KAFKA_UNREACHABLE: No broker answered\. Start the brokers/m,

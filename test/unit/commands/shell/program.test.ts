@@ -72,6 +72,15 @@ const wrong: Record<string, { args: string[]; says: RegExp }> = {
     args: ['backfill', 'daily', '--from', '2026-02-01', '--to', '2026-02-31'],
     says: /found --to 2026-02-31; expected a day like 2026-03-31/,
   },
+  'a backfill without days': { args: ['backfill', 'daily'], says: /found no --from and no --to; expected a day/ },
+  'two wrong days': {
+    args: ['backfill', 'daily', '--from', 'x', '--to', 'y'],
+    says: /^error: found --from x and --to y; expected a day/,
+  },
+  'a range that ends before it begins': {
+    args: ['backfill', 'daily', '--from', '2026-02-02', '--to', '2026-02-01'],
+    says: /^error: found a --from that is not before --to; expected an earlier one\.\nUsage: spconnect backfill/,
+  },
   'an instant of such a day': {
     args: ['backfill', 'intraday', '--from', '2026-02-30T06:00:00Z', '--to', '2026-03-02T06:00Z'],
     says: /found --from 2026-02-30T06:00:00Z; expected an instant/,
