@@ -84,8 +84,12 @@ const EVENTS: { readonly [Of in Name]: Row<EventOf<Of>> } = {
   attemptFailed: {
     level: 'warn',
     text: 'attempt failed, trying again',
-    count: ({ source, err }, add) => add('spconnect_poll_failures_total', { source, code: codeOf(err) }, 1),
+    count({ source, err }, add) {
+      if (source !== undefined) add('spconnect_poll_failures_total', { source, code: codeOf(err) }, 1);
+    },
   },
+  kafkaSilent: { level: 'warn', text: 'Kafka does not answer' },
+  kafkaAnswers: { level: 'info', text: 'Kafka answers again' },
   writerLost: {
     level: 'warn',
     text: 'writer lost, opening again',

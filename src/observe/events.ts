@@ -84,8 +84,20 @@ export interface Events {
     readonly kind: (typeof NOTIFICATION_KINDS)[number];
     readonly text: string;
   }): void;
-  /** `endpoint`: the only one that waits, while the source goes on; absent where the whole source waits. */
-  attemptFailed(event: Retry & { readonly source: string; readonly endpoint?: Polled['endpoint'] }): void;
+  /** Kafka has not answered for so long that the status says so; and it answers again. */
+  kafkaSilent(event: { readonly silentMs: number }): void;
+  kafkaAnswers(event: { readonly silentMs: number }): void;
+  /**
+   * `part`: before any source, the check of the topics, or the group of the replicas. `endpoint`: the only one that waits,
+   * while the source goes on; absent where the whole source waits.
+   */
+  attemptFailed(
+    event: Retry & {
+      readonly source?: string;
+      readonly part?: 'topics' | 'replicas';
+      readonly endpoint?: Polled['endpoint'];
+    },
+  ): void;
   /** The writer of a partition is dead; a new one is opened and every position on it read again. */
   writerLost(event: { readonly partition: number; readonly err: unknown }): void;
   sourcePaused(event: { readonly source: string }): void;

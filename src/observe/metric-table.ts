@@ -8,8 +8,8 @@ import {
 
 /**
  * One metric. Its name begins with `spconnect_` and ends with its unit; `help` names what is measured, in that unit. The
- * values of labels come from a short list in the settings or the code, never from data. `source`: a name of the settings;
- * of failures also topics and replicas. `client`: referenceData or marketData; of tokens also schemaRegistry and kafka.sasl.
+ * values of labels come from a short list in the settings or the code, never from data. `source`: a name of the settings.
+ * `client`: referenceData or marketData; of tokens also schemaRegistry and kafka.sasl.
  * `price`: a kind of prices, or one of its series, such as daily/OHLC. `endpoint`: a path without ids and query.
  */
 export interface MetricDefinition {

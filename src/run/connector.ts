@@ -8,6 +8,7 @@ import { toAll } from '../observe/event-table.ts';
 import type { Events } from '../observe/events.ts';
 import { createRequestedStates, type RequestedStates } from '../sources/wanted-states.ts';
 import type { BackOff } from '../support/back-off.ts';
+import { systemClock } from '../support/clock.ts';
 import { openDeadline } from '../support/deadline.ts';
 import type { Log } from '../support/log.ts';
 import { type FailedAttempt, retry } from '../support/retry.ts';
@@ -15,6 +16,7 @@ import { untilAborted } from '../support/until-aborted.ts';
 import { projectVersion } from '../support/version.ts';
 import { PRICE_PROCESSOR } from '../worker/target.ts';
 import { type Context, type ContextOverrides, createContext } from './context.ts';
+import { watchKafka } from './kafka-silence.ts';
 import { type PlannedSources, planSources } from './planned-topics.ts';
 import { createVerifiedTopics, type VerifiedTopics } from './verified-topics.ts';
 
@@ -68,6 +70,8 @@ export async function runConnector(given: ConnectorOptions): Promise<readonly st
   const usedAtStart = process.cpuUsage();
   let reason = 'nothing is left that can go on';
   let admin: AdminServer | null = null;
+  const over = new AbortController();
+  watchKafka(kafka, events, systemClock, AbortSignal.any([signal, over.signal]));
   try {
     if (settings.admin.enabled) {
       const at = { settings, prefix: settings.prefix, kafka, topics: plan.shared, clock, signal };
@@ -95,6 +99,7 @@ export async function runConnector(given: ConnectorOptions): Promise<readonly st
     if (error !== signal.reason) log.warn({ err: error }, 'stopped with an error');
     return [];
   } finally {
+    over.abort();
     const closing = Promise.allSettled([
       admin?.close(),
       context.http.close(),
@@ -242,7 +247,7 @@ async function ensureTopicsInTime(
     for (const drift of warnings) events.topicDrift({ drift });
   };
   const ensure = () => untilAborted(kafka.ensureTopics(topics, { create, mayBeRefused }), signal);
-  const attemptFailed = (failed: FailedAttempt) => events.attemptFailed({ source: 'topics', ...failed });
+  const attemptFailed = (failed: FailedAttempt) => events.attemptFailed({ part: 'topics', ...failed });
   const report = await retry(ensure, { backOff: START_BACK_OFF, attemptFailed, clock, random, signal });
   onReport(report);
   return createVerifiedTopics(report, { kafka, create, onReport });

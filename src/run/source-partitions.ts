@@ -107,7 +107,7 @@ async function runAsMember(parts: SourcePartitions): Promise<readonly string[]> 
     attemptFailed(attempt) {
       // A new member holds nothing.
       held = [];
-      events.attemptFailed({ source: 'replicas', ...attempt });
+      events.attemptFailed({ part: 'replicas', ...attempt });
     },
     clock,
     random,

@@ -52,8 +52,8 @@ export function createStatusBoard(options: StatusBoardOptions): StatusBoard {
   let topics: ReadinessCheck = { name: 'topics', ok: false, why: 'not verified yet' };
   let kafkaClusterId: string | null = null;
   const own: Partial<Events> = {
-    attemptFailed({ source, err }) {
-      if (source === 'topics') topics = { ...topics, why: describe(err).replace(/\s+/g, ' ') };
+    attemptFailed({ part, err }) {
+      if (part === 'topics') topics = { ...topics, why: describe(err).replace(/\s+/g, ' ') };
     },
     // The two others that go to the topic, besides being events of their own.
     walkCompleted: (event) => notice(event.source, 'walkCompleted', walkText(event)),

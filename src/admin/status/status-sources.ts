@@ -6,7 +6,6 @@ import type { WorkerTargets } from '../../worker/target.ts';
 import { MinuteCounts } from './minute-counts.ts';
 import type { SourceStatus, TaskState, WalkStatus, Written } from './status.ts';
 
-const REPLICAS = 'replicas';
 /** A request that failed has ended by then: it, its token and its turns have a deadline. */
 const TRIED_WITHIN_MS = 5 * 60_000;
 
@@ -127,8 +126,8 @@ export function createStatusSources({
     },
     // Each event of an instruments source writes its instrument, or the tombstone of it.
     streamCommitted: ({ source, items, deadLetters }) => addWritten(source, { items, instruments: items, deadLetters }),
-    attemptFailed({ source, endpoint = null, failures, waitMs, err }) {
-      const isLeft = source === REPLICAS;
+    attemptFailed({ source, part, endpoint = null, failures, waitMs, err }) {
+      const isLeft = part === 'replicas';
       for (const known of all) {
         // Without its group, no source runs here.
         if (isLeft ? known.task === 'failed' || known.owned === false : known.name !== source) continue;

@@ -128,7 +128,7 @@ export function announceEnd(
 
 /** The log; of a Kafka that does not answer, the lines below the table say it once. Exported for tests. */
 export function demoLog(log: Log): Events {
-  return { ...logEvents(log), writerLost() {}, partitionWriterLost() {} };
+  return { ...logEvents(log), writerLost() {}, partitionWriterLost() {}, kafkaSilent() {} };
 }
 
 /** What keeps the connector from being ready, a line each, such as a Kafka that does not answer. Exported for tests. */

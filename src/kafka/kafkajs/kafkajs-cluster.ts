@@ -144,6 +144,9 @@ const NORMAL_ERRORS = [
   'This server does not host this topic-partition',
 ];
 
+/** Of a request that was given up. */
+const LATE_RESPONSE = 'Response without match';
+
 /** Each of a dozen attempts logs its lines here; the caller reports the outcome once. */
 const CONNECTING = ['Connection', 'BrokerPool'];
 
@@ -156,6 +159,7 @@ function bridgeLog(log: Log): logCreator {
       if (
         level > KAFKAJS_WARN ||
         CONNECTING.includes(namespace) ||
+        message === LATE_RESPONSE ||
         isNormal(level, `${message} ${String(fields.error ?? '')}`)
       ) {
         log.debug(details, 'kafkajs');

@@ -70,7 +70,7 @@ export function createKafkajsReader(options: KafkajsReaderOptions): LogReader & 
         if (onlyNew && reading.progress() < 0n && !isOneOf(LEADERLESS, cause)) throw unreachable(topic, cause);
         if (reading.fetches > before) failures = 1;
         const waitMs = backOffMs(failures, tuning.tailBackOff, random);
-        log.warn({ topic, failures, waitMs, reason: kafkaReason(cause) }, 'reading a topic failed, trying again');
+        log.warn({ topic, failures, waitMs, err: unreachable(topic, cause) }, 'reading a topic failed, trying again');
         await clock.sleep(waitMs, signal);
       }
     },

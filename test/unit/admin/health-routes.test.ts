@@ -28,7 +28,7 @@ test('ready is who has proven topics, fence, offset and schemas, and joined; one
     ].join('\n'),
   );
   const err = new ConnectorError('KAFKA_UNREACHABLE', 'No broker answers.');
-  board.events.attemptFailed({ source: 'topics', failures: 1, waitMs: 1, err });
+  board.events.attemptFailed({ part: 'topics', failures: 1, waitMs: 1, err });
   assert.match(await ready(scene), /\[-\] topics: KAFKA_UNREACHABLE: No broker answers\./);
   board.topicsProven('id');
   board.events.sourceStarted({ source, since: null, secondsToRetentionCliff: null });

@@ -10,6 +10,7 @@ import { keptLog } from './log-lines.ts';
 const MESSAGES = {
   debug: ['schemas registered', 'poll answered', 'stream committed', 'batch priced', 'bulk request answered'],
   info: [
+    'Kafka answers again',
     'admin server listens',
     'committed within a minute',
     'group of the price processor joined',
@@ -37,6 +38,7 @@ const MESSAGES = {
     'response of the stream discarded, asking again',
     'notification written',
     'attempt failed, trying again',
+    'Kafka does not answer',
     'writer lost, opening again',
     'value of the states topic ignored',
     'writer of a partition lost, opening again',

@@ -72,7 +72,10 @@ const EVENTS: { readonly [Name in keyof Events]: (emit: Events[Name]) => void } 
   topicDrift: (emit) => emit({ drift: 'canary-topic has another setting' }),
   writerOpened: (emit) => emit({ partition: 3, transactionalId: UNBOUNDED.transactionalId, durationMs: 12 }),
   // What ends something first, so that its gauges are there at the end.
-  attemptFailed: (emit) => emit({ source, failures: 2, waitMs: 500, err }),
+  attemptFailed: (emit) => {
+    emit({ source, failures: 2, waitMs: 500, err });
+    emit({ part: 'topics', failures: 1, waitMs: 500, err });
+  },
   replicaJoined: (emit) => emit({ partitions: [OWN_PARTITION], sources: [source] }),
   sourcePaused: (emit) => emit({ source }),
   sourceResumed: (emit) => emit({ source }),
@@ -101,6 +104,8 @@ const EVENTS: { readonly [Name in keyof Events]: (emit: Events[Name]) => void } 
   notified: (emit) => {
     for (const each of NOTIFICATION_KINDS) emit({ source, kind: each, text: 'What has happened.' });
   },
+  kafkaSilent: (emit) => emit({ silentMs: 10_000 }),
+  kafkaAnswers: (emit) => emit({ silentMs: 20_000 }),
   writerLost: (emit) => emit({ partition: 3, err }),
   stateUnreadable: (emit) => emit({ source: 'canary-source', offset: '5' }),
   adminListening: (emit) => emit({ url: 'http://canary-url' }),

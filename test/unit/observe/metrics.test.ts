@@ -96,6 +96,9 @@ test('what another replica runs now is no longer reported here, and no failure o
   assert.equal(await status('running'), 0);
   assert.equal(await status('unassigned'), 1);
   for (const name of [...ofNow, 'spconnect_walk_pages']) assert.deepEqual(await reported(name), [], name);
+  const attempt = { failures: 1, waitMs: 1, err: new ConnectorError('KAFKA_UNREACHABLE', 'no') };
+  for (const part of ['topics', 'replicas'] as const) events.attemptFailed({ part, ...attempt });
+  assert.deepEqual(await reported('spconnect_poll_failures_total'), [], 'they are no sources');
   // What has happened here stays counted.
   assert.equal((await reported('spconnect_rows_received_total')).length, 2);
 });

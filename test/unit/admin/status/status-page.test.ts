@@ -314,7 +314,7 @@ test('with Kafka silent the page says so first and since when, and what it shows
     'the bar of a source that is not read',
   );
   // It has left its groups, as any other replica has.
-  board.events.attemptFailed({ ...FAILED, source: 'replicas', err });
+  board.events.attemptFailed({ ...FAILED, part: 'replicas', err });
   board.events.processorAttemptFailed({ failures: 1, waitMs: 1_000, err, isMember: false });
   const left = await page();
   assert.equal([...left.matchAll(/>WAITING FOR KAFKA<\/span><span class="soft">for 1 min 20 s</g)].length, 3);
@@ -391,7 +391,7 @@ test('without its group a replica runs no source, and says why', async (t) => {
   board.events.replicaJoined({ partitions: board.status().sources.map(({ partition }) => partition), sources: [] });
   makeReady(scene);
   const err = new ConnectorError('KAFKA_UNREACHABLE', 'The member could not go on.');
-  board.events.attemptFailed({ ...FAILED, source: 'replicas', err });
+  board.events.attemptFailed({ ...FAILED, part: 'replicas', err });
   for (const { task, owned } of board.status().sources) assert.deepEqual([task, owned], ['unassigned', null]);
   assert.equal(board.status().ready, false);
   assert.match(check('source checks')?.why ?? '', /: KAFKA_UNREACHABLE: The member could/);

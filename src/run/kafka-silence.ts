@@ -1,0 +1,29 @@
+import { KAFKA_IS_SILENT_SECONDS } from '../admin/status/readiness.ts';
+import type { KafkaCluster } from '../kafka/cluster.ts';
+import type { Events } from '../observe/events.ts';
+import type { Clock } from '../support/clock.ts';
+
+const LOOK_EVERY_MS = 1_000;
+
+/** Reports once that Kafka does not answer, when the status says so too, and once that it answers again. */
+export async function watchKafka(
+  { answeredMs }: Pick<KafkaCluster, 'answeredMs'>,
+  events: Pick<Events, 'kafkaSilent' | 'kafkaAnswers'>,
+  clock: Pick<Clock, 'monotonicMs' | 'sleep'>,
+  signal: AbortSignal,
+): Promise<void> {
+  const startedMs = clock.monotonicMs();
+  let silentFromMs: number | null = null;
+  while (!signal.aborted) {
+    const [nowMs, lastMs] = [clock.monotonicMs(), answeredMs() ?? startedMs];
+    const isSilent = nowMs - lastMs >= KAFKA_IS_SILENT_SECONDS * 1_000;
+    if (isSilent && silentFromMs === null) {
+      silentFromMs = lastMs;
+      events.kafkaSilent({ silentMs: nowMs - lastMs });
+    } else if (!isSilent && silentFromMs !== null) {
+      events.kafkaAnswers({ silentMs: nowMs - silentFromMs });
+      silentFromMs = null;
+    }
+    await clock.sleep(LOOK_EVERY_MS, signal).catch(() => {});
+  }
+}
