@@ -37,9 +37,9 @@ export async function backfillCommand(
   const form = kind === 'daily' ? 'a day like 2026-03-31' : 'an instant like 2026-03-31T12:00:00Z';
   const msOf = (text = '') => (kind === 'daily' ? dayMs(text) : instantMs(text));
   const [fromMs, lastMs] = [msOf(from), msOf(to)];
-  const wrong = Object.entries({ '--from': from, '--to': to })
+  const wrong = Object.entries({ from, to })
     .filter(([, text]) => msOf(text) === null)
-    .map(([name, text]) => (text === undefined ? `no ${name}` : `${name} ${printable(text)}`));
+    .map(([name, text]) => (text === undefined ? `no --${name}` : `--${name} ${printable(text)}`));
   if (fromMs === null || lastMs === null) return refuse(`found ${wrong.join(' and ')}; expected ${form}.`);
   const range = { fromMs, toMs: lastMs + (kind === 'daily' ? DAY_MS : 0) };
   if (fromMs >= range.toMs) refuse('found a --from that is not before --to; expected an earlier one.');
