@@ -21,6 +21,8 @@ export interface NetworkOptions extends NetworkFiles {
   readonly noProxy?: readonly string[] | undefined;
   /** Longest time for a whole request; connecting gets half of it, at most 10 s. */
   readonly timeoutMs: number;
+  /** In bytes, as they are sent; no limit when absent. */
+  readonly maxResponseSize?: number;
 }
 
 /**
@@ -39,6 +41,7 @@ export function openDispatcher(address: URL, network: NetworkOptions, connection
     keepAliveTimeout: KEEP_ALIVE_MS,
     keepAliveMaxTimeout: LONGEST_KEEP_ALIVE_MS,
     allowH2: false,
+    maxResponseSize: network.maxResponseSize ?? -1,
   };
   const proxy = proxyFor(address, network);
   if (proxy === null) return new Pool(address.origin, { ...limits, connect: tls });

@@ -48,7 +48,7 @@ export interface RegistryHttp {
 export function createRegistryHttp(options: RegistryHttpOptions): RegistryHttp {
   const { url, authorization, timeoutMs, clock } = options;
   const base = new URL(url);
-  const network = { ...options, name: 'schemaRegistry' };
+  const network = { ...options, name: 'schemaRegistry', maxResponseSize: LARGEST_RESPONSE_BYTES };
   const connections = openCurrentDispatcher(base, network, CONNECTIONS);
 
   /** One request; after a 401 once more, with other credentials where there are any. */
@@ -96,7 +96,7 @@ export function createRegistryHttp(options: RegistryHttpOptions): RegistryHttp {
       body: body === undefined ? null : JSON.stringify(body),
       signal,
     });
-    return { status: response.statusCode, body: asObject(await readText(response.body)) };
+    return { status: response.statusCode, body: asObject(await response.body.text()) };
   }
 
   return {
@@ -139,18 +139,6 @@ async function registerByPackage(
   } finally {
     agent.destroy();
   }
-}
-
-async function readText(body: AsyncIterable<Uint8Array>): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  for await (const chunk of body) {
-    length += chunk.length;
-    if (length > LARGEST_RESPONSE_BYTES)
-      throw new Error(`The response is longer than ${LARGEST_RESPONSE_BYTES} bytes.`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
 }
 
 // The response of a proxy may not be JSON: its status is enough.
