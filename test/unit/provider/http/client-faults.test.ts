@@ -336,3 +336,9 @@ test('a connection that the server has closed meanwhile fails one request at mos
   await delay(20);
   assert.equal(await client.get(page, text, never), '{}');
 });
+
+test('a request may have less time than the settings give, and its error does not advise to raise them', async (t) => {
+  const { url } = await serve(t, () => {});
+  const asked = clientFor(t, url, { timeoutMs: 60_000 }).get({ ...page, timeoutMs: 200 }, text, never);
+  await assert.rejects(asked, { code: 'PROVIDER_TIMEOUT', message: /longer than 200 ms, (?!.*raise)/ });
+});
