@@ -51,13 +51,9 @@ interface Params<Names extends string> {
 }
 
 export function addConnectRoutes(app: FastifyInstance, worker: ConnectWorker): void {
-  addWorker(app, worker);
   addReads(app, worker);
   addChanges(app, worker);
   addOffsets(app, worker);
-}
-
-function addWorker(app: FastifyInstance, worker: ConnectWorker): void {
   const classes = new Map(worker.connectors.map(({ type, config }) => [config['connector.class'] ?? '', type]));
 
   app.get('/connector-plugins', () =>

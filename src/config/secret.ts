@@ -27,17 +27,18 @@ export interface SecretReader {
   fromFile(path: string, content: 'secret' | 'pem'): Promise<Secret>;
 }
 
-interface SecretReaderOptions {
-  readonly readFile: (path: string) => Promise<string>;
-  /** Called with every value of a secret before it is used, and its file: so the logger's redaction knows it. */
-  readonly onSecret: (value: string, file?: string) => void;
-}
-
 const MAXIMUM_CHARACTERS = 1_048_576;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: it looks for control characters.
 const CONTROL_CHARACTER = /[\u0000-\u001f\u007f]/;
 
-export function createSecretReader({ readFile, onSecret }: SecretReaderOptions): SecretReader {
+/** @param onSecret called with every value of a secret before it is used, and its file: so the log redacts it */
+export function createSecretReader({
+  readFile,
+  onSecret,
+}: {
+  readonly readFile: (path: string) => Promise<string>;
+  readonly onSecret: (value: string, file?: string) => void;
+}): SecretReader {
   async function read(path: string, content: 'secret' | 'pem'): Promise<string> {
     const value = checked(await readFile(path), content);
     if (content === 'secret') onSecret(value, path);

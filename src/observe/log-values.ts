@@ -24,7 +24,13 @@ const CONTROL = /[\p{Cc}\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069
 export function createLogValues({ redaction, stacks }: LogValueOptions) {
   let left = 0;
 
-  const cleanText = (text: string) => cleanedText(text, redaction);
+  function cleanText(text: string): string {
+    // Redaction first: a secret cut in two would not be found.
+    const whole = redaction.redact(text);
+    const cut = whole.slice(0, MAXIMUM_TEXT);
+    const escaped = cut.toWellFormed().replace(CONTROL, escapeCharacter);
+    return cut === whole ? escaped : `${escaped}… (${whole.length} characters)`;
+  }
 
   function clean(value: unknown, depth: number): unknown {
     left--;
@@ -88,14 +94,6 @@ export function createLogValues({ redaction, stacks }: LogValueOptions) {
       }
     },
   };
-}
-
-function cleanedText(text: string, redaction: LogValueOptions['redaction']): string {
-  // Redaction first: a secret cut in two would not be found.
-  const clean = redaction.redact(text);
-  const cut = clean.length > MAXIMUM_TEXT ? clean.slice(0, MAXIMUM_TEXT) : clean;
-  const escaped = cut.toWellFormed().replace(CONTROL, escapeCharacter);
-  return cut === clean ? escaped : `${escaped}… (${clean.length} characters)`;
 }
 
 function isEmpty(value: unknown): boolean {

@@ -105,14 +105,9 @@ export interface SourceStatus {
   readonly walk: WalkStatus | null;
   /** Counts since the start of this process. */
   readonly written: Written;
-  readonly perMinute: PerMinute;
+  /** Events or checks written in each minute, the oldest first, the last one under way; at most four hours. */
+  readonly perMinute: readonly number[];
 }
-
-/**
- * How many events, checks or prices this process has written in each of the last minutes, the oldest first; the last one
- * is under way. At most four hours; where there are fewer, they began with the process.
- */
-export type PerMinute = readonly number[];
 
 export interface Trouble {
   readonly since: string;
@@ -172,5 +167,6 @@ export interface ProcessorStatus {
   readonly lastBatchAt: string | null;
   readonly trouble: Trouble | null;
   readonly written: { readonly records: number; readonly deadLetters: number; readonly deadLettersOfRepaid: number };
-  readonly perMinute: PerMinute;
+  /** Prices, as for a source. */
+  readonly perMinute: readonly number[];
 }
