@@ -17,13 +17,9 @@ export async function watchKafka(
   while (!signal.aborted) {
     const [nowMs, lastMs] = [clock.monotonicMs(), answeredMs() ?? startedMs];
     const isSilent = nowMs - lastMs >= KAFKA_IS_SILENT_SECONDS * 1_000;
-    if (isSilent && silentFromMs === null) {
-      silentFromMs = lastMs;
-      events.kafkaSilent({ silentMs: nowMs - lastMs });
-    } else if (!isSilent && silentFromMs !== null) {
-      events.kafkaAnswers({ silentMs: nowMs - silentFromMs });
-      silentFromMs = null;
-    }
+    if (isSilent && silentFromMs === null) events.kafkaSilent({ silentMs: nowMs - lastMs });
+    if (!isSilent && silentFromMs !== null) events.kafkaAnswers({ silentMs: nowMs - silentFromMs });
+    silentFromMs = isSilent ? lastMs : null;
     await clock.sleep(LOOK_EVERY_MS, signal).catch(() => {});
   }
 }

@@ -284,18 +284,12 @@ interface TokenEndpoint {
   failed(what: string, fields?: Readonly<Record<string, unknown>>, retryAfterMs?: number): ConnectorError;
 }
 
-/** The group whose settings come from these variables in the usual file. */
-const OURS = 'referenceData.auth';
-const CLIENT_SETTINGS = [
-  ['tokenUrl', 'AUTH_TOKEN_URL'],
-  ['clientId', 'CLIENT_ID'],
-  ['clientSecret', 'CLIENT_SECRET'],
-] as const;
+const CLIENT_IN_USUAL_FILE = 'tokenUrl (AUTH_TOKEN_URL), clientId (CLIENT_ID), clientSecret (CLIENT_SECRET)';
 
 function tokenEndpoint(address: URL, name: string, login: string): TokenEndpoint {
   const from = `The token request of ${login} (POST ${address.origin}${address.pathname})`;
-  const named = ([setting, variable]: readonly string[]) => `${setting}${login === OURS ? ` (${variable})` : ''}`;
-  const advice = `check ${CLIENT_SETTINGS.map(named).join(', ')} and scope of ${login}`;
+  const client = login === 'referenceData.auth' ? CLIENT_IN_USUAL_FILE : 'tokenUrl, clientId, clientSecret';
+  const advice = `check ${client} and scope of ${login}`;
   return {
     address,
     name,
