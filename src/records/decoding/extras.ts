@@ -17,8 +17,6 @@ const LONGEST_INTEGER = 20;
 const FAILED = -1;
 const SMALL_N = 0x6e;
 
-const FEW = 16;
-
 const MOST_KEPT = 1_000;
 
 const MOST_BYTES_OF_CHARACTER = 3;
@@ -129,20 +127,9 @@ export class Extras {
   /** Sorts those from a position on by their pointers; gives the most bytes that they take. */
   sort(from: number): number {
     const found = this.#found;
-    if (this.count - from > FEW) {
-      const sorted = found
-        .slice(from, this.count)
-        .sort((a, b) => (a.pointer < b.pointer ? -1 : a.pointer > b.pointer ? 1 : 0));
+    if (this.count - from > 1) {
+      const sorted = found.slice(from, this.count).sort(byPointer);
       for (const [k, extra] of sorted.entries()) found[from + k] = extra;
-    } else {
-      for (let k = from + 1; k < this.count; k++) {
-        const extra = found[k] as Extra;
-        let at = k;
-        for (; at > from && isBehind((found[at - 1] as Extra).pointer, extra.pointer); at--) {
-          found[at] = found[at - 1] as Extra;
-        }
-        found[at] = extra;
-      }
     }
     this.#dropDoubles(from);
     let bytes = LENGTHS;
@@ -186,14 +173,8 @@ export class Extras {
   }
 }
 
-/** As `a > b`; for short texts that differ near their beginning, a loop costs less than a call. */
-function isBehind(a: string, b: string): boolean {
-  const length = Math.min(a.length, b.length);
-  for (let k = 0; k < length; k++) {
-    const difference = a.charCodeAt(k) - b.charCodeAt(k);
-    if (difference !== 0) return difference > 0;
-  }
-  return a.length > b.length;
+function byPointer(a: Extra, b: Extra): number {
+  return a.pointer < b.pointer ? -1 : Number(a.pointer > b.pointer);
 }
 
 const PLAIN_NAME = /^[\w$]*$/;
