@@ -18,6 +18,7 @@ test('a body that is not the expected JSON is refused, with what was found at wh
   await malformed('[{"id":1}]', /found "\[", expected an object/);
   await malformed('\ufeff{"instruments":[]}', /byte order mark/);
   await malformed('{"instruments":[{"id":NaN}]}', /byte 22: found a letter, expected a value/);
+  await malformed('{"instruments":[{"id":01}]}', /byte 23: found a digit, expected a comma/);
   await malformed('{"instruments":[{"id":1}', /byte 24: found the end/);
   await malformed('{"instruments":[]} ]', /expected the end of the text/);
   await malformed('{"links":{}}', /has no "instruments"/);
