@@ -85,7 +85,7 @@ try {
 process.stdout.write(tally.report(), () => process.exit(tally.isGood() ? 0 : 1));
 
 function chosenFiles(): readonly string[] {
-  const all = globSync('test/**/*.test.ts', { cwd: root }).sort();
+  const all = globSync('{src,test}/**/*.test.ts', { cwd: root }).sort();
   if (words.length > 0) return all.filter((file) => words.some((word) => file.includes(word)));
   return values.all ? all : everydayFiles(all, () => differsFromRelease(root));
 }

@@ -38,8 +38,10 @@ const LIBRARY_HOMES: Readonly<Record<string, readonly string[]>> = {
 const FORBIDDEN_NAMES = /^(utils?|helpers?|common|types|managers?|misc|index|v\d+)\.ts$/;
 
 const root = resolve(import.meta.dirname, '../..');
-const sources = typescriptFiles(join(root, 'src'));
-const tests = typescriptFiles(join(root, 'test'));
+const { test: beside = [], product: sources = [] } = Object.groupBy(typescriptFiles(join(root, 'src')), (file) =>
+  file.endsWith('.test.ts') ? 'test' : 'product',
+);
+const tests = [...beside, ...typescriptFiles(join(root, 'test'))];
 
 function typescriptFiles(folder: string): string[] {
   return readdirSync(folder, { recursive: true, encoding: 'utf8' })

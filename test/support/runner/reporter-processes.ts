@@ -76,7 +76,7 @@ export function areaProcesses(root: string, files: readonly string[], folder: st
   const alone = (file: string) => readFileSync(join(root, file), 'utf8').includes(OWN_PROCESS);
   const areas = Object.groupBy(
     files.filter((file) => !NEEDS_STACK.test(file)),
-    (file) => (alone(file) ? file : (/^test\/[^/]+\/[^/]+(?=\/)/.exec(file)?.[0] ?? dirname(file))),
+    (file) => (alone(file) ? file : (/^[^/]+\/[^/]+\/[^/]+(?=\/)/.exec(file)?.[0] ?? dirname(file))),
   );
   return Object.entries(areas).map(([area, files = []]) => {
     if (files.length === 1 && files[0] !== undefined) return { entry: join(root, files[0]), files };

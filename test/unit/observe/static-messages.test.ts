@@ -5,7 +5,7 @@ import { test } from 'node:test';
 
 const EVENT_TABLE = 'src/observe/event-table.ts';
 const root = join(import.meta.dirname, '../../..');
-const calls = globSync('src/**/*.ts', { cwd: root }).flatMap((file) =>
+const calls = globSync('src/**/*.ts', { cwd: root, exclude: ['**/*.test.ts'] }).flatMap((file) =>
   [...readFileSync(join(root, file), 'utf8').matchAll(/\blog\.(?:debug|info|warn|error)\(([\s\S]*?)\);?\n/g)].map(
     ([, call = '']) => ({ file, call: call.trim() }),
   ),

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { test } from 'node:test';
-import type { Fault } from '../../../../src/dev/simulator/faults/fault.ts';
-import { type ProviderClient, startProvider } from './provider-client.ts';
+import { type ProviderClient, startProvider } from '../../../test/support/simulator-client.ts';
+import type { Fault } from './faults/fault.ts';
 
 const LIST = '/reference-data/v1/instruments?limit=5';
 

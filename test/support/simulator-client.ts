@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { type ClientRequest, type IncomingMessage, request } from 'node:http';
 import type { TestContext } from 'node:test';
-import type { SimulatorOptions } from '../../../../src/dev/simulator/options.ts';
-import { createSimulator, type Simulator } from '../../../../src/dev/simulator/simulator.ts';
+import type { SimulatorOptions } from '../../src/dev/simulator/options.ts';
+import { createSimulator, type Simulator } from '../../src/dev/simulator/simulator.ts';
 
 /** An answer as bytes, so that no digit passes through a double. */
 interface Received {

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { findNewestJava, parseJavaVersion, usableJava } from '../../../../src/dev/local-stack/java-runtime.ts';
-import { temporaryFolder } from '../../../support/runner/temporary-folder.ts';
+import { temporaryFolder } from '../../../test/support/runner/temporary-folder.ts';
+import { findNewestJava, parseJavaVersion, usableJava } from './java-runtime.ts';
 
 const VERSIONS: readonly (readonly [string, number | undefined])[] = [
   ['openjdk version "17.0.15" 2025-04-15\nOpenJDK Runtime Environment (build 17.0.15+6)', 17],

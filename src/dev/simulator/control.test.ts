@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { FAULT_KINDS } from '../../../../src/dev/simulator/faults/fault.ts';
-import { EVENT_KINDS } from '../../../../src/dev/simulator/universe/changes.ts';
-import { type ProviderClient, startProvider } from './provider-client.ts';
+import { type ProviderClient, startProvider } from '../../../test/support/simulator-client.ts';
+import { FAULT_KINDS } from './faults/fault.ts';
+import { EVENT_KINDS } from './universe/changes.ts';
 
 const LIST = '/reference-data/v1/instruments?limit=5';
 const lines = (text: string) => text.split('\n').filter((line) => line !== '');
@@ -65,7 +65,7 @@ test('what the control path does not know is refused by its name, and the README
     assert.match(refused.text, error);
   }
   assert.deepEqual(JSON.parse((await control('GET', 'faults')).text), { rules: [], struck: {} });
-  const readme = readFileSync(new URL('../../../../src/dev/simulator/README.md', import.meta.url), 'utf8');
+  const readme = readFileSync(new URL('./README.md', import.meta.url), 'utf8');
   for (const kind of [...FAULT_KINDS, ...EVENT_KINDS]) assert.match(readme, new RegExp(`\`${kind}\``), kind);
 });
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { announceEnd, demoLog } from '../../../../src/dev/demo/demo.ts';
-import { ConnectorError } from '../../../../src/errors.ts';
-import { keptLog } from '../../observe/log-lines.ts';
+import { keptLog } from '../../../test/unit/observe/log-lines.ts';
+import { ConnectorError } from '../../errors.ts';
+import { announceEnd, demoLog } from './demo.ts';
 
 test('a demo that is interrupted says that it stops, and, once all is closed, that it has', async () => {
   const printed: string[] = [];

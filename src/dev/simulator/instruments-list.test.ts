@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createStandingClock } from '../../../../src/dev/simulator/clock.ts';
-import { startProvider, walk } from './provider-client.ts';
+import { startProvider, walk } from '../../../test/support/simulator-client.ts';
+import { createStandingClock } from './clock.ts';
 
 const LIST = '/reference-data/v1/instruments';
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { firstPrices } from '../../../../src/dev/demo/price-board.ts';
-import type { Freshness } from '../../../../src/observe/events.ts';
-import { skippingClock } from '../../../support/runner/manual-clock.ts';
+import { skippingClock } from '../../../test/support/runner/manual-clock.ts';
+import type { Freshness } from '../../observe/events.ts';
+import { firstPrices } from './price-board.ts';
 
 const AGES = { ageP50Ms: 0, ageP99Ms: 0, ageMaxMs: 0, ages: [] };
 const NOTHING = { ...AGES, kind: 'overview', kinds: [], overdue: 0, pulled: 0, repaid: 0, unreadable: 0 } as const;

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { test } from 'node:test';
-import { type Dockerode, ensureImage } from '../../../../src/dev/local-stack/docker-stack.ts';
-import { systemClock } from '../../../../src/support/clock.ts';
-import { skippingClock } from '../../../support/runner/manual-clock.ts';
+import { skippingClock } from '../../../test/support/runner/manual-clock.ts';
+import { systemClock } from '../../support/clock.ts';
+import { type Dockerode, ensureImage } from './docker-stack.ts';
 
 type Pull = (image: string, options: { abortSignal: AbortSignal }) => Promise<Readable>;
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createStandingClock } from '../../../../src/dev/simulator/clock.ts';
-import { type ProviderClient, startProvider } from './provider-client.ts';
+import { type ProviderClient, startProvider } from '../../../test/support/simulator-client.ts';
+import { createStandingClock } from './clock.ts';
 
 /** A Wednesday. */
 const NOW_MS = Date.UTC(2026, 0, 7, 12, 2, 30);

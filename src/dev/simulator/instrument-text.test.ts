@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createInstrumentText } from '../../../../src/dev/simulator/universe/instrument-text.ts';
-import { type InstrumentVersion, ISSUED } from '../../../../src/dev/simulator/universe/instrument-version.ts';
-import { LIST_FORM } from '../../../../src/dev/simulator/universe/text-template.ts';
-import { readSchemaText } from '../../../../src/records/avro/schema-files.ts';
+import { readSchemaText } from '../../records/avro/schema-files.ts';
+import { createInstrumentText } from './universe/instrument-text.ts';
+import { type InstrumentVersion, ISSUED } from './universe/instrument-version.ts';
+import { LIST_FORM } from './universe/text-template.ts';
 
 const text = createInstrumentText({ seed: 1, myShare: 0.25 });
 const IDS = Array.from({ length: 400 }, (_, at) => 1_000_000n + BigInt(at * 7));

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createLiveBlock } from '../../../../src/dev/demo/live-block.ts';
-import { createPriceBoard } from '../../../../src/dev/demo/price-board.ts';
-import { createProgressLine } from '../../../../src/dev/local-stack/progress-line.ts';
-import type { BatchPriced, Freshness } from '../../../../src/observe/events.ts';
-import { bulkPricesFrom, questionsFor } from '../../../support/decoding/bulk-answers.ts';
-import { skippingClock } from '../../../support/runner/manual-clock.ts';
-import { collector } from '../../commands/shell/terminal.ts';
+import { bulkPricesFrom, questionsFor } from '../../../test/support/decoding/bulk-answers.ts';
+import { skippingClock } from '../../../test/support/runner/manual-clock.ts';
+import { collector } from '../../../test/unit/commands/shell/terminal.ts';
+import type { BatchPriced, Freshness } from '../../observe/events.ts';
+import { createProgressLine } from '../local-stack/progress-line.ts';
+import { createLiveBlock } from './live-block.ts';
+import { createPriceBoard } from './price-board.ts';
 
 /** A committed batch with these quotes, one instrument for each; the ids are 1, 2, 3 … */
 async function batchOf(

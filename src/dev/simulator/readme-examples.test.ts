@@ -4,10 +4,10 @@ import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
-import { createSimulator } from '../../../../src/dev/simulator/simulator.ts';
-import { temporaryFolder } from '../../../support/runner/temporary-folder.ts';
+import { temporaryFolder } from '../../../test/support/runner/temporary-folder.ts';
+import { createSimulator } from './simulator.ts';
 
-const ROOT = resolve(import.meta.dirname, '../../../..');
+const ROOT = resolve(import.meta.dirname, '../../..');
 const README = join(ROOT, 'src/dev/simulator/README.md');
 /** Whether or not this machine has curl: the options that the examples use. */
 const CURL = `#!${process.execPath}

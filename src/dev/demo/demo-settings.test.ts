@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { test } from 'node:test';
-import { demoEnvironment, demoSettings, writeShellFile } from '../../../../src/dev/demo/demo-settings.ts';
+import { demoEnvironment, demoSettings, writeShellFile } from './demo-settings.ts';
 
 const SIMULATOR = {
   referenceDataUrl: 'http://127.0.0.1:1/reference-data',

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createStandingClock } from '../../../../src/dev/simulator/clock.ts';
-import { type ProviderClient, rowTexts, startProvider } from './provider-client.ts';
+import { type ProviderClient, rowTexts, startProvider } from '../../../test/support/simulator-client.ts';
+import { createStandingClock } from './clock.ts';
 
 const DAY_MS = 86_400_000;
 const EVENTS = '/reference-data/v1/instruments/events';

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { createServer, type Socket } from 'node:net';
 import { test } from 'node:test';
-import { answersCoordinators } from '../../../../src/dev/local-stack/probes.ts';
-import { inKafkajs } from '../../../../src/kafka/kafkajs/kafkajs-internals.ts';
-import { portOf } from '../../../support/network/loopback-port.ts';
+import { portOf } from '../../../test/support/network/loopback-port.ts';
+import { inKafkajs } from '../../kafka/kafkajs/kafkajs-internals.ts';
+import { answersCoordinators } from './probes.ts';
 
 /** The broker that the fake ones name as the coordinator. */
 const COORDINATOR_ID = 2;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createStandingClock } from '../../../../src/dev/simulator/clock.ts';
-import { startProvider } from './provider-client.ts';
+import { startProvider } from '../../../test/support/simulator-client.ts';
+import { createStandingClock } from './clock.ts';
 
 const START_MS = Date.UTC(2026, 0, 5, 9);
 

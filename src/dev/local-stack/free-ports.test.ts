@@ -4,12 +4,12 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
-import { freePorts } from '../../../../src/dev/local-stack/free-ports.ts';
+import { freePorts } from './free-ports.ts';
 
 test('a port that was given stays free for the caller that will listen there, and is given to no other process', async (t) => {
   const [given = 0] = await freePorts(1);
   const script = `
-    import { freePorts } from ${JSON.stringify(import.meta.resolve('../../../../src/dev/local-stack/free-ports.ts'))};
+    import { freePorts } from ${JSON.stringify(import.meta.resolve('./free-ports.ts'))};
     await freePorts(1, () => ${given}).catch(() => process.stdout.write('not given'));`;
   const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script]);
   assert.equal(stdout, 'not given');

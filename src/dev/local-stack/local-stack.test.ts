@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type StackWay, startLocalStack } from '../../../../src/dev/local-stack/local-stack.ts';
-import type { LocalStack } from '../../../../src/dev/local-stack/stack-context.ts';
-import { ConnectorError } from '../../../../src/errors.ts';
-import { systemClock } from '../../../../src/support/clock.ts';
+import { ConnectorError } from '../../errors.ts';
+import { systemClock } from '../../support/clock.ts';
+import { type StackWay, startLocalStack } from './local-stack.ts';
+import type { LocalStack } from './stack-context.ts';
 
 const way = (name: string, start: () => Promise<LocalStack>): StackWay => ({ name, start });
 const closed = (name: string, reason: string) =>

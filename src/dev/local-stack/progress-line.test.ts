@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createProgressLine } from '../../../../src/dev/local-stack/progress-line.ts';
-import { collector } from '../../commands/shell/terminal.ts';
+import { collector } from '../../../test/unit/commands/shell/terminal.ts';
+import { createProgressLine } from './progress-line.ts';
 
 function stream(properties: { isTTY?: boolean; columns?: number }) {
   const { stream: sink, text: written } = collector();

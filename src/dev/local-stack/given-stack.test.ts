@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:net';
 import { test } from 'node:test';
-import { freePorts } from '../../../../src/dev/local-stack/free-ports.ts';
-import { givenStack } from '../../../../src/dev/local-stack/local-stack.ts';
-import { systemClock } from '../../../../src/support/clock.ts';
-import { portOf } from '../../../support/network/loopback-port.ts';
+import { portOf } from '../../../test/support/network/loopback-port.ts';
+import { systemClock } from '../../support/clock.ts';
+import { freePorts } from './free-ports.ts';
+import { givenStack } from './local-stack.ts';
 
 function context(env: Record<string, string>) {
   return { env, clock: systemClock, onProgress: () => undefined, signal: new AbortController().signal };

@@ -3,10 +3,10 @@ import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { cachedFolder, kafkaJars } from '../../../../src/dev/local-stack/java-artifacts.ts';
-import { systemClock } from '../../../../src/support/clock.ts';
-import { skippingClock } from '../../../support/runner/manual-clock.ts';
-import { temporaryFolder } from '../../../support/runner/temporary-folder.ts';
+import { skippingClock } from '../../../test/support/runner/manual-clock.ts';
+import { temporaryFolder } from '../../../test/support/runner/temporary-folder.ts';
+import { systemClock } from '../../support/clock.ts';
+import { cachedFolder, kafkaJars } from './java-artifacts.ts';
 
 /** A folder to use as cache, and a stand-in for Maven with this shell script. */
 async function stage(t: TestContext, mavenScript: string) {
