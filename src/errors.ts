@@ -7,7 +7,6 @@ export type ErrorAction =
   | 'retry'
   /** The other side refuses for a reason that time alone seldom removes: retry, but seldom. */
   | 'retrySlowly'
-  /** Ask again for fewer items. */
   | 'askForLess'
   /** The transactional writer is dead for ever: open a new one, which re-reads every position. */
   | 'reopenWriter'

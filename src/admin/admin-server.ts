@@ -146,7 +146,6 @@ function oneLine(text: string): string {
 
 interface AccessOptions {
   readonly host: string;
-  /** Further names by which it may be asked. */
   readonly allowedHosts: readonly string[];
   /** Needed for a change; null: nothing can be changed. */
   readonly token: (() => Promise<string>) | null;

@@ -19,7 +19,6 @@ import { type CommandContext, EXIT_CODES } from './shell/terminal.ts';
 const COMMIT_MS = 5_000;
 const LONGEST_VALUE = 60;
 
-/** `audit`: compares the topic with the provider's list. The differences go to stdout. */
 export async function auditCommand(
   context: CommandContext,
   { settle }: { readonly settle?: number },
@@ -233,7 +232,6 @@ function withoutLeft(
   return { differences: found.filter(({ kind }) => kind !== 'extra'), left: extra.map(({ id }) => id) };
 }
 
-/** The topic's present values of these. */
 async function newestValues(
   { kafka, signal }: Installation,
   topic: { readonly name: string; readonly partitions: number },

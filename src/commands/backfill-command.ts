@@ -26,7 +26,6 @@ interface BackfillOptions {
   readonly rate?: number;
 }
 
-/** `backfill`: the past of daily or intraday prices. Progress goes to stderr, the totals to stdout. */
 export async function backfillCommand(
   context: CommandContext,
   options: BackfillOptions,

@@ -34,12 +34,10 @@ export function loadWholeSettings({ config, env, redaction }: Given): Promise<Se
   return loadSettings({ file: config, env, onSecret: redaction.register });
 }
 
-/** The settings for a command that calls only the provider. */
 export function loadWithoutKafka(given: Given): Promise<Settings> {
   return loadWholeSettings({ ...given, env: { ...KAFKA_NOT_NEEDED, ...setIn(given.env) } });
 }
 
-/** The settings for a command that never calls the provider. */
 export function loadWithoutProvider(given: Given): Promise<Settings> {
   const set = Object.entries(setIn(given.env)).filter(([name]) => !PROVIDER_FILES.includes(name));
   return loadWholeSettings({ ...given, env: { ...PROVIDER_NOT_NEEDED, ...Object.fromEntries(set) } });

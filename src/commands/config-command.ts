@@ -3,7 +3,6 @@ import { effectiveSettings, settingsYaml } from '../config/print.ts';
 import { print } from './shell/output.ts';
 import type { CommandContext } from './shell/terminal.ts';
 
-/** `config print`: the settings that would be used, with defaults and environment, without secrets. */
 export async function configPrint(context: CommandContext): Promise<void> {
   const { config, env, redaction } = context;
   const printed = effectiveSettings(await loadSettingsTree({ file: config, env, onSecret: redaction.register }), env);

@@ -37,7 +37,6 @@ interface ListOptions {
   readonly limit: number;
 }
 
-/** `dead-letters list`: the newest that fit, oldest first. */
 export async function deadLettersList(context: CommandContext, options: ListOptions): Promise<void> {
   const { source, since = 0, limit } = options;
   const letters: DeadLetter[] = [];
@@ -68,7 +67,6 @@ export async function deadLettersList(context: CommandContext, options: ListOpti
   }
 }
 
-/** `dead-letters show`: one of them, with headers and input. */
 export async function deadLettersShow(context: CommandContext, _options: object, id: string): Promise<void> {
   const [letter] = await atLetters(context, (at) => deadLetters(at, [id]));
   if (letter === undefined) return;
@@ -131,7 +129,6 @@ async function eachDeadLetter(
   });
 }
 
-/** The header with the id of the dead letter that a record was. */
 export const DEAD_LETTER_HEADER = 'spc-dead-letter';
 const PROVENANCE = ['spc-source', 'spc-walk', 'spc-since', 'spc-endpoint', 'spc-received'];
 const UNMAPPED_ADVICE =
@@ -154,7 +151,6 @@ interface Retried {
   readonly walks: readonly string[];
 }
 
-/** `dead-letters retry`: writes events and checks, and requests a walk for instruments. */
 export async function deadLettersRetry(
   context: CommandContext,
   { execute }: { readonly execute: boolean },

@@ -15,7 +15,6 @@ import { atMarketData, atProvider, type ProviderSession } from './provider-sessi
 import { print, textTable } from './shell/output.ts';
 import { type CommandContext, EXIT_CODES } from './shell/terminal.ts';
 
-/** `doctor`: the provider's behaviour where its interface says nothing, beside our assumptions. */
 export async function doctorCommand(context: CommandContext): Promise<void> {
   const { stderr, signal, exitWith, redaction } = context;
   const settings = await loadWithoutKafka(context);
@@ -32,7 +31,6 @@ interface Finding {
   readonly what: string;
   readonly found: string;
   readonly assumed: string;
-  /** `unknown`: nothing could be found out. */
   readonly state: 'ok' | 'differs' | 'unknown';
 }
 
@@ -268,7 +266,6 @@ async function sizeFinding(
 
 type Whole = Awaited<ReturnType<typeof wholeOf>>;
 
-/** A response whose body has been read. */
 async function wholeOf({ body: chunks, date }: HttpResponse) {
   const body = await readJson(chunks, Number.POSITIVE_INFINITY);
   if (!(body instanceof Map)) throw new ConnectorError('BODY_MALFORMED', 'The response is not a JSON object.');
@@ -290,7 +287,6 @@ function read(body: JsonObject, take: (links: JsonObject) => string): { found: s
   }
 }
 
-/** The elements of a list that are objects. */
 function rowsOf(body: JsonObject, key: string): readonly JsonObject[] {
   const list = body.get(key);
   return Array.isArray(list) ? list.filter((row: JsonValue): row is JsonObject => row instanceof Map) : [];

@@ -21,7 +21,6 @@ import { missingIds } from '../sources/walk/sweep.ts';
 import { silentLog } from '../support/log.ts';
 import type { ProviderSession } from './provider-session.ts';
 
-/** How a row of the list differs from the topic. */
 export type RowDifference = 'added' | 'corrected' | 'reEncoded' | 'deadLetters';
 
 export interface ComparisonOptions {
@@ -29,7 +28,6 @@ export interface ComparisonOptions {
   /** Rows that contradict events of the topic count as older than those, as for a walk. */
   readonly withEvents: boolean;
   readonly onProgress: (text: string) => void;
-  /** Is given each row that differs. */
   readonly onRow: (difference: RowDifference, row: DecodedRow) => void;
 }
 

@@ -18,7 +18,6 @@ import { type CommandContext, EXIT_CODES } from './shell/terminal.ts';
 
 const TRY_URL = 'is wrong (spconnect validate --connect tries it)';
 
-/** `lookup check`: one pre-trade check as it would be written to its topic. */
 export async function lookupCheck(
   context: CommandContext,
   { showUrl }: { readonly showUrl: boolean },
@@ -54,7 +53,6 @@ interface PriceOptions {
 const SPAN = { from: true, to: true, interval: true };
 const REFUSED = { overview: SPAN, daily: { interval: true }, intraday: {} };
 
-/** `lookup price`: prices of one product from the provider, with its own digits. */
 export async function lookupPrice(context: CommandContext, options: PriceOptions, isin: string): Promise<void> {
   const { env, stdout, signal, output } = context;
   const query = queryOf(options, context.refuse);

@@ -66,7 +66,6 @@ function offsetRow(
   ];
 }
 
-/** `offsets reset`: deletes the committed offset, which goes to stdout. */
 export async function offsetsReset(
   context: CommandContext,
   { execute }: { readonly execute: boolean },
@@ -100,7 +99,6 @@ function besidesText({ isStopped, besides, before }: OffsetChange): string {
   return `${stop}${besides.length === 0 ? '' : others}`;
 }
 
-/** `offsets set`: the stream of a source continues at another offset. */
 export async function offsetsSet(
   context: CommandContext,
   { since, to, execute }: { readonly since?: string; readonly to?: number; readonly execute: boolean },
@@ -235,7 +233,6 @@ function notFound(text: string): ConnectorError {
 const UNREADABLE: ReadonlySet<ErrorCode> = new Set(['BODY_MALFORMED', 'BODY_TOO_LARGE', 'PROTOCOL_VIOLATION']);
 const MOST_POSITIONS = 100;
 
-/** `offsets skip`: the stream of a source continues behind a position that can never be read. */
 export async function offsetsSkip(
   context: CommandContext,
   { to: given, execute }: { readonly to?: string; readonly execute: boolean },

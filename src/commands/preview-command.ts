@@ -14,7 +14,6 @@ interface PreviewOptions {
   readonly showUrl: boolean;
 }
 
-/** `preview`: the records of one page of the provider, without Kafka and registry. */
 export async function previewCommand(context: CommandContext, options: PreviewOptions, name: string): Promise<void> {
   const { stdout, stderr, signal, output } = context;
   const { from = null, showUrl } = options;

@@ -6,7 +6,6 @@ import { loadWithoutProvider } from './command-settings.ts';
 import { print, textTable } from './shell/output.ts';
 import { type CommandContext, EXIT_CODES } from './shell/terminal.ts';
 
-/** `schemas list`: every subject of the settings, as the registry has it, and whether it has or would accept ours. */
 export async function schemasList(context: CommandContext): Promise<void> {
   const { signal, stderr, exitWith } = context;
   const { registry, subjects } = await registryOf(context);
@@ -39,7 +38,6 @@ export async function listedSubject(
   return { state: isAccepted ? 'accepted' : 'incompatible', versions } as const;
 }
 
-/** `schemas register`: as the connector does at its start, whatever schemaRegistry.register says. */
 export async function schemasRegister(context: CommandContext): Promise<void> {
   const { settings, subjects } = await registryOf(context);
   const registering = { ...settings.schemaRegistry, register: true };

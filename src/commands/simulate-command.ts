@@ -4,7 +4,6 @@ import { createSimulator } from '../dev/simulator/simulator.ts';
 import { jsonLine } from './shell/output.ts';
 import { type CommandContext, EXIT_CODES } from './shell/terminal.ts';
 
-/** `demo`: the whole path on real parts, started here. */
 export async function demoCommand(
   { env, stdout, stderr, signal, exitWith }: CommandContext,
   options: { readonly once: boolean; readonly instruments: number },

@@ -12,7 +12,6 @@ const TIMEOUT_MS = 10_000;
 /** To the first column of the first row, and nothing below it. */
 const CLEAR = '\u001b[H\u001b[J';
 
-/** `status`: a running connector, from its admin server. The exit code says whether it is ready. */
 export async function statusCommand(
   context: CommandContext,
   { url, watch }: { readonly url?: string; readonly watch: boolean },

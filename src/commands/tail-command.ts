@@ -25,7 +25,6 @@ interface TailOptions {
   readonly showUrl: boolean;
 }
 
-/** `tail`: the committed records of one of our topics, decoded. */
 export async function tailCommand(context: CommandContext, options: TailOptions, name: string): Promise<void> {
   const { stdout, stderr, signal, output } = context;
   const { key = null, limit = Number.POSITIVE_INFINITY, fromBeginning, untilEnd, showUrl } = options;

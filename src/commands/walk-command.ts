@@ -22,7 +22,6 @@ interface WalkOptions {
   readonly ids: number;
 }
 
-/** `walk`: one more complete reading of the list, now; or, with --dry-run, its result alone. */
 export async function walkCommand(context: CommandContext, options: WalkOptions, name: string): Promise<void> {
   const { stderr, signal } = context;
   const { allowShrink = null, dryRun, ids } = options;

@@ -182,7 +182,6 @@ export function alternativeFor(schema: z.ZodType, value: unknown): z.ZodType {
   return chosen ?? inner;
 }
 
-/** The alternatives that are groups. */
 function groupsOf(schema: z.ZodType): readonly z.ZodObject[] {
   const inner = layersOf(schema).at(-1);
   if (!(inner instanceof z.ZodUnion)) return [];

@@ -13,7 +13,6 @@ export interface CommittedOffset {
   readonly metadata: string;
 }
 
-/** A member of a group, as the brokers see it. */
 export interface DescribedMember {
   /** The address from which it connects. */
   readonly host: string;

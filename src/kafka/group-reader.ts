@@ -2,7 +2,6 @@ import { untilAborted } from '../support/until-aborted.ts';
 import type { CommittedRecord } from './record.ts';
 import type { TopicPartition } from './topic.ts';
 
-/** The records of a partition from one fetch. */
 export interface ReadBatch {
   /** In offset order; may be empty, behind control records or aborted ones. */
   readonly records: readonly CommittedRecord[];

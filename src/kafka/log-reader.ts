@@ -35,7 +35,6 @@ export interface FollowLog {
   readonly partitions: readonly number[];
   /** Skips the records that exist when following begins. */
   readonly onlyNew?: boolean;
-  /** As in `ReadToEnd`. */
   readonly onRecord: (record: CommittedRecord) => void;
   readonly room?: () => Promise<void>;
   readonly signal: AbortSignal;

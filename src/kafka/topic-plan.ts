@@ -38,7 +38,6 @@ interface TopicDefinition {
   readonly schema: string | null;
 }
 
-/** The settings and the schema of each topic. */
 const TABLE = {
   instruments: {
     settings: {

@@ -22,7 +22,6 @@ interface Row<Event> {
 const MINUTE_MS = 60_000;
 /** The dead letters of one response that are logged one by one; its own line counts all. */
 const MOST_DEAD_LINES = 20;
-/** The price processor among the sources. */
 const PRICES = 'prices';
 const COMMITTED = 'committed within a minute';
 const WALK_RESULTS = ['added', 'corrected', 'unchanged', 'reEncoded', 'gone'] as const;

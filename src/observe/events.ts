@@ -222,7 +222,6 @@ export interface DeadRow {
   readonly reason: string;
 }
 
-/** Inputs that could not become a record and went to the dead letters. */
 export interface DeadLetterCounts {
   readonly deadLetters: number;
   /** Of these, values larger than their topic takes, and inputs without a readable key; the others have a wrong type. */

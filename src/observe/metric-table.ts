@@ -31,7 +31,6 @@ function ofType<const Type extends MetricDefinition['type']>(type: Type) {
 const [counter, gauge, histogram] = [ofType('counter'), ofType('gauge'), ofType('histogram')];
 export const STATUSES = ['unassigned', 'running', 'paused', 'stopped', 'failed'] as const;
 
-/** The sources: what they poll and write, their walks, and where they stand. */
 export const SOURCE_METRICS = {
   spconnect_source_status: gauge(
     ['source', 'status'],
@@ -171,7 +170,6 @@ export const PRICE_METRICS = {
   spconnect_prices_input_lag: gauge([], 'Records of instruments that were not read yet.'),
 };
 
-/** The program itself, and what it is connected to: provider, Kafka, registry. */
 const CONNECTION_METRICS = {
   spconnect_build_info: gauge(['version', 'node'], 'Always 1; the labels show which program runs.'),
   spconnect_kafka_silent_seconds: gauge(

@@ -13,7 +13,6 @@ export interface UnwaitingLog extends Log {
 export interface CreateLogOptions {
   /** Lines below it are not written; at `debug`, errors show their stack. */
   readonly level: 'debug' | 'info' | 'warn' | 'error';
-  /** Lines for people, or JSON. */
   readonly format: 'text' | 'json';
   /** True colours the lines for people, as on a terminal; else they have no escape sequence. */
   readonly isColoured?: boolean;

@@ -4,7 +4,6 @@ import { usableFiles } from '../provider/http/dispatcher.ts';
 import type { Clock } from '../support/clock.ts';
 import type { Log } from '../support/log.ts';
 
-/** The settings that name files, of the groups that have them. */
 interface FileSettings {
   readonly ca?: Secret | null;
   readonly cert?: Secret | null;

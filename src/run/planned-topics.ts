@@ -58,7 +58,6 @@ export interface Subject {
   readonly schema: string;
 }
 
-/** The subjects of the topics that these settings write. */
 export function subjectsOf(settings: Settings): readonly Subject[] {
   const written = settings.sources.flatMap((source) => Object.entries(source.topics) as [TopicRole, string][]);
   const { names } = settings.topics;

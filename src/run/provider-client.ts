@@ -18,7 +18,6 @@ interface Deps {
   readonly gates?: EndpointGates;
 }
 
-/** The HTTP client of one of the provider's interfaces, as the settings want it. */
 export async function createProviderHttp(
   name: 'referenceData' | 'marketData',
   settings: ReferenceDataSettings & { readonly login?: string },

@@ -35,7 +35,6 @@ export interface SourceTask {
 export interface SourceWorkerOptions {
   readonly source: string;
   readonly task: SourceTask;
-  /** One transaction. */
   readonly commit: (records: readonly OutgoingRecord[], offset: SourceOffset) => Promise<void>;
   readonly target: () => WorkerTarget;
   readonly clock: Clock;

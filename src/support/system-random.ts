@@ -1,4 +1,3 @@
 import type { Random } from './back-off.ts';
 
-/** The real randomness. */
 export const systemRandom: Random = Math.random;

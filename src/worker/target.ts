@@ -15,7 +15,6 @@ export interface WorkerTarget {
   readonly changed: AbortSignal;
 }
 
-/** The targets of the sources and of the price processor, by name. */
 export interface WorkerTargets {
   of(name: string): WorkerTarget;
 }

@@ -5,7 +5,6 @@ interface Picture {
   /** The caption, and the name of the drawing for those who do not see it. */
   readonly title: string;
   readonly text: string;
-  /** Of each bar, in one unit. */
   readonly bars: readonly number[];
   /** How many bars there is room for; the last bar stands at the end. */
   readonly slots: number;

@@ -72,7 +72,6 @@ export function alarmsOf({
     const ago = durationText(secondsSince(changedAt));
     if (task === 'failed') add(true, `Failed ${ago} ago (${codeOf(trace)}), waits for an operator: ${called}.`);
   }
-  // The reason of each would be Kafka.
   if (kafka.isSilent) return alarms;
   const retrying = all.flatMap(({ called, trouble }) =>
     trouble === null

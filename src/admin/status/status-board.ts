@@ -99,7 +99,6 @@ function walkText({ walk, rows, added, corrected, gone }: WalkCompleted): string
   return `Walk ${walk}: ${counts.join(', ')}.`;
 }
 
-/** An error as an operator should see it: the code, what is wrong, what to do, and what led here. */
 function errorText(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const own =

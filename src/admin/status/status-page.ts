@@ -7,7 +7,6 @@ import { ago } from '../texts.ts';
 import type { Status, Whole, WholeStatus } from './status.ts';
 import { type Card, type Chart, type Fact, type Item, viewOf } from './status-view.ts';
 
-/** The look of the status page: one column on a phone, light or dark as the reader's system is. */
 const STATUS_STYLE = `
 :root { color-scheme: light dark; --back: #f6f7f9; --card: #fff; --text: #1b1f24; --soft: #59636e; --line: #d8dee4;
   --good: #1a7f37; --bad: #c62828; --wait: #8a5a00; --good-back: #dafbe1; --bad-back: #ffe3e0; --wait-back: #fff1cc;

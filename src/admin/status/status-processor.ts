@@ -95,7 +95,6 @@ export function createStatusProcessor({
   return {
     events,
     refreshed: () => refreshed(),
-    /** @param isSilent whether Kafka does not answer */
     status(isSilent: boolean): ProcessorStatus {
       const wanted = target().state;
       const task = taskOf(wanted, known.task);

@@ -14,7 +14,6 @@ export interface Status {
   /** Every check is fine: fences, offsets, schemas and topics are proven, and nothing has failed. */
   readonly ready: boolean;
   readonly checks: readonly ReadinessCheck[];
-  /** Present problems with their age, the worst first. */
   readonly alarms: readonly Alarm[];
   /** Since a broker has answered, or since the start when none has yet. */
   readonly kafkaSilentSeconds: number;
@@ -26,7 +25,6 @@ export interface Status {
   readonly notifications: readonly Notified[];
 }
 
-/** All replicas of the installation, as Kafka's groups and topics show them. */
 export interface Whole {
   /** Those that run sources, with their partitions of the offsets topic; null while the group rebalances. */
   readonly sources: readonly DescribedMember[] | null;
@@ -88,15 +86,12 @@ export interface SourceStatus {
   readonly caughtUp: boolean | null;
   /** When the stream was last seen to have no more; null when it never was. */
   readonly caughtUpAt: string | null;
-  /** Where the provider's stream ends, if that is before our offset. */
   readonly providerEndsAt: string | null;
   /** Since when the provider refuses the offset; null where it does not. */
   readonly refusedAt: string | null;
   /** Until the provider drops events that we have not read, were no poll answered any more; null without an offset, and while it is refused. */
   readonly secondsToRetentionCliff: number | null;
-  /** Until the next walk begins by itself, negative: overdue; null during a walk, and for sources that do not walk. */
   readonly secondsToNextWalk: number | null;
-  /** Walks in a row that could not find out what is gone; null where none is known, or it does not walk. */
   readonly walksWithoutDeletion: number | null;
   readonly lastPollAt: string | null;
   /** The failed poll that is being tried again; null when the last one was answered. */
@@ -132,7 +127,6 @@ export interface WalkStatus {
   readonly rows: number;
   /** Rows of the last whole walk that is known: how many there will be, about. */
   readonly expectedRows: number | null;
-  /** Instruments that are no longer in the list; null until it is completed. */
   readonly gone: number | null;
 }
 
@@ -160,7 +154,6 @@ export interface ProcessorStatus {
   readonly partitions: readonly { readonly topic: string; readonly partition: number }[];
   /** How many partitions the group has given to this process; those that are not priced yet are being fenced and read. */
   readonly assigned: number;
-  /** Why the writer of a partition was lost and is not open again yet; null when none is. */
   readonly writerTrouble: string | null;
   /** Null until the instruments of a partition are known, and while an operator has it rest. */
   readonly freshness: ShownFreshness | null;

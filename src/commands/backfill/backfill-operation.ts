@@ -228,7 +228,6 @@ function withEachIsinOnce(instruments: readonly AskedInstrument[]): readonly (re
   return groups.map((group) => [...group.values()]);
 }
 
-/** Behind every record of a partition. */
 const BEHIND_ALL = 2n ** 62n;
 
 interface UnreadableRecords {
@@ -269,7 +268,6 @@ export async function readInstruments(
   return { followed, instruments, absent: [...isins].filter((isin) => !present.has(isin)), unreadable };
 }
 
-/** Instruments from all over, at most `OTHERS_OF_REFUSED`. */
 function spreadOver(all: readonly AskedInstrument[]): readonly AskedInstrument[] {
   const step = Math.ceil(all.length / OTHERS_OF_REFUSED);
   const first = Math.floor(systemRandom() * step);

@@ -40,7 +40,6 @@ export function checkRange({ toMs }: WindowRange, windows: SeriesWindows, wallMs
   }
 }
 
-/** Refuses a rate beyond the limit of the settings. */
 export function checkedRate(rate: number | null, requestsPerSecond: number, refuse: Refuse): number {
   if (rate === null) return requestsPerSecond / 2;
   if (rate > 0 && rate <= requestsPerSecond) return rate;

@@ -62,7 +62,6 @@ function stateCommand(name: 'pause' | 'resume' | 'stop' | 'restart', description
   };
 }
 
-/** The groups of commands. */
 const GROUPS: Readonly<Record<string, string>> = {
   config: 'Show the settings.',
   topics: 'Create or verify the topics of the settings.',

@@ -27,7 +27,6 @@ interface PriceKindDefinition<Settings> {
   readonly types: { readonly request: string; readonly response: string };
   /** Its group of settings, how long a price is fresh among them. */
   readonly settings: z.ZodType<Settings>;
-  /** One plan for each series of its settings. */
   readonly plans: (settings: Settings) => readonly SeriesPlan[];
 }
 
@@ -181,7 +180,6 @@ function dayOf(ms: number): string {
 
 type Interval = (typeof INTERVALS)[number];
 
-/** A request, with the parameters of part 4.1 of src/provider/README.md; null for what is left to the provider. */
 interface IntradayQuery {
   readonly kind: 'intraday';
   readonly interval: string | null;
@@ -191,7 +189,6 @@ interface IntradayQuery {
   readonly fields: string | null;
 }
 
-/** The request as the records of a series repeat it. */
 interface AskedIntraday {
   readonly kind: 'intraday';
   readonly fields: string;

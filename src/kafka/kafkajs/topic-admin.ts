@@ -209,7 +209,6 @@ export async function askAdmin<Found>(
   }
 }
 
-/** See `KafkaCluster.groupMembers`. */
 export async function fetchGroupMembers(
   { kafkajs, ...client }: Pick<TopicAdminOptions, 'kafka' | 'kafkajs' | 'tuning'>,
   groupId: string,

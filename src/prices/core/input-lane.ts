@@ -121,7 +121,6 @@ export class InputLane {
     return parts;
   }
 
-  /** The first record without an answer; null when there is none. */
   firstUnanswered(): bigint | null {
     const [first] = this.#waiting();
     return first?.offsets.at(-1) ?? null;

@@ -46,7 +46,6 @@ export interface PlanColumns {
   readonly troubles: Map<number, Trouble>;
 }
 
-/** The words that a kind of prices takes in a row. */
 export function planWidth(kind: PriceKind): number {
   return kind === 'overview' ? ANSWERED : ANSWERED + 1;
 }

@@ -30,7 +30,6 @@ export function headerField(headers: HeaderFields, name: string): string | null 
   return typeof value === 'string' ? value : value.join(', ');
 }
 
-/** The server's clock in milliseconds since the epoch; null when the Date of the response is missing or malformed. */
 export function serverDate(headers: HeaderFields): number | null {
   return httpDate(headerField(headers, 'date'));
 }

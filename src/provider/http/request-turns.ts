@@ -23,7 +23,6 @@ export interface RequestTurns {
   take(endpoint: RequestEndpoint, signal: AbortSignal): Promise<void>;
   refused(endpoint: RequestEndpoint, refusal: Refusal): void;
   answered(endpoint: RequestEndpoint): void;
-  /** How many processes ask this interface: each gets its share of the rate limit. One by default. */
   share(processes: number): void;
 }
 

@@ -28,7 +28,6 @@ export type DecodedCheck =
   | DecodedFailure;
 
 export interface CheckDecoder {
-  /** @throws ConnectorError BODY_MALFORMED when the body as a whole is not what was expected. */
   decode(body: AsyncIterable<Uint8Array>): Promise<DecodedList<DecodedCheck>>;
   /** The response for one id; its shape is not shown: the check itself, or the one check as a member or in a list. */
   decodeSingle(body: AsyncIterable<Uint8Array>): Promise<DecodedCheck>;

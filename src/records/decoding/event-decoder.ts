@@ -34,7 +34,6 @@ export type DecodedEvent =
   | DecodedFailure;
 
 export interface EventDecoder {
-  /** @throws ConnectorError BODY_MALFORMED when the body as a whole is not what was expected. */
   decode(body: AsyncIterable<Uint8Array>): Promise<DecodedList<DecodedEvent>>;
 }
 

@@ -93,7 +93,6 @@ class LeafWriter {
   readonly #decimals = new DecimalWriter();
   readonly #instants = new InstantReader();
 
-  /** @param zone of instants without one; null: they are of the wrong type */
   constructor(json: JsonScanner, slab: Slab, zone: AssumedZone | null) {
     this.#json = json;
     this.#slab = slab;

@@ -72,7 +72,6 @@ export interface SkippableStream extends FollowedStream<unknown> {
   nextOf(since: string | null, signal: AbortSignal): Promise<string | null>;
 }
 
-/** A dead letter of the source. */
 export interface RejectedInput {
   /** Of the intended record. */
   readonly topic: string;

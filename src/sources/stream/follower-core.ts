@@ -27,7 +27,6 @@ export class FollowerCore {
   readonly #reset: ResetOffset | null;
   #state: FollowerState | null;
 
-  /** `committed`: null for none. `reset`: the offset from before a reset. */
   constructor(
     settings: FollowerSettings,
     committed: FollowerOffset | null,

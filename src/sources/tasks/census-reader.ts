@@ -20,7 +20,6 @@ interface CensusOptions {
   readonly signal: AbortSignal;
 }
 
-/** The records of events, and their age. */
 export interface EventRecords {
   /** As in the headers of their records. */
   readonly eventsEndpoint: string;

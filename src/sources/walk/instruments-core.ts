@@ -79,7 +79,6 @@ export class InstrumentsCore {
     this.#isDemandNew = true;
   }
 
-  /** The newest response was the end of the stream; false while our offset is in doubt. */
   get isCaughtUp(): boolean {
     return this.#state?.stream.caughtUp ?? false;
   }
@@ -95,7 +94,6 @@ export class InstrumentsCore {
     return secondsToNextWalk(this.#state, this.#settings.walkIntervalMs, { nowMs, wallMs });
   }
 
-  /** Asking changes nothing. `listFreeMs`: when the list may be asked again, which is being asked or has refused. */
   next(nowMs: number, listFreeMs = nowMs): CoreRequest {
     if (this.#state === null) {
       return nowMs < listFreeMs ? waitForList(nowMs, listFreeMs) : { kind: 'start' };

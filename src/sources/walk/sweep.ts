@@ -2,7 +2,6 @@ import type { Census } from './census.ts';
 import type { InstrumentsSettings, WalkFlaw, WalkNotification } from './instruments-messages.ts';
 import type { InstrumentsOffset } from './instruments-offset.ts';
 
-/** The deletions of a walk, and its notifications. */
 export interface SweepPlan {
   readonly gone: readonly bigint[];
   readonly notifications: readonly WalkNotification[];

@@ -74,7 +74,6 @@ const RECORD_BYTES = 4 * MAX_VARINT_BYTES + 2;
 
 export interface BatchRecord {
   readonly key: Buffer | null;
-  /** Null is a tombstone. */
   readonly value: Buffer | null;
   readonly headers?: RecordHeaders;
 }
