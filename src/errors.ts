@@ -1,7 +1,4 @@
-/**
- * The caller's next step after a failed operation. Errors are grouped by this and by nothing else:
- * a loop looks at the action, never at a message or a class.
- */
+/** The caller's next step after a failed operation: a loop looks at it alone, never at a message or a class. */
 export type ErrorAction =
   /** Try the same thing again after a back-off (or after `retryAfterMs`). */
   | 'retry'

@@ -270,10 +270,7 @@ function digestIn(value: Buffer | null): bigint | null {
 
 const MOST_FIELDS = 200;
 
-/**
- * Every field in which the records differ, in the order of the schema; an absent field counts as null. `pointer`: a JSON
- * pointer, in the schema's spelling.
- */
+/** Every field in which the records differ, in the schema's order and spelling; an absent field counts as null. */
 function fieldDifferences(provider: ReadableRecord, topic: ReadableRecord) {
   const found: { readonly pointer: string; readonly provider: ReadableValue; readonly topic: ReadableValue }[] = [];
   const compare = (pointer: string, ours: ReadableValue, theirs: ReadableValue): void => {

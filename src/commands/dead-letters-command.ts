@@ -174,10 +174,7 @@ export async function deadLettersRetry(
   context.exitWith(EXIT_CODES.failed);
 }
 
-/**
- * One transaction writes the events and checks, each once, and requests a walk of each source whose instruments were dead
- * letters: a walk finds their newest state.
- */
+/** One transaction writes events and checks, each once, and requests the walks that read instruments again. */
 async function retry(
   at: Installation,
   ids: readonly string[],

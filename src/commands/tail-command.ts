@@ -40,10 +40,7 @@ export async function tailCommand(context: CommandContext, options: TailOptions,
   });
 }
 
-/**
- * The topic of the settings with this name, with or without the prefix. A topic of prices is known even when its kind is
- * disabled: a backfill writes there.
- */
+/** With or without the prefix. A topic of prices is known even when its kind is disabled: a backfill writes there. */
 function knownTopic(context: CommandContext, settings: Settings, given: string): TopicSpecification {
   const { topics, shared } = planSources(settings);
   const ofPrices = Object.values(PRICE_KINDS).map(({ topic }) => shared[topic]);

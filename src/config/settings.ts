@@ -83,10 +83,7 @@ const logSettings = group({
   ),
 });
 
-/**
- * All settings, before and after the check. Each group has a file of its own under groups/, where every setting has its
- * line of documentation and its default.
- */
+/** All settings, before and after the check. Each group has a file under groups/, with documentation and defaults. */
 export function createSettingsSchema(secrets: SecretReader) {
   const settings = group({
     prefix: setting(

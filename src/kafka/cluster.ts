@@ -57,10 +57,7 @@ export interface KafkaCluster {
 
 const CHECK_EVERY_MS = 2_000;
 
-/**
- * Rejects with TOPIC_REPLACED (its field `topics`) once a topic has another id than in `known`, or with the signal's reason.
- * Its readers must begin again.
- */
+/** Rejects with TOPIC_REPLACED (field `topics`) once a topic's id is not the `known` one; or the signal's reason. */
 export async function untilReplaced(options: {
   readonly kafka: Pick<KafkaCluster, 'topicIds'>;
   /** As `KafkaCluster.topicIds` gave them before anything was read. */

@@ -10,10 +10,7 @@ export interface ReadToEnd {
   readonly newest?: number;
   /** Called in offset order within each partition, each offset once. Its error ends the reading and reaches the caller. */
   readonly onRecord: (record: CommittedRecord) => void;
-  /**
-   * Awaited after each handful of records, before the next fetch, however long that takes. It must resolve when the signal
-   * aborts, and never reject.
-   */
+  /** Awaited between handfuls of records, however long. It resolves when the signal aborts, and never rejects. */
   readonly room?: () => Promise<void>;
   /** Reads up to the high watermark: waits for open transactions, which can hide a newer offset. */
   readonly behindOpen?: boolean;

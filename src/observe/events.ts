@@ -31,10 +31,7 @@ interface InputPartition {
   readonly partition: number;
 }
 
-/**
- * Everything that an operator may care about, one function per event: log, metrics and status all read it from here.
- * Names end with their unit.
- */
+/** All that an operator may care about, a function per event: log, metrics and status read it from here. */
 export interface Events {
   topicCreated(event: { readonly topic: string }): void;
   /** A topic differs harmlessly from what we would create; one sentence says how. */

@@ -5,10 +5,7 @@ export interface LogDestination {
   write(line: string): void;
 }
 
-/**
- * The most bytes kept for a reader that does not read at the moment; a line that does not fit is dropped.
- * Exported for tests.
- */
+/** The most bytes kept for a slow reader; a line that does not fit is dropped. Exported for tests. */
 export const LARGEST_BACKLOG_BYTES = 1_048_576;
 const RETRY_MS = 100;
 /** How long the end of the process waits in total for a slow reader. */

@@ -4,10 +4,7 @@ import { METRICS, type MetricDefinition, type MetricName } from './metric-table.
 /** Gauges of the library with names of counters; the same numbers exist, by type, under the names without the ending. */
 const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
 
-/**
- * Each measurement wakes the process: at the library's 10 ms that was half of what an idle process took. A turn that is
- * longer than this is always seen.
- */
+/** Each measurement wakes the process: at the library's 10 ms that was half of what an idle process took. */
 const LOOP_DELAY_EVERY_MS = 250;
 
 /** Buckets for durations of milliseconds when all is well, and a minute at most. */
@@ -29,10 +26,7 @@ export interface Meters {
   /** Forgets every series of these gauges: their last values would pass for the present ones. */
   clear(names: readonly NamesOf<'gauge'>[]): void;
   observe<Name extends NamesOf<'histogram'>>(name: Name, labels: LabelsOf<Name>, value: number): void;
-  /**
-   * Counters with these labels, and beside them only labels of known values, begin at 0 instead of with their first
-   * increase, which no rate would see.
-   */
+  /** Counters with these labels, else only known values, begin at 0: a rate does not see a first increase. */
   startAtZero(labels: GivenLabels): void;
   /** All of them, and those of the process, in the text format that Prometheus reads. */
   text(): Promise<string>;

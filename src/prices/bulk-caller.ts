@@ -50,11 +50,7 @@ export class BulkCaller {
     return this.#callsOf(kind).maxItems;
   }
 
-  /**
-   * Resolves when every question has its outcome.
-   *
-   * @throws ConnectorError that no repetition mends, or the signal's reason.
-   */
+  /** Resolves when each question has its outcome. @throws what no repetition mends, or the signal's reason. */
   ask(batch: AskedBatch, answered: Answered, signal: AbortSignal): Promise<void> {
     return this.#callsOf(batch.kind).ask(batch, answered, signal);
   }

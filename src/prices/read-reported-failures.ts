@@ -10,10 +10,7 @@ import { KIND, NAME, PROBLEM, type PriceTargets } from './price-records.ts';
 const KNOWN_FOR_MS = 60_000;
 const PROBLEMS = /^(?:(?:status|refused) \d{1,3}|mismatch|unusable|none)$/;
 
-/**
- * Reads which failures are dead letters already, before the prices of a partition begin: after a restart, and after
- * another replica had the partition, none of them is one again.
- */
+/** Reads which failures are dead letters already: after a restart or another replica, none of them is one again. */
 export function createReportedFailuresReader({
   reported,
   targets,

@@ -117,10 +117,7 @@ export interface PartitionTable {
   readonly unreadable: UnreadableRecords;
 }
 
-/**
- * Reads the partition from its beginning. Records from `offset` up to `until` were read before without committed results:
- * they come as they are.
- */
+/** Reads the partition from its beginning. Records from `offset` up to `until`, read before, come as they are. */
 export function readTable(options: {
   readonly reader: LogReader;
   readonly partition: TopicPartition;

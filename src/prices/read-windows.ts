@@ -10,10 +10,7 @@ import type { EnabledKind } from './enabled-kinds.ts';
 /** Beyond this an instrument's windows are not remembered, and written again: 8 bytes each. */
 const MAXIMUM_WINDOWS = 4_000_000;
 
-/**
- * Digests of the look-back on the topic of a series, by instrument: unchanged windows are not written again. A digest
- * covers window and content.
- */
+/** Digests of window and content in the look-back, by instrument: unchanged windows are not written again. */
 export class WindowDigests {
   readonly #windows = new Map<string, BigUint64Array>();
   #size = 0;
@@ -42,10 +39,7 @@ export class WindowDigests {
 /** A window is written after it has opened, by the broker's clock, which may differ from ours. */
 const CLOCKS_DIFFER_MS = 24 * 3_600_000;
 
-/**
- * Reads the look-back from a partition of a series' topic: the one with the same number as that of the instruments.
- * Exported for tests.
- */
+/** Reads the look-back from the partition of a series' topic with the instruments' number. Exported for tests. */
 export async function readWindows(options: {
   readonly reader: LogReader;
   readonly topic: string;

@@ -11,11 +11,7 @@ export interface PriceRequest {
   readonly query: PriceQuery;
 }
 
-/**
- * The market data interface (part 4.1 of src/provider/README.md). `consume` is given a 2xx response and must read its
- * body; it runs within the request's deadline. Errors are those of the HTTP client; what a problem says stands in their
- * message and fields.
- */
+/** The market data interface (part 4.1 of src/provider/README.md). Errors are those of the HTTP client. */
 export interface MarketData {
   /** The path of the bulk operation; names the input in headers and errors. */
   readonly bulkEndpoint: string;

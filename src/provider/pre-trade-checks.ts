@@ -11,10 +11,7 @@ const LARGEST_CHECK_BYTES = 16 * 2 ** 20;
 export interface PreTradeChecks {
   readonly baseUrl: string;
   readonly endpoint: string;
-  /**
-   * One response of GET /v1/pretradechecks: the checks after an offset; null for the first call, which has none.
-   * `consume` is given a 2xx response and must read its body; it runs within the request's deadline.
-   */
+  /** One response of GET /v1/pretradechecks: the checks after an offset; null for the first call, which has none. */
   list<T>(since: string | null, consume: (response: HttpResponse) => Promise<T>, signal: AbortSignal): Promise<T>;
   single<T>(id: string, consume: (response: HttpResponse) => Promise<T>, signal: AbortSignal): Promise<T>;
 }

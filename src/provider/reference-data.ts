@@ -18,10 +18,7 @@ export interface EventFilter extends InstrumentFilter {
 export interface ReferenceData {
   readonly baseUrl: string;
   readonly instrumentsEndpoint: string;
-  /**
-   * One page of GET /v1/instruments or /v1/instruments/my. `consume` is given a 2xx response and must read its body; it
-   * runs within the request's deadline.
-   */
+  /** One page of GET /v1/instruments or /v1/instruments/my. */
   instruments<T>(
     page: { readonly minId: string | null; readonly limit: number },
     consume: (response: HttpResponse) => Promise<T>,

@@ -232,10 +232,7 @@ function textOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/**
- * Kafka may start after us: an unreachable one is waited for, a wrong topic is not. One that all need ends the process;
- * any other stops only who needs it.
- */
+/** Kafka may start after us. A wrong topic ends the process where all need it, and else stops only who needs it. */
 async function ensureTopicsInTime(
   { topics, mayBeRefused }: PlannedSources,
   { settings, events, signal }: ConnectorOptions,

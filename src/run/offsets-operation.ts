@@ -56,11 +56,7 @@ export interface OffsetRequest {
   readonly execute: boolean;
 }
 
-/**
- * Deletes the committed offset of a source, when `execute` says so and there is one; see `changeOffset`.
- *
- * @throws ConnectorError as the transactional writer does.
- */
+/** As `changeOffset`: deletes the committed offset, if there is one and `execute` says so. */
 export function resetOffset(at: Installation, request: OffsetRequest): Promise<OffsetChange> {
   return changeOffset(at, request, ({ offset, error }) => (offset === null && error === null ? undefined : null));
 }

@@ -56,11 +56,7 @@ export interface PriceProcessorParts {
   readonly signal: AbortSignal;
 }
 
-/**
- * The price processor as the settings want it, until the signal aborts.
- *
- * @throws ConnectorError that no repetition mends, or the signal's reason.
- */
+/** Runs until the signal aborts. @throws ConnectorError that no repetition mends, or the signal's reason. */
 export async function runPriceProcessor(parts: PriceProcessorParts): Promise<never> {
   const { settings, topics, verified, kafka, registry, clock, random, events, signal } = parts;
   const { kinds, topicOf, schemaId, marketHttp, caller, core, targets } = pricing(parts);

@@ -38,10 +38,7 @@ export async function requestState(place: StatesPlace, source: string, state: Ta
   await changeState(place, source, (wanted) => ({ ...wanted, state }));
 }
 
-/**
- * Lets a source start again from its committed offset, if it has failed or (unless only failed ones shall) runs. Throws
- * as requestWalk.
- */
+/** Restarts a source that has failed or, unless only failed ones shall, runs. Throws as requestWalk. */
 export async function requestRestart(
   place: StatesPlace,
   source: string,
@@ -80,11 +77,7 @@ function changeState(
   });
 }
 
-/**
- * Reads the requested state of a source; no connector needs to run.
- *
- * @throws ConnectorError as the log reader does.
- */
+/** Reads the requested state of a source; no connector needs to run. Throws as the log reader does. */
 export async function readWanted(
   { kafka, topics, signal }: Pick<StatesPlace, 'kafka' | 'topics' | 'signal'>,
   source: string,

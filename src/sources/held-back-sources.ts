@@ -53,10 +53,7 @@ export class HeldBackSources<Source> {
     return hold !== undefined && hold.restartEpoch === this.#options.target(source).failedRestartEpoch;
   }
 
-  /**
-   * Resolves when the source may run; rejects with the signal's reason, or with an error of the verification that stops
-   * sources.
-   */
+  /** Resolves when the source may run; rejects with an error that stops sources, or the signal's reason. */
   async untilFree(source: Source, signal: AbortSignal): Promise<void> {
     const { clock, verifyStart, target } = this.#options;
     while (this.isHeld(source)) {

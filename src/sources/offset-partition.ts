@@ -129,10 +129,7 @@ interface Session extends OffsetPartitionOptions {
   readonly blamed: (source: Source, isCertain: boolean) => void;
 }
 
-/**
- * Runs until the writer fails, the signal aborts, another source shall start, or none is left. A commit under way ends
- * before; a poll is repeated.
- */
+/** Runs until the writer fails, the signal aborts, another source shall start or none is left. A commit ends first. */
 async function runSession(options: Session): Promise<void> {
   const { kafka, clock, random, events, targets, sources, runStates, offsets, topicIds } = options;
   const session = new AbortController();

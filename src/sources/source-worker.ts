@@ -19,10 +19,7 @@ export interface SourceTurn {
   committed(commitMs: number): void;
 }
 
-/**
- * One source from one opening of the writer to the next. It asks and decides; it never writes. After a failed commit a
- * new task starts from the committed offset.
- */
+/** A source for one opening of the writer: it asks and decides. After a failed commit, a new one starts. */
 export interface SourceTask {
   /**
    * No transaction is open meanwhile: a slow response would hold up every reader of the topics.
@@ -103,10 +100,7 @@ const POLL_BACK_OFF: Readonly<Partial<Record<ErrorAction, BackOff>>> = {
   retrySlowly: { initialMs: 10_000, maximumMs: 300_000 },
 };
 
-/**
- * @param failures in a row, this one included
- * @throws the error itself when no repetition mends it
- */
+/** `failures`: in a row, this one included. @throws the error itself when no repetition mends it. */
 export function pollWaitMs(error: unknown, failures: number, random: Random): number {
   const backOff = error instanceof ConnectorError ? POLL_BACK_OFF[error.action] : undefined;
   if (!(error instanceof ConnectorError) || backOff === undefined) throw error;

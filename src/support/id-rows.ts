@@ -1,10 +1,7 @@
 const BLOCK_BITS = 10;
 const BLOCK_ROWS = 1 << BLOCK_BITS;
 
-/**
- * Rows of 32-bit words, numbered from 0. They come in blocks as they are written to, so growing copies nothing. What was
- * never written is 0.
- */
+/** Rows of 32-bit words, from 0. They come in blocks, so growing copies nothing; what was never written is 0. */
 export class WordRows {
   readonly #width: number;
   readonly #blocks: (Int32Array | undefined)[] = [];

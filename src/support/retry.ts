@@ -22,11 +22,7 @@ export interface RetryOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/**
- * Tries until an attempt succeeds. An error that asks for a longer wait (`retryAfterMs`) gets it.
- *
- * @throws the error of the last attempt; the signal's reason when that aborts.
- */
+/** An error that asks for a longer wait (`retryAfterMs`) gets it. @throws the last error, or the signal's reason. */
 export async function retry<T>(attempt: () => Promise<T>, options: RetryOptions): Promise<T> {
   const { backOff, attempts = Number.POSITIVE_INFINITY, mayRetry = isPassing, clock, random, signal } = options;
   const { forgetAfterMs = Number.POSITIVE_INFINITY } = options;

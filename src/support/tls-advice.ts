@@ -2,11 +2,7 @@ const CERTIFICATE = /^(ERR_TLS_|CERT_|UNABLE_TO_|DEPTH_ZERO_SELF_SIGNED|SELF_SIG
 /** Of Node.js and OpenSSL, where the other side may speak no TLS. */
 const NO_TLS = /before secure TLS connection|wrong.version.number|packet.length.too.long/i;
 
-/**
- * What to do about a failed TLS handshake; null for any other failure.
- * @param ca the setting with the authorities to trust
- * @param address the setting with the address
- */
+/** Null for any other failure. `ca`, `address`: the settings with the authorities to trust and the address. */
 export function tlsAdvice(cause: unknown, ca: string, address: string): string | null {
   const { code, message } = (cause ?? {}) as { readonly code?: unknown; readonly message?: unknown };
   if (CERTIFICATE.test(String(code))) {

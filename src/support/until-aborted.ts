@@ -1,7 +1,4 @@
-/**
- * The outcome of the work, or a rejection with the signal's reason as soon as the signal aborts. The work itself goes
- * on in that case: use it for work that cannot be interrupted.
- */
+/** Rejects with the signal's reason as soon as it aborts. The work goes on: for work that cannot be interrupted. */
 export async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const aborted = Promise.withResolvers<never>();
   const onAbort = () => aborted.reject(signal.reason);

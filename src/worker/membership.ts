@@ -21,10 +21,7 @@ export interface OwnedPartition {
 
 /** The work for one partition, from its assignment until it is lost. */
 export interface WorkerTask {
-  /**
-   * Runs until the partition's signal aborts. When it resolves before, nothing of it can go on here, and the partition
-   * stays as it is until it is lost.
-   */
+  /** Runs until the partition's signal aborts; if it resolves before, the partition stays as it is until lost. */
   run(): Promise<void>;
   /** Resolves once the group shall read the partition for it; left out where nothing is read by way of the group. */
   begun?(): Promise<PartitionReader>;

@@ -86,11 +86,7 @@ function statusPagePolicy(): string {
   return `default-src 'none'; style-src 'sha256-${style}'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
 }
 
-/**
- * The status as a page that works without scripts.
- *
- * @param refreshes whether it asks for itself again; a reader who needs longer can stop that
- */
+/** The status as a page without scripts. `refreshes`: it asks for itself again, which a reader can stop. */
 function statusPage(status: WholeStatus, refreshes: boolean): string {
   const { version, at, processor, kafkaClusterId } = status;
   const view = viewOf(status);

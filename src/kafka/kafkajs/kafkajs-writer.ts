@@ -181,11 +181,7 @@ export class KafkajsWriter implements TransactionalWriter {
     }
   }
 
-  /**
-   * The latest `excused` fencings were an operator's.
-   *
-   * @throws ConnectorError WRITER_IDS_SHARED, once: an operator starts the source again, and the count begins at 0.
-   */
+  /** The latest `excused` fencings were an operator's. @throws WRITER_IDS_SHARED, once: then the count begins at 0. */
   #refuseWhenShared(excused: number): void {
     const { clock, transactionalId } = this.#options;
     const sinceMs = clock.monotonicMs() - FENCINGS_WITHIN_MS;

@@ -40,10 +40,7 @@ export class BrokerConnections {
     this.#create = create;
   }
 
-  /**
-   * The first broker of a new client. kafkajs takes another one only when the connection fails, so a frozen broker would keep
-   * every new client waiting.
-   */
+  /** kafkajs tries another broker only when a connection fails: a frozen first one would keep clients waiting. */
   choose(): string[] {
     const answering = this.#brokers.filter((broker) => !this.#isSilent(broker));
     const from = answering.length > 0 ? answering : this.#brokers;

@@ -398,10 +398,7 @@ const LEAST_PATIENCE_MS = 3_000;
 const TIMES_SLOWEST = PARTS;
 const REMEMBERED_CALLS = 50;
 
-/**
- * The timeout of calls. A long one would leave the neighbours of a question that hangs without prices; a short one would
- * divide the calls of a slow provider.
- */
+/** A long timeout would leave the neighbours of a hanging question without prices; a short one divides slow calls. */
 class Patience {
   readonly #tookMs: number[] = [];
 

@@ -14,10 +14,7 @@ interface Moment {
   first: number;
 }
 
-/**
- * Rows by when they are due: a heap of moments, and the rows of a moment in a list through their words, so that any of
- * them can leave. 8 bytes for each row.
- */
+/** A heap of moments; the rows of each are a list through their words, so that any can leave. 8 bytes a row. */
 export class DueQueue {
   readonly #words = new WordRows(WIDTH);
   readonly #heap: Moment[] = [];

@@ -99,11 +99,7 @@ export class InputLane {
     for (const [at, position] of positions.entries()) open.outcomes[position] = outcomes[at];
   }
 
-  /**
-   * Takes the answered records from the first on, and all up to the last one that has waited too long.
-   *
-   * @param freeMs the time outside of commits.
-   */
+  /** Takes the first answered records, and all up to the last that waited too long. `freeMs`: outside of commits. */
   takeAnswered(freeMs: number): BatchPart[] {
     const overdue = this.#overdue(freeMs);
     const parts: BatchPart[] = [];

@@ -210,10 +210,7 @@ export class KindLane {
     if (this.windows !== null) planOf(instrument, this.kind).answeredMs = this.windows.untilMs;
   }
 
-  /**
-   * Moves the low-water mark. Where some products are answered, those that fail have their own moments. What was repaid long
-   * ago hardly has windows.
-   */
+  /** Where some products are answered, those that fail have their own moments. Long repaid ones hardly have windows. */
   moveMark(nowMs: number): void {
     if (this.windows === null) return;
     const wallMs = nowMs + this.#settings.repayment.epochMs(nowMs);

@@ -355,10 +355,7 @@ function result(
   return { ...failure, isRepaid: isRepaid(instrument, problem) };
 }
 
-/**
- * A price of an earlier isin always goes. A price of this isin goes when the provider says that there is none, or says
- * nothing twice in a row: any other failure may pass.
- */
+/** An earlier isin's price always goes; this isin's when the provider has none, or says nothing twice in a row. */
 function withdrawalOf(instrument: AskedInstrument, plan: RefreshPlan, problem: PriceProblem): Withdrawal | null {
   switch (plan.shown) {
     case 'nothing':

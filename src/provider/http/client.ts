@@ -168,10 +168,7 @@ type ExchangeOutcome<T> =
   | { readonly accepted: true; readonly value: T }
   | { readonly accepted: false; readonly error: ConnectorError };
 
-/**
- * One request and its response under one deadline: connecting, headers, body and `consume` together. The observer gets
- * the outcome, unless our own stop has cut it.
- */
+/** One request and its response under one deadline. The observer gets the outcome, unless our own stop has cut it. */
 async function exchange<T>(
   request: Exchange,
   consume: (response: HttpResponse) => Promise<T>,

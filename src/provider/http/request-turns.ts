@@ -16,10 +16,7 @@ export interface RequestEndpoint {
 
 /** Every request passes the gate of its endpoint and the rate limit of its interface, those for tokens included. */
 export interface RequestTurns {
-  /**
-   * Resolves when the request may be sent.
-   * @throws ConnectorError PROVIDER_BUSY with `retryAfterMs` while the endpoint is held back: nothing is sent then.
-   */
+  /** @throws ConnectorError PROVIDER_BUSY with `retryAfterMs` while the endpoint is held back: nothing is sent. */
   take(endpoint: RequestEndpoint, signal: AbortSignal): Promise<void>;
   refused(endpoint: RequestEndpoint, refusal: Refusal): void;
   answered(endpoint: RequestEndpoint): void;

@@ -78,10 +78,7 @@ export interface CurrentDigests {
   load(schemaId: number): Promise<unknown>;
 }
 
-/**
- * @param schema the text of the current schema
- * @param schemaText gives the schema of another id, from the registry; asked once for each
- */
+/** `schemaText` gives the schema of another id, from the registry; asked once for each. */
 export function createCurrentDigests(options: {
   readonly schema: string;
   readonly schemaId: number;

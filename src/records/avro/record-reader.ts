@@ -6,10 +6,7 @@ import { dateText, instantText, localDateTimeText } from './instant.ts';
 import { parseSchema, type RecordNode, type ScalarNode, type SchemaNode } from './schema.ts';
 import { readWireValue } from './wire-format.ts';
 
-/**
- * A record for people, as JSON: decimals and longs are exact text, dates and date-times as the provider writes them,
- * instants ISO 8601 in UTC.
- */
+/** A record as JSON for people: decimals and longs exact, dates as the provider has them, instants in UTC. */
 export interface ReadableRecord {
   readonly [field: string]: ReadableValue;
 }

@@ -161,10 +161,7 @@ export interface SubjectVersion {
 
 /** Reads a registry's facts about subjects; changes nothing there. */
 export interface RegistrySubjects {
-  /**
-   * Every version of a subject, oldest first; none when the registry does not know it.
-   * @throws ConnectorError REGISTRY_UNREACHABLE, REGISTRY_REFUSED.
-   */
+  /** Every version, oldest first; none for an unknown subject. @throws REGISTRY_UNREACHABLE, REGISTRY_REFUSED. */
   versions(subject: string, ours: string, signal: AbortSignal): Promise<readonly SubjectVersion[]>;
   level(subject: string, signal: AbortSignal): Promise<string | null>;
   /** True when the registry would accept the schema beside all registered versions. */

@@ -57,11 +57,7 @@ export function writeCommittedStream(offset: FollowerOffset, version: number): S
   };
 }
 
-/**
- * The fields of a committed offset.
- *
- * @throws ConnectorError OFFSET_UNREADABLE for a map that no version wrote; FILTER_CHANGED for one of another filter.
- */
+/** @throws ConnectorError OFFSET_UNREADABLE for a map that no version wrote; FILTER_CHANGED for another filter. */
 export function offsetFields(
   raw: SourceOffset,
   expected: { readonly source: string; readonly filter: string; readonly versions: readonly number[] },

@@ -76,11 +76,7 @@ export class FollowerCore {
     return { kind: 'wait', ms: Math.max(1, Math.ceil(stream.dueMs - nowMs)) };
   }
 
-  /**
-   * Decides about the response to the newest request. A decision that is not committed is dropped, and asked for again.
-   *
-   * @throws ConnectorError RETENTION_GAPS_REPEAT: the source stops.
-   */
+  /** A decision that is not committed is dropped, and asked for again. @throws RETENTION_GAPS_REPEAT. */
   answered(answer: FollowerAnswer, nowMs: number): FollowerDecision {
     const before = this.#state;
     const { state, commits, reading, gap, ...decision } = this.#weigh(answer, nowMs);

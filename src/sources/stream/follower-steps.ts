@@ -224,11 +224,7 @@ function gapNotification(
   return { kind: isReset ? 'streamReset' : 'gapProven', why, fromMs, to, lostAfter, goesOnAfter };
 }
 
-/**
- * Our offset gives way. `again` keeps the furthest offset, up to which events repeat.
- *
- * @throws ConnectorError RETENTION_GAPS_REPEAT when that happens too often within a day.
- */
+/** `again` keeps the furthest offset, up to which events repeat. @throws RETENTION_GAPS_REPEAT: too often in a day. */
 function healGap(
   before: FollowerOffset,
   offset: FollowerOffset,
@@ -246,10 +242,7 @@ function healGap(
   };
 }
 
-/**
- * Everything is new once our offset has passed the furthest one, or once a stream of lower offsets was read to its end
- * for a day: then the log has begun again.
- */
+/** All is new once the furthest offset is passed, or a lower stream was read to its end for a day: a new log. */
 function passAgain(
   offset: FollowerOffset,
   { caughtUp }: Stream,

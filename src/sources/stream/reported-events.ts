@@ -15,10 +15,7 @@ export class ReportedEvents {
   #acrossEnd: string | null = null;
   readonly #idsAcrossEnd = new Set<bigint>();
 
-  /**
-   * `notBeyond`: events that follow it belong to a stream that was reset since. `end`: all events behind it are
-   * remembered.
-   */
+  /** `notBeyond`: events behind it belong to a stream that was reset. `end`: events behind it are remembered. */
   constructor(notBeyond: string | null = null, end: string | null = null) {
     this.#notBeyond = notBeyond;
     this.#oldestRemembered = end;

@@ -1,9 +1,6 @@
 const FORM = /^(\d{1,20})-(\d{1,20})$/;
 
-/**
- * Negative where a comes first. Null unless both are of the form `<digits>-<digits>` (part 4.2 of
- * src/provider/README.md).
- */
+/** Negative where a comes first; null unless both are `<digits>-<digits>` (part 4.2 of src/provider/README.md). */
 export function compareStreamOffsets(a: string, b: string): number | null {
   if (a === b) return 0;
   const [first, second] = [FORM.exec(a), FORM.exec(b)];

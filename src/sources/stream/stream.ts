@@ -249,10 +249,7 @@ export interface FreshStart {
   readonly askedMs: number;
 }
 
-/**
- * Only a fresh start from after the sign counts. One that does not lie before ours shows that the provider is not
- * behind.
- */
+/** Only a fresh start from after the sign counts; one that is not before ours shows a provider that is not behind. */
 export function takeFreshStart<Offset extends { readonly held: HeldOffset | null }>(
   stream: Stream,
   offset: Offset,
@@ -306,10 +303,7 @@ function runOn(run: StreamRun | null, events: number, goesOn: boolean): StreamRu
   return { most: Math.max(most, events), small: isSmall ? small + 1 : 0 };
 }
 
-/**
- * A backlog is read at once. Responses that are small beside earlier ones are most likely the newest events as they
- * happen: they are read on with growing pauses.
- */
+/** A backlog is read at once. Small responses are likely the newest events: they are read with growing pauses. */
 function pauseMs(discarded: number, run: StreamRun | null): number {
   if (discarded > 0) return FIRST_REPEAT_MS * 2 ** Math.min(discarded - 1, 30);
   if (run === null) return Number.POSITIVE_INFINITY;

@@ -67,10 +67,7 @@ interface Wait {
 
 const nothing = (waitMs: number): SourceTurn => ({ records: [], offset: null, waitMs, committed() {} });
 
-/**
- * The core decides what to ask and what a response means; the task asks, and joins the records of a decision with its
- * notifications.
- */
+/** The core decides what to ask and what a response means; the task asks, and joins records and notifications. */
 export function createCoreTask<Decision extends FollowerDecision<unknown, unknown>, Row, Request>(
   options: CoreTaskOptions,
   parts: CoreTaskParts<Decision, Row, Request>,
@@ -148,10 +145,7 @@ type ListOptions = Pick<CoreTaskOptions, 'source' | 'clock' | 'random'> & {
   readonly events: Pick<Events, 'attemptFailed'>;
 };
 
-/**
- * Requests to the instrument list, one at a time. The stream is another endpoint and never waits for the list.
- * Exported for tests.
- */
+/** Requests to the instrument list, one at a time; the stream never waits for them. Exported for tests. */
 export class ListRequests<Answer> {
   readonly #options: ListOptions;
   #failures = 0;
@@ -175,10 +169,7 @@ export class ListRequests<Answer> {
     return this.#ending?.signal;
   }
 
-  /**
-   * Returns without waiting, unless `isAwaited`: there is no stream yet that could go on. A page that was fetched ahead
-   * is there when it returns.
-   */
+  /** Waits only if `isAwaited`: no stream could go on yet. A page that was fetched ahead is there when it returns. */
   async begin(request: () => Promise<Answer>, signal: AbortSignal, isAwaited = false): Promise<void> {
     const ending = new AbortController();
     this.#ending = ending;
@@ -189,11 +180,7 @@ export class ListRequests<Answer> {
     await (isAwaited ? ended : afterOtherWork());
   }
 
-  /**
-   * The response, once; null where none has come or it failed and will be repeated.
-   *
-   * @throws errors that no repetition mends, or the signal's reason.
-   */
+  /** The response, once; null for none yet. @throws what no repetition mends, or the signal's reason. */
   take(): Answer | null {
     const outcome = this.#outcome;
     this.#outcome = null;

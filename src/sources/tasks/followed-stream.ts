@@ -29,10 +29,7 @@ export interface FollowedStream<Row> {
   after(since: string | null, signal: AbortSignal): Promise<FollowedOutcome<Row>>;
 }
 
-/**
- * The refusal of our offset; null for any other error: those of the token endpoint and of the registry have statuses
- * too.
- */
+/** The refusal of our offset; null for any other error: token endpoint and registry have statuses too. */
 export function refusalOf(error: unknown, clock: Clock): RefusedOffset | null {
   if (!(error instanceof ConnectorError) || error.code !== 'PROVIDER_REFUSED') return null;
   const { status, dateMs } = error.fields;

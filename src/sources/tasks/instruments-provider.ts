@@ -35,15 +35,9 @@ export interface InstrumentsPage {
 
 type OnArrived = (probableNext: string | null) => void;
 
-/**
- * The provider's instruments and events, decoded; one attempt per call. It learns page sizes and the share of dead
- * letters, so one serves all tasks of a source.
- */
+/** One attempt per call. It learns page sizes and the share of dead letters: one serves all tasks of a source. */
 export interface InstrumentsProvider extends FollowedStream<DecodedEvent> {
-  /**
-   * `onArrived`: called at the page's last byte, with the probable next cursor; never for a page that is too long to be
-   * kept.
-   */
+  /** `onArrived`: called at the page's last byte, with the probable next cursor; never for a page too long to keep. */
   page(minId: string | null, signal: AbortSignal, onArrived?: OnArrived): Promise<InstrumentsPage>;
 }
 
@@ -147,10 +141,7 @@ function createEventRequests(options: InstrumentsProviderOptions): InstrumentsPr
     }
   }
 
-  /**
-   * A 400 may also mean "too many" (part 7 of src/provider/README.md shows no error body): then a single event is
-   * given.
-   */
+  /** A 400 may also mean "too many" (part 7 of src/provider/README.md shows no body): then a single event is given. */
   async function assertRefusesOne(since: string, maxEvents: number, signal: AbortSignal): Promise<void> {
     try {
       await referenceData.events({ since, maxEvents: 1 }, async () => {}, signal);

@@ -28,11 +28,7 @@ export class KnownDeadRows {
   }
 }
 
-/**
- * Reads the newest dead letters of rows. `targetTopic`: of the rows; dead letters of events have another.
- *
- * @throws the signal's reason only.
- */
+/** Reads the newest dead letters of rows; those of events have another `targetTopic`. @throws the signal's reason. */
 export async function readKnownDeadRows(
   known: KnownDeadRows,
   { targetTopic, ...tail }: Omit<DeadLetterTail, 'onLetter'> & { readonly targetTopic: string },

@@ -31,11 +31,7 @@ import { marginMs } from './list-lag.ts';
 import { type Walk, type WalkInput, type WalkPhase, walkAtStart, wantsStart } from './walk.ts';
 import { stepWalk } from './walk-steps.ts';
 
-/**
- * The decisions of an instruments source. It does no I/O, reads no clock, and moves on only when a decision is
- * committed. `nowMs` is monotonic. One core serves one start of a task: after a failed commit a new one starts from the
- * committed offset.
- */
+/** The decisions of an instruments source, under the rules of `FollowerCore`. */
 export class InstrumentsCore {
   readonly #settings: CoreContext['settings'];
   readonly #touched = new Set<bigint>();
@@ -47,10 +43,7 @@ export class InstrumentsCore {
   /** A walk begins with a response of the stream, which has not come since the request. */
   #isDemandNew = false;
 
-  /**
-   * `committed`: null for none. `reset`: the offset from before a reset. `topicId`: of the instruments topic; null
-   * where unknown.
-   */
+  /** `committed`: null for none. `reset`: the offset from before a reset. `topicId`: null where unknown. */
   constructor(
     settings: InstrumentsSettings,
     committed: InstrumentsOffset | null,
@@ -104,11 +97,7 @@ export class InstrumentsCore {
     return { kind: 'commit', decision: this.#decide(walkOn(this.#state, wanted, this.#context(nowMs))) };
   }
 
-  /**
-   * Decides about the response to the newest request. A decision that is not committed is dropped, and asked for again.
-   *
-   * @throws ConnectorError WALK_CURSOR_REPEATED, RETENTION_GAPS_REPEAT: the source stops.
-   */
+  /** As `FollowerCore`. @throws ConnectorError WALK_CURSOR_REPEATED, RETENTION_GAPS_REPEAT: the source stops. */
   answered(answer: CoreAnswer, nowMs: number): CoreDecision {
     if (answer.kind === 'stream' || answer.kind === 'refused') this.#isDemandNew = false;
     return this.#decide(this.#weigh(answer, this.#context(nowMs)));
@@ -189,10 +178,7 @@ export class InstrumentsCore {
 
 type Wanted = Exclude<CoreRequest, { kind: 'commit' }> | { readonly kind: 'usePage' } | { readonly kind: 'sweep' };
 
-/**
- * An overdue stream comes first, so that neither a failing list nor a proof can starve it. Before `listFreeMs` the list
- * is not asked.
- */
+/** An overdue stream comes first: neither a failing list nor a proof starves it. `listFreeMs`: when to ask the list. */
 function nextRequest(
   { walk, stream, offset }: CoreState,
   settings: CoreContext['settings'],
@@ -367,10 +353,6 @@ function walkAgeMs(
   return Math.max(nowMs - begunMs, isBegunHere ? leastMs : mostMs);
 }
 
-/**
- * Null while a walk is under way; negative when overdue. `wallMs`: our own clock, for the time before the first
- * response.
- */
 function secondsToNextWalk(
   state: Pick<CoreState, 'offset' | 'begunMs' | 'isBegunHere' | 'stream'>,
   walkIntervalMs: number,

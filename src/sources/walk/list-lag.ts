@@ -77,10 +77,7 @@ export function noteLag(
   return { ...lag, contradicted, linkedMs };
 }
 
-/**
- * The lag, after the final drain; null for none. `isResumed`: the census lacks the rows of earlier pages, so a missing
- * instrument proves nothing.
- */
+/** The lag, after the final drain; null for none. `isResumed`: the census lacks the rows of earlier pages. */
 export function judgeLag(
   lag: ListLag,
   at: { readonly census: Census | null; readonly touched: ReadonlySet<bigint>; readonly isResumed: boolean },

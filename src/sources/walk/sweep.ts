@@ -41,10 +41,7 @@ export function planSweep(options: {
     : refused('tooMany');
 }
 
-/**
- * The ids of the topic without a row, in order. One that an event named lately may be missing since the list lags: the
- * next walk decides.
- */
+/** In order. An id that an event named lately may be missing since the list lags: the next walk decides. */
 export function missingIds(census: Census, touched: ReadonlySet<bigint>): readonly bigint[] {
   const missing = [...census.unseen()].filter((id) => !touched.has(id) && census.reportedAgeMs(id) === null);
   return missing.sort((a, b) => (a < b ? -1 : 1));
