@@ -4,8 +4,8 @@ import type { Clock } from '../support/clock.ts';
 import type { WorkerTarget } from '../worker/target.ts';
 
 /*
- * Sources on one partition share a writer, and a failed commit costs all of them what they have fetched. From its second
- * failure on, a source is backed off, each time for longer; then its topics must take records apart from the others.
+ * Sources on one partition share a writer: a failed commit drops the fetched pages of all sources. A source that fails
+ * twice, or is certainly the cause, is backed off, each time for longer. Then a separate writer verifies its topics.
  */
 
 const HOLD: BackOff = { initialMs: 1_000, maximumMs: 60_000 };
@@ -15,14 +15,14 @@ export interface HeldBackOptions<Source> {
   readonly clock: Clock;
   readonly random: Random;
   readonly target: (source: Source) => WorkerTarget;
-  /** Resolves when the topics take records; absent where that cannot be checked. */
+  /** Resolves if the source's topics accept records; absent if this cannot be verified. */
   readonly verifyStart?: ((source: Source, signal: AbortSignal) => Promise<void>) | undefined;
 }
 
 interface HeldSource {
   failures: number;
   lastMs: number;
-  /** The restart epoch is that of the failure. */
+  /** `restartEpoch`: the failed-restart epoch of the target at the failure. */
   hold: { readonly untilMs: number; readonly restartEpoch: number } | undefined;
 }
 
@@ -34,7 +34,7 @@ export class HeldBackSources<Source> {
     this.#options = options;
   }
 
-  /** A commit of this source ended the session of another one. `isCertain`: its own commit is the cause. */
+  /** Called after a failed commit or verification of this source. `isCertain`: this source is certainly the cause. */
   failed(source: Source, { isCertain }: { readonly isCertain: boolean }): void {
     const { clock, random, target } = this.#options;
     const nowMs = clock.monotonicMs();
@@ -47,13 +47,13 @@ export class HeldBackSources<Source> {
     this.#held.set(source, { failures, lastMs: nowMs, hold });
   }
 
-  /** A restart by an operator frees it at once. */
+  /** A restart by an operator ends the back-off at once. */
   isHeld(source: Source): boolean {
     const hold = this.#held.get(source)?.hold;
     return hold !== undefined && hold.restartEpoch === this.#options.target(source).failedRestartEpoch;
   }
 
-  /** Resolves when the source may run; rejects with an error that stops sources, or the signal's reason. */
+  /** Resolves when the source may run. Rejects with an error that stops the source, or with the signal's reason. */
   async untilFree(source: Source, signal: AbortSignal): Promise<void> {
     const { clock, verifyStart, target } = this.#options;
     while (this.isHeld(source)) {
@@ -75,7 +75,7 @@ export class HeldBackSources<Source> {
           this.#held.delete(source);
           throw error;
         }
-        // A verification that an operator ended shows nothing.
+        // A verification that an operator's command aborted is not a failure.
         if (!changed.aborted) this.failed(source, { isCertain: true });
       }
     }

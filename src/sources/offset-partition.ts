@@ -18,11 +18,11 @@ import { runSource } from './source-worker.ts';
 /** These errors stop a source and end the writer too. */
 const ENDS_WRITER: ReadonlySet<string> = new Set(['TOPIC_REFUSED', 'WRITER_REFUSED']);
 
-/** A configured source, as the owner of its offset partition needs it. */
+/** The part of a configured source that the owner of its offset partition uses. */
 export interface Source {
   readonly name: string;
   readonly offsetKey: string;
-  /** Null: nothing was ever committed. `topicIds`: by name, as `KafkaCluster.topicIds` has them. */
+  /** `offset`: null before the first commit. `topicIds`: Kafka's id of each topic, from `KafkaCluster.topicIds`. */
   startTask(offset: SourceOffset | null, topicIds: ReadonlyMap<string, string>): SourceTask;
 }
 
@@ -31,20 +31,20 @@ export interface OffsetPartitionOptions {
   readonly transactionalId: string;
   readonly offsetsTopic: string;
   readonly sources: readonly Source[];
-  /** Beside its offset. */
+  /** The names of the topics that the source writes, in addition to the offsets topic. */
   readonly writtenBy: (source: Source) => readonly string[];
-  /** `running`: the sources of its next opening. */
+  /** `running` returns the sources of the writer's next session. */
   readonly createWriter: (running: () => readonly Source[]) => TransactionalWriter;
   readonly topics?: UnitTopics<Source>;
   readonly kafka: Pick<KafkaCluster, 'topicIds'>;
-  /** Resolves when its topics take records, verified apart from the writer. */
+  /** Resolves if the source's topics accept records; a separate writer verifies this. */
   readonly verifyStart?: (source: Source, signal: AbortSignal) => Promise<void>;
-  /** By key; an error stands for an unreadable offset, and stops its source alone. */
+  /** Offsets by key. An unreadable offset is an error in the map; the error stops only its source. */
   readonly readOffsets: (signal: AbortSignal) => Promise<ReadonlyMap<string, SourceOffset | ConnectorError>>;
   readonly targets: WorkerTargets;
-  /** Absent where a single process needs none. */
+  /** Absent for a single process, which needs no proof. */
   readonly ownershipProof?: OwnershipProof['since'];
-  /** Waits for an operator when every source has failed. */
+  /** True: if every source has failed, waits for a restart by an operator. */
   readonly waitsForOperator: boolean;
   readonly clock: Clock;
   readonly random: Random;
@@ -53,11 +53,11 @@ export interface OffsetPartitionOptions {
 }
 
 /**
- * Runs the sources of one partition of the offsets topic through one transactional writer. A session is: fence, read
- * the committed offsets, run every source from there. A failure of the writer ends it for all sources and drops what
- * they had fetched; so does a restart by an operator.
+ * Runs the sources of one partition of the offsets topic with one transactional writer. A session fences earlier
+ * writers, reads the committed offsets, and runs every source from its offset. A failure of the writer ends the session
+ * of all sources and drops their fetched pages. A restart by an operator does the same.
  *
- * @returns the names of the failed sources, when none is left to run; rejects with the signal's reason.
+ * @returns the names of the failed sources, if no source is left to run; rejects with the signal's reason.
  */
 export async function runOffsetPartition(options: OffsetPartitionOptions): Promise<readonly string[]> {
   const { partition, transactionalId, sources, targets, kafka, clock, events } = options;
@@ -79,7 +79,7 @@ export async function runOffsetPartition(options: OffsetPartitionOptions): Promi
   await runWriterSessions({
     ...options,
     writer,
-    // After the fence and before anything is read: a later replacement is noticed.
+    // The ids are read after the fence and before the sources start, so a later replacement is noticed.
     async readPosition(signal) {
       const written = [...new Set(running.flatMap(options.writtenBy))];
       const [offsets, topicIds] = await Promise.all([options.readOffsets(signal), kafka.topicIds(written, signal)]);
@@ -111,7 +111,7 @@ export async function runOffsetPartition(options: OffsetPartitionOptions): Promi
   return sources.map((source) => source.name);
 }
 
-/** All sources, where the error names no topic. */
+/** The sources that write a topic named by the error; all sources if there is no such source. */
 function concernedBy({ sources, writtenBy }: OffsetPartitionOptions, error: ConnectorError): readonly Source[] {
   const named = error.fields.topics;
   if (!Array.isArray(named)) return sources;
@@ -129,7 +129,7 @@ interface Session extends OffsetPartitionOptions {
   readonly blamed: (source: Source, isCertain: boolean) => void;
 }
 
-/** Runs until the writer fails, the signal aborts, another source shall start or none is left. A commit ends first. */
+/** Runs until the writer fails, the signal aborts, another source is due, or all ended. Commits under way end first. */
 async function runSession(options: Session): Promise<void> {
   const { kafka, clock, random, events, targets, sources, runStates, offsets, topicIds } = options;
   const session = new AbortController();
@@ -174,7 +174,7 @@ async function runSession(options: Session): Promise<void> {
   if (failures.length > 0) throw failures[0];
 }
 
-/** Each source waits for the transaction before it, never for a poll. */
+/** A source waits for the previous transaction, never for the poll of another source. */
 function committing({ writer, partition, offsetsTopic, committed, blamed }: Session) {
   let last: Promise<void> = Promise.resolve();
   return async (source: Source, records: readonly OutgoingRecord[], offset: SourceOffset): Promise<void> => {
@@ -185,7 +185,7 @@ function committing({ writer, partition, offsetsTopic, committed, blamed }: Sess
       await mine;
       committed();
     } catch (error) {
-      // A source that was fenced, or came behind a failed commit, is not to blame.
+      // Other errors have another cause: a fence, or an earlier commit of another source that failed.
       if (error instanceof ConnectorError && error.code === 'TRANSACTION_FAILED') blamed(source, false);
       throw error;
     }

@@ -12,7 +12,7 @@ export function sourceAssignor(topic: string, describe: Assignor['describe']): A
   };
 }
 
-/** A replica, as it describes itself to the others. */
+/** The description that a replica sends to the other replicas. */
 export interface Replica {
   readonly id: string;
   readonly sources: readonly string[];
@@ -23,7 +23,7 @@ export function describeReplica({ sources, held }: Omit<Replica, 'id'>): string 
   return JSON.stringify({ sources, held });
 }
 
-/** A member of another version gets no sources. Exported for tests. */
+/** A member with an unreadable description, such as another version, gets no sources. Exported for tests. */
 export function readReplica({ id, description }: GroupMember): Replica {
   try {
     const { sources, held } = JSON.parse(description) as { sources: unknown; held: unknown };
@@ -38,10 +38,10 @@ export function readReplica({ id, description }: GroupMember): Replica {
 }
 
 /**
- * A partition that carries a source goes to a replica that knows most of its sources (settings differ during a rolling
- * deployment). A replica keeps what it holds while no candidate has two partitions less: each move costs a re-reading.
+ * Each partition with a source goes to a replica that knows most of its sources; settings differ during a rolling
+ * deployment. A replica keeps a partition unless a candidate holds two fewer: a new owner repeats requests.
  *
- * @param partitionOf the partition of a source's key. Exported for tests.
+ * @param partitionOf returns the partition of a source's key. Exported for tests.
  */
 export function assignPartitions(
   replicas: readonly Replica[],
@@ -60,7 +60,7 @@ export function assignPartitions(
   for (const partition of partitions.filter((open) => holderOf(open) === undefined)) {
     shares.get(smallest(candidates.get(partition) ?? []) ?? '')?.add(partition);
   }
-  // One round for each possible move: then no helpful move is left.
+  // As many rounds as partitions: after them, no move makes the shares more equal.
   for (const partition of partitions.flatMap(() => partitions)) {
     const owner = inOrder.find(({ id }) => shares.get(id)?.has(partition))?.id;
     const nextOwner = smallest(candidates.get(partition) ?? []);
@@ -71,7 +71,7 @@ export function assignPartitions(
   return new Map([...shares].map(([id, held]) => [id, [...held].sort((a, b) => a - b)]));
 }
 
-/** For each partition with a source: the replicas that know most of its sources. */
+/** Maps each partition with a source to the replicas that know most of its sources. */
 function candidatesByPartition(
   replicas: readonly Replica[],
   partitionOf: (source: string) => number,

@@ -4,37 +4,37 @@ import { isCount, isText } from './stream/committed-stream.ts';
 import type { WalkRequest } from './walk/instruments-messages.ts';
 
 /*
- * The states topic: the wishes of operators. Key: name of the source, or of the price processor. Value:
+ * The states topic holds the commands of operators. Key: the name of the source, or of the price processor. Value:
  * `{"state":"running","walk":{"id":"…","requestedAt":"…","allowShrink":null},`
- * `"restart":{"id":"…","requestedAt":"…","onlyFailed":false}}`. The newest value counts; null: just run.
+ * `"restart":{"id":"…","requestedAt":"…","onlyFailed":false}}`. The newest value counts; null: running.
  */
 
 export const STATES_PARTITION = 0;
 
-/** `requestedAt`: ISO 8601, by the clock of the requester, for people. */
+/** `requestedAt`: ISO 8601, by the clock of the requester; only for people. */
 export interface RequestedWalk extends WalkRequest {
   readonly requestedAt: string | null;
 }
 
-/** Counts when it comes; a process that starts later has nothing to do. */
+/** Takes effect at its arrival. A process that starts later has nothing to restart. */
 export interface RequestedRestart {
   readonly id: string;
   readonly requestedAt: string | null;
-  /** Only a failed source restarts. */
+  /** True: only a failed source restarts. */
   readonly onlyFailed: boolean;
 }
 
 export interface SourceState {
   readonly state: TargetState;
-  /** Served or not: the offset of the source holds the last one that was served. */
+  /** The newest request, begun or not. The offset of the source names the newest request that was begun. */
   readonly walk: RequestedWalk | null;
   readonly restart: RequestedRestart | null;
 }
 
-/** Of a source without a record. */
+/** The state of a source without a record. */
 export const NOTHING_WANTED: SourceState = { state: 'running', walk: null, restart: null };
 const LONGEST_ID = 100;
-/** Of a record, in this order. */
+/** The fields of a record, in their order. */
 const FIELDS = ['state', 'walk', 'id', 'requestedAt', 'allowShrink', 'restart', 'onlyFailed'];
 
 export function stateRecord(topic: string, source: string, wanted: SourceState): OutgoingRecord {
@@ -47,7 +47,7 @@ export function stateRecord(topic: string, source: string, wanted: SourceState):
   };
 }
 
-/** Null for a value that is no state of a source. */
+/** Returns null if the value is not a valid state. */
 export function decodeState({ value }: Pick<CommittedRecord, 'value'>): SourceState | null {
   if (value === null) return NOTHING_WANTED;
   try {

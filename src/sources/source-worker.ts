@@ -7,24 +7,24 @@ import type { Clock } from '../support/clock.ts';
 import { untilTarget, type WorkerTarget } from '../worker/target.ts';
 
 export interface SourceTurn {
-  /** Records, dead letters and notifications of one transaction. */
+  /** The records, dead letters and notifications of one transaction. */
   readonly records: readonly OutgoingRecord[];
-  /** The offset of that transaction; null when there is nothing to commit. */
+  /** The offset of the transaction; null if there is nothing to commit. */
   readonly offset: SourceOffset | null;
-  /** Milliseconds before the next poll; 0 for at once. */
+  /** Milliseconds before the next poll; 0: the next poll follows at once. */
   readonly waitMs: number;
-  /** Ends the wait early. */
+  /** Its abort ends the wait early. */
   readonly wake?: AbortSignal;
-  /** Called after the commit, with its duration: the task moves on from here only. */
+  /** Called after the commit, with its duration. Only this call moves the task on. */
   committed(commitMs: number): void;
 }
 
-/** A source for one opening of the writer: it asks and decides. After a failed commit, a new one starts. */
+/** The work of a source in one writer session. After a failed commit, the next session starts a new task. */
 export interface SourceTask {
   /**
-   * No transaction is open meanwhile: a slow response would hold up every reader of the topics.
+   * An open transaction delays every reader of the topics, so no transaction is open during a poll.
    *
-   * @throws ConnectorError: its action says whether another try is useful; that one may ask for less.
+   * @throws ConnectorError: its action says whether a repetition helps. The repetition may request fewer items.
    */
   poll(signal: AbortSignal): Promise<SourceTurn>;
 }
@@ -41,11 +41,11 @@ export interface SourceWorkerOptions {
 }
 
 /**
- * The loop of every source: poll, one transaction, then at once again or after a wait. A paused source finishes its
- * poll and keeps its task. A failed poll is repeated as its error says; a failed commit is not, since only the
- * committed offset shows whether it succeeded.
+ * The loop of every source: poll, commit one transaction, and wait if the turn says so. A paused source finishes its
+ * poll and keeps its task. A failed poll is repeated with the back-off of its error. A failed commit is not repeated:
+ * only the committed offset shows whether the commit succeeded.
  *
- * @returns never: it ends by the signal's reason or by an error that no repetition mends.
+ * @returns never: rejects with the signal's reason, or with an error that no repetition corrects.
  */
 export async function runSource(options: SourceWorkerOptions): Promise<never> {
   for (;;) {
@@ -75,7 +75,7 @@ async function pollUntilAnswered(options: SourceWorkerOptions) {
   }
 }
 
-/** Ends early when the task is woken, or the target changes. */
+/** The wait ends early if the task is woken or the target changes. */
 async function wait({ clock, target, signal }: SourceWorkerOptions, waitMs: number, wake?: AbortSignal): Promise<void> {
   const { state, changed } = target();
   if (state !== 'running') return;
@@ -93,14 +93,14 @@ async function whilePaused({ source, target, events, signal }: SourceWorkerOptio
   if (state === 'paused') events.sourceResumed({ source });
 }
 
-/** An action without a row ends the source. */
+/** An error with any other action ends the loop. */
 const POLL_BACK_OFF: Readonly<Partial<Record<ErrorAction, BackOff>>> = {
   retry: { initialMs: 500, maximumMs: 60_000 },
   askForLess: { initialMs: 100, maximumMs: 60_000 },
   retrySlowly: { initialMs: 10_000, maximumMs: 300_000 },
 };
 
-/** `failures`: in a row, this one included. @throws the error itself when no repetition mends it. */
+/** `failures`: consecutive failures, including this one. @throws the error itself if no repetition corrects it. */
 export function pollWaitMs(error: unknown, failures: number, random: Random): number {
   const backOff = error instanceof ConnectorError ? POLL_BACK_OFF[error.action] : undefined;
   if (!(error instanceof ConnectorError) || backOff === undefined) throw error;

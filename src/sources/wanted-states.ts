@@ -11,11 +11,11 @@ export interface WantedStates {
   readonly targets: WorkerTargets;
 }
 
-/** The wishes of operators, as the states topic has them. */
+/** The commands of operators, read from the states topic. */
 export interface RequestedStates extends WantedStates {
   /**
-   * Reads the states topic to its end. Called after the fence of each writer: only then is it certain that no walk that
-   * the earlier holder has served, and that was superseded for it, is taken for one still to be done.
+   * Reads the states topic to its end. Called after the fence of each writer, when the previous owner begins no more
+   * walks. Before the fence, the newest request read here may be one that the previous owner has served and replaced.
    */
   catchUp(signal: AbortSignal): Promise<void>;
   follow(signal: AbortSignal): Promise<never>;
@@ -46,9 +46,9 @@ interface Known {
 }
 
 /**
- * Follows the records of the states topic. They may come several times and from several readers: a record before one
- * that was taken is ignored, or a walk would be served twice. Records of other sources are ignored; after an unreadable
- * one the state from before stays valid. Exported for tests.
+ * Follows the records of the states topic. Several readers may deliver the same record, so a record that is not newer
+ * than the last one is ignored. Otherwise a walk would run twice. Records of other sources are ignored. An unreadable
+ * record leaves the state unchanged. Exported for tests.
  */
 export function createWantedStates(
   sources: readonly string[],
@@ -119,7 +119,7 @@ export interface WalkRequests {
 }
 
 export interface NewestWalk {
-  /** Served or not; null for none. */
+  /** The newest request, begun or not; null if there is no request. */
   readonly request: WalkRequest | null;
   /** Aborts when another walk is requested. */
   readonly superseded: AbortSignal;

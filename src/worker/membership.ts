@@ -7,32 +7,32 @@ import { type FailedAttempt, retry } from '../support/retry.ts';
 import { untilAborted } from '../support/until-aborted.ts';
 
 const JOIN_BACK_OFF: BackOff = { initialMs: 200, maximumMs: 10_000 };
-/** A membership that lasted so long was a good one: the next failure is the first again. */
+/** After a membership of this length, the next failure counts as the first failure again. */
 const GOOD_MEMBERSHIP_MS = 60_000;
 
-/** One partition, while it is ours. */
+/** A partition that this member owns now. */
 export interface OwnedPartition {
   readonly partition: TopicPartition;
-  /** The proof that the partition's writer needs before it writes. */
+  /** The proof of ownership that the partition's writer needs before it writes. */
   readonly ownershipProof: OwnershipProof['since'];
-  /** Aborts when the partition goes to another member, and at the end. */
+  /** Aborts when the partition moves to another member, and at the end of the membership. */
   readonly signal: AbortSignal;
 }
 
 /** The work for one partition, from its assignment until it is lost. */
 export interface WorkerTask {
-  /** Runs until the partition's signal aborts; if it resolves before, the partition stays as it is until lost. */
+  /** Runs until the partition's signal aborts. If it resolves earlier, the member keeps the partition without work. */
   run(): Promise<void>;
-  /** Resolves once the group shall read the partition for it; left out where nothing is read by way of the group. */
+  /** Resolves when the task can take records that the group reads; absent if the group reads no records. */
   begun?(): Promise<PartitionReader>;
 }
 
 export interface MembershipOptions
   extends Pick<GroupReaderOptions, 'groupId' | 'topics' | 'assignor' | 'alone' | 'joined' | 'members' | 'signal'> {
   readonly groupReader: GroupReader;
-  /** Verifies what no partition can do without: until it resolves the partitions are left to other members. */
+  /** Verifies the needs of all partitions. Until it resolves, other members own the partitions. */
   readonly verifyStart?: (signal: AbortSignal) => Promise<void>;
-  /** Rejects when this membership must end and another one begin; asked for once at each join. */
+  /** Rejects when this membership must end and a new one must begin; called once for each join. */
   readonly untilOver?: ((signal: AbortSignal) => Promise<never>) | undefined;
   readonly createTask: (owned: OwnedPartition) => WorkerTask;
   readonly attemptFailed: (failed: FailedAttempt) => void;
@@ -41,12 +41,12 @@ export interface MembershipOptions
 }
 
 /**
- * The first half of what Kafka Connect calls a worker task, for sources and prices alike: join the group, and run a task
- * for each partition that is ours. A member that cannot go on gives up everything, and joins again: brokers that restart
- * need no operator, and the fence and the committed position make each joining safe. The second half is
- * the task's writer (writer-sessions.ts).
+ * The first half of what Kafka Connect calls a worker task, for sources and prices: join the group, and run a task for
+ * each owned partition. A member that fails gives up all its partitions and joins again. So a restart of brokers needs
+ * no operator. The fence and the committed position make each join safe. The second half is the task's writer
+ * (writer-sessions.ts).
  *
- * @returns never: rejects with the signal's reason, or with an error that no repetition mends.
+ * @returns never: rejects with the signal's reason, or with an error that no repetition corrects.
  */
 export async function runMember(options: MembershipOptions): Promise<never> {
   const { verifyStart, signal } = options;
@@ -69,10 +69,10 @@ function isPassing(error: unknown): boolean {
 }
 
 /**
- * From one joining of the group until it is left. At the end the tasks end before that: until then the group confirms a
- * commit under way, which the next owner need not fence.
+ * One membership, from the join to the leave. The tasks end before the leave: until then the group confirms the
+ * ownership for a commit under way. So the next owner need not fence this commit.
  *
- * @param endings of each partition, when its last task here has ended.
+ * @param endings by partition; each resolves when the partition's last task here has ended.
  */
 async function runMembership(options: MembershipOptions, endings: Map<string, Promise<void>>): Promise<never> {
   const { groupReader, groupId, topics, assignor, alone, joined, members, untilOver, createTask, signal } = options;
@@ -89,19 +89,19 @@ async function runMembership(options: MembershipOptions, endings: Map<string, Pr
     signal: left.signal,
     async assigned(partition, lost, ownershipProof) {
       const key = `${partition.topic}/${partition.partition}`;
-      // Its last time here may still be ending.
+      // The previous task of this partition may still be ending.
       await endings.get(key);
       lost.throwIfAborted();
       const untilLost = () => untilAborted(new Promise<never>(() => {}), lost);
       if (ended.signal.aborted) return untilLost();
       const task = createTask({ partition, ownershipProof, signal: AbortSignal.any([lost, ended.signal]) });
       const running = task.run().catch((error: unknown) => {
-        // One partition that cannot go on ends the member: the others would hide that this one does no work.
+        // A failed task ends the whole member. Otherwise the other partitions would hide the failure.
         if (!lost.aborted) failed.reject(error);
       });
       endings.set(key, running);
       if (task.begun === undefined) return untilLost();
-      // The end of a task is no failure of the member while all tasks end.
+      // While all tasks end, the error of a task is not a failure of the member.
       const unlessEnding = (error: unknown) => {
         if (!ended.signal.aborted) throw error;
         return untilLost();
@@ -114,7 +114,7 @@ async function runMembership(options: MembershipOptions, endings: Map<string, Pr
     return await untilAborted(Promise.race([failed.promise, membership]), signal);
   } finally {
     ended.abort(signal.aborted ? signal.reason : new Error('this member ends'));
-    // Once the membership has failed, there is no group that would confirm anything.
+    // After a failure of the membership, the group confirms no ownership, so the tasks need not end first.
     await Promise.race([Promise.all(endings.values()), membership.catch(() => {})]);
     left.abort(new Error('this member has ended'));
     await membership.catch(() => {});

@@ -8,12 +8,12 @@ interface Named {
   readonly name: string;
 }
 
-/** The verified topics of a source, or of the price processor. */
+/** Knows which units have verified topics. A unit is a source or the price processor. */
 export interface UnitTopics<Unit> {
   areVerified(unit: Unit): boolean;
-  /** Looks at them again; rejects with a ConnectorError when they are not. */
+  /** Verifies the topics again; rejects with a ConnectorError if they do not meet the requirements. */
   verify(unit: Unit, signal: AbortSignal): Promise<void>;
-  /** These topics are not the verified ones any more: units that need them verify them first. */
+  /** These topics were replaced: their units must verify them again before they run. */
   doubt(topics: readonly string[], why: ConnectorError): void;
 }
 
@@ -25,7 +25,7 @@ export interface RunStatesOptions<Unit extends Named> {
   readonly held?: {
     failed(unit: Unit, how: { readonly isCertain: boolean }): void;
     isHeld(unit: Unit): boolean;
-    /** A ConnectorError that stops the source says that it cannot run at all. */
+    /** Rejects with a ConnectorError that stops the source if the unit cannot run at all. */
     untilFree(unit: Unit, signal: AbortSignal): Promise<void>;
   };
   readonly onRest: (unit: Unit, state: Rest) => void;
@@ -36,7 +36,7 @@ export type RunStates<Unit extends Named> = ReturnType<typeof createRunStates<Un
 
 /**
  * Decides which units may run: not paused or stopped, not failed since the last restart, not backed off. A unit with a
- * refused topic has failed; one whose topics cannot be verified now is backed off.
+ * refused topic has failed. A unit whose topics cannot be verified now is backed off.
  */
 export function createRunStates<Unit extends Named>(options: RunStatesOptions<Unit>) {
   const { units, targets, restsWhen, topics, held, onRest, onFailed } = options;
@@ -90,14 +90,14 @@ export function createRunStates<Unit extends Named>(options: RunStatesOptions<Un
   return {
     isDue,
     untilDue,
-    /** Resolves once any shall run, or has failed before it could. */
+    /** Resolves when a unit may run, or when a unit has failed before its start. */
     async untilAnyIsDue(signal: AbortSignal): Promise<void> {
       const over = new AbortController();
       const within = AbortSignal.any([signal, over.signal]);
       const anyDue = units.map((unit) => untilDue(unit, within));
       await Promise.race([...anyDue, failure.next(within)]).finally(() => over.abort());
     },
-    /** For one that begins to run now: a signal to end by, when it shall rest or start again. */
+    /** Called when a unit begins to run. The returned signal aborts when the unit must rest or start again. */
     leaving: (unit: Unit, within: AbortSignal) => leaving(unit, () => targetOf(unit), restOf, within),
     failed,
     allFailed: () => units.every(hasFailed),
@@ -118,6 +118,6 @@ function leaving(
     () => leave.abort(reason),
     () => {},
   );
-  // It also aborts with what surrounds the unit; then its reason is another one.
+  // The signal also aborts together with `within`; then its reason is not `reason`.
   return { signal: AbortSignal.any([within, leave.signal]), reason, end: () => over.abort() };
 }

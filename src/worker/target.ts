@@ -1,17 +1,17 @@
 import { untilAborted } from '../support/until-aborted.ts';
 
-/** Kafka Connect's target states: a paused source keeps its task and its place in it, a stopped one gives them up. */
+/** Kafka Connect's target states: a paused source keeps its task and its progress; a stopped source gives up both. */
 export type TargetState = (typeof TARGET_STATES)[number];
 export const TARGET_STATES = ['running', 'paused', 'stopped'] as const;
 
-/** The state that operators want of a source, or of the price processor. */
+/** The state that operators request for a source, or for the price processor. */
 export interface WorkerTarget {
   readonly state: TargetState;
-  /** Another number means that it shall start again: it was asked to restart, or was stopped meanwhile. */
+  /** A new number: start again, because an operator requested a restart or has stopped the unit. */
   readonly restartEpoch: number;
-  /** Another number means that it shall start again if it has failed; it changes with the restart epoch too. */
+  /** A new number: start again if the unit has failed. The number also changes with the restart epoch. */
   readonly failedRestartEpoch: number;
-  /** Aborts when any of this changes: then the target is to be read again. */
+  /** Aborts when the target changes; then read the target again. */
   readonly changed: AbortSignal;
 }
 
@@ -32,8 +32,8 @@ export async function untilTarget(
   }
 }
 
-/** The name of the price processor among the sources: in the states topic, in Kafka Connect's interface, in commands. */
+/** The name of the price processor in the states topic, in Kafka Connect's interface and in commands. */
 export const PRICE_PROCESSOR = 'prices';
 
-/** The source in the headers of what a backfill writes. No source may have its name. */
+/** The source name in the headers of a backfill's records. No configured source may have this name. */
 export const BACKFILL = 'backfill';

@@ -5,32 +5,32 @@ import { type BackOff, backOffMs, type Random } from '../support/back-off.ts';
 import type { Clock } from '../support/clock.ts';
 
 const REOPEN_BACK_OFF: BackOff = { initialMs: 200, maximumMs: 30_000 };
-/** A process that has fenced us may finish, as an operator's command that changes an offset; each time for longer. */
+/** The process that fenced us, such as a command that changes an offset, gets time to finish; longer each time. */
 const FENCED_WAIT_MS = 1_000;
 const MOST_FENCED_WAITS = 10;
 const RECOVERABLE: readonly ConnectorError['action'][] = ['reopenWriter', 'retry', 'retrySlowly'];
 
-/** One opening of a writer, until something goes wrong with it. */
+/** One session of a writer, from its opening to its first failure. */
 export interface WriterSession<Position> {
-  /** The committed position when the writer opened: the session starts from there. */
+  /** The committed position at the opening of the writer: the session starts there. */
   readonly position: Position;
   readonly startedMs: number;
-  /** To be called after each commit: what goes wrong next is the first failure again. */
+  /** Called after each commit: the next failure counts as the first failure again. */
   readonly committed: () => void;
 }
 
 export interface WriterSessionsOptions<Position> {
   readonly writer: TransactionalWriter;
-  /** Runs after the fence, which makes the result final. */
+  /** Runs after the fence, so no earlier writer can change the result. */
   readonly readPosition: (signal: AbortSignal) => Promise<Position>;
-  /** One session, from the position on; when it resolves, another one begins. */
+  /** Runs one session from the position. After it resolves, another session begins. */
   readonly run: (session: WriterSession<Position>) => Promise<void>;
-  /** Resolves once there is something to run; with false when there never will be. */
+  /** Resolves with true when there is work to run, and with false if no work is left. */
   readonly untilDue?: (signal: AbortSignal) => Promise<boolean>;
-  /** Deals with an error that ends a part of the work for good. True: the others go on at once, in a new session. */
+  /** Handles an error that permanently stops one part of the work. True: a new session runs the other parts at once. */
   readonly stopFailed?: (error: unknown) => boolean;
   readonly lost: (error: ConnectorError) => void;
-  /** The proof that the writer is still ours; left out where a single process needs none. */
+  /** The proof that this process still owns the writer; absent for a single process, which needs no proof. */
   readonly ownershipProof?: OwnershipProof['since'] | undefined;
   readonly clock: Clock;
   readonly random: Random;
@@ -38,11 +38,11 @@ export interface WriterSessionsOptions<Position> {
 }
 
 /**
- * The second half of a worker task (membership.ts is the first): open the writer, which proves the ownership, fences and
- * reads the position; run from there; and on any doubt open it again. What goes wrong with the writer ends the session
- * and all that it had asked for, and the next one starts from what is truly committed. There is no second way to begin.
+ * The second half of a worker task (membership.ts is the first). It opens the writer: the opening proves the ownership,
+ * fences earlier writers and reads the position. Then it runs from the position. A failure of the writer ends the
+ * session and drops its pending requests. The next session starts in the same way, from the committed position.
  *
- * @returns when nothing is left to run; rejects with the signal's reason, or with an error that no repetition mends.
+ * @returns if no work is left; rejects with the signal's reason, or with an error that no repetition corrects.
  */
 export async function runWriterSessions<Position>(options: WriterSessionsOptions<Position>): Promise<void> {
   const { writer, readPosition, run, untilDue, ownershipProof, clock, random, signal } = options;
@@ -65,7 +65,7 @@ export async function runWriterSessions<Position>(options: WriterSessionsOptions
         fencings = error.code === 'WRITER_FENCED' ? Math.min(fencings + 1, MOST_FENCED_WAITS) : 0;
         const waitMs = backOffMs(Math.max(failures, 1), REOPEN_BACK_OFF, random);
         await clock.sleep(Math.max(waitMs, fencings * FENCED_WAIT_MS), signal);
-        // Not every failure is one of the writer, which waits for proof since its own.
+        // The writer waits for a new proof only after its own failures; this call covers all other failures.
         await ownershipProof?.(failedMs, signal);
       }
     }
