@@ -1,9 +1,7 @@
 import type { NotificationContent } from '../../records/avro/record-encoder.ts';
 import type { FollowerNotification } from '../stream/follower-messages.ts';
 import { RETENTION_MS } from '../stream/retention-gap.ts';
-import type { CoreNotification } from '../walk/instruments-messages.ts';
-
-type NotificationOf<Kind extends CoreNotification['kind']> = Extract<CoreNotification, { kind: Kind }>;
+import type { CoreNotification, WalkFlaw, WalkNotification } from '../walk/instruments-messages.ts';
 
 export interface FollowerWords {
   readonly suspected: string;
@@ -28,83 +26,76 @@ export function followerNotification(
   notification: FollowerNotification,
   words: FollowerWords,
 ): NotificationContent {
-  if (notification.kind === 'offsetReset') return { source, ...offsetReset(notification, words) };
-  if (notification.kind === 'gapCertain') {
-    return { source, at: notification.to.dateMs, ...gapCertain(notification, words.expired) };
+  return { source, at: notification.to.dateMs, ...followerText(notification, words) };
+}
+
+function followerText(notification: FollowerNotification, words: FollowerWords) {
+  const gapTo = notification.to.dateMs;
+  switch (notification.kind) {
+    case 'gapSuspected':
+      return {
+        kind: 'retention-gap-suspected',
+        message: words.suspected,
+        gapFrom: notification.fromMs,
+        gapTo,
+        gapSinceFrom: notification.since,
+        why: `our offset was last known to be served ${Math.round(notification.ageMs / 3_600_000)} hours ago`,
+      };
+    case 'gapCertain': {
+      const hours = Math.round(notification.silentMs / 3_600_000);
+      return {
+        kind: 'retention-gap',
+        message:
+          'The stream was not read for longer than the provider keeps events. What came before is lost for good.',
+        gapFrom: notification.fromMs,
+        gapTo: notification.toMs,
+        gapSinceFrom: notification.since,
+        why: `the stream was not read for ${hours} hours, and ${RETENTION_MS / 3_600_000} are kept`,
+        lost: words.expired,
+      };
+    }
+    case 'streamBehind': {
+      const { since, endsAt, limitMs } = notification;
+      return {
+        kind: 'stream-behind',
+        message:
+          `The provider is behind us by the events from ${endsAt} to ${since}: its stream ends before our offset. Nothing ` +
+          'is lost or repeated. Once our offset is answered again, all goes on; after ' +
+          `${Math.round(limitMs / 60_000)} minutes the lower offset is adopted.`,
+        gapSinceFrom: since,
+        gapSinceTo: endsAt,
+        why: SIGNS.lower,
+      };
+    }
+    case 'offsetReset': {
+      const { before, filter, goesOnAfter } = notification;
+      const isOther = before.filter !== null && before.filter !== filter;
+      const why = 'the committed offset was reset';
+      const also = isOther ? ', and the source has another filter than before' : '';
+      return {
+        kind: isOther ? 'filter-changed' : 'offset-reset',
+        message: `The committed offset was reset${also}. ${words.restart}`,
+        gapFrom: before.dateMs,
+        gapTo,
+        gapSinceFrom: before.since,
+        gapSinceTo: goesOnAfter,
+        filterFrom: before.filter,
+        filterTo: filter,
+        why,
+        lost: words.lost,
+      };
+    }
+    default: {
+      const { kind, fromMs: gapFrom, lostAfter: gapSinceFrom, goesOnAfter: gapSinceTo } = notification;
+      const given = { gapFrom, gapTo, gapSinceFrom, gapSinceTo, why: SIGNS[notification.why] };
+      if (kind === 'gapProven') return { ...given, kind: 'retention-gap', message: words.proven, lost: words.lost };
+      const message =
+        `The provider stayed behind us. Its stream is read from ${gapSinceTo} on, in place of ${gapSinceFrom}. Events ` +
+        'between the two come again on the topic of events. Until they have passed, walks keep the instruments, and none ' +
+        'goes back.';
+      return { ...given, kind: 'stream-reset', message, lost: 'nothing, unless the stream itself has begun again' };
+    }
   }
-  if (notification.kind === 'streamBehind') return { source, ...streamBehind(notification) };
-  const { kind, fromMs, to } = notification;
-  const gap = { source, at: to.dateMs, gapFrom: fromMs, gapTo: to.dateMs };
-  if (kind === 'gapSuspected') {
-    return {
-      ...gap,
-      kind: 'retention-gap-suspected',
-      message: words.suspected,
-      gapSinceFrom: notification.since,
-      why: `our offset was last known to be served ${Math.round(notification.ageMs / 3_600_000)} hours ago`,
-    };
-  }
-  const { lostAfter: gapSinceFrom, goesOnAfter: gapSinceTo } = notification;
-  const proven = { ...gap, gapSinceFrom, gapSinceTo, why: SIGNS[notification.why] };
-  if (kind === 'gapProven') return { ...proven, kind: 'retention-gap', message: words.proven, lost: words.lost };
-  const message =
-    `The provider stayed behind us. Its stream is read from ${gapSinceTo} on, in place of ${gapSinceFrom}. Events between ` +
-    'the two come again on the topic of events. Until they have passed, walks keep the instruments, and none goes back.';
-  return {
-    ...proven,
-    message,
-    kind: 'stream-reset',
-    lost: 'nothing, unless the stream itself has begun again',
-  };
-}
-
-function streamBehind({ to, since, endsAt, limitMs }: NotificationOf<'streamBehind'>) {
-  const minutes = Math.round(limitMs / 60_000);
-  return {
-    kind: 'stream-behind',
-    at: to.dateMs,
-    message:
-      `The provider is behind us by the events from ${endsAt} to ${since}: its stream ends before our offset. Nothing is ` +
-      `lost or repeated. Once our offset is answered again, all goes on; after ${minutes} minutes the lower offset is adopted.`,
-    gapSinceFrom: since,
-    gapSinceTo: endsAt,
-    why: SIGNS.lower,
-  };
-}
-
-function gapCertain({ fromMs, toMs, silentMs, since }: NotificationOf<'gapCertain'>, lost: string) {
-  const hours = Math.round(silentMs / 3_600_000);
-  return {
-    kind: 'retention-gap',
-    message: 'The stream was not read for longer than the provider keeps events. What came before is lost for good.',
-    gapFrom: fromMs,
-    gapTo: toMs,
-    gapSinceFrom: since,
-    why: `the stream was not read for ${hours} hours, and ${RETENTION_MS / 3_600_000} are kept`,
-    lost,
-  };
-}
-
-function offsetReset(
-  { before, filter, to, goesOnAfter }: NotificationOf<'offsetReset'>,
-  { restart, lost }: FollowerWords,
-) {
-  const isOther = before.filter !== null && before.filter !== filter;
-  const why = 'the committed offset was reset';
-  const also = isOther ? ', and the source has another filter than before' : '';
-  return {
-    kind: isOther ? 'filter-changed' : 'offset-reset',
-    at: to.dateMs,
-    message: `The committed offset was reset${also}. ${restart}`,
-    gapFrom: before.dateMs,
-    gapTo: to.dateMs,
-    gapSinceFrom: before.since,
-    gapSinceTo: goesOnAfter,
-    filterFrom: before.filter,
-    filterTo: filter,
-    why,
-    lost,
-  };
 }
 
 const INSTRUMENT_WORDS = {
@@ -122,116 +113,83 @@ export function instrumentsNotification(
   notification: CoreNotification,
   at: number,
 ): NotificationContent {
+  if (!('walk' in notification)) return followerNotification(source, notification, INSTRUMENT_WORDS);
+  return { source, at, walk: notification.walk, ...walkText(notification) };
+}
+
+function walkText(notification: WalkNotification) {
+  const { walk } = notification;
   switch (notification.kind) {
-    case 'walkCompleted':
-      return { source, at, ...walkCompleted(notification) };
-    case 'shrinkRefused':
-      return { source, at, ...shrinkRefused(notification) };
-    case 'deletionSkipped':
-      return { source, at, ...deletionSkipped(notification) };
-    case 'listLags':
-      return { source, at, ...listLags(notification) };
+    case 'walkCompleted': {
+      const { added, corrected, unchanged, gone, reEncoded, deadLetters: dead } = notification.counts;
+      const how = notification.resumed ? ' It was resumed after a restart, so it deleted nothing.' : '';
+      return {
+        kind: 'walk-completed',
+        message: `Walk ${walk} is complete: ${added} added, ${corrected} corrected, ${unchanged} unchanged, ${gone} gone.${how}`,
+        walkStartedAt: notification.startedAtMs,
+        added,
+        corrected,
+        unchanged,
+        gone,
+        reEncoded,
+        dead,
+      };
+    }
+    case 'shrinkRefused': {
+      const { gone, held: known } = notification;
+      const isEmpty = notification.why === 'emptyList';
+      const why = isEmpty ? 'the list was empty' : `${gone} of ${known} instruments are no longer in the list`;
+      const message = `Walk ${walk} deleted nothing, since ${why}. Ask the provider whether that is right.`;
+      return { kind: 'shrink-refused', message, gone, known, why };
+    }
+    case 'deletionSkipped': {
+      const why = notification.flaws.map((flaw) => FLAWS[flaw]).join(', ');
+      const message = `Walk ${walk} deleted nothing, since ${why}; the next walk decides again.`;
+      return { kind: 'deletion-skipped', message, why };
+    }
+    case 'listLags': {
+      const { lagMs, rows, lacking, waitMs } = notification;
+      return {
+        kind: 'list-lags',
+        message:
+          `The instrument list of walk ${walk} seems at least ${durationText(lagMs)} older than the event stream. The walk ` +
+          'did not use rows that an event had overtaken, and deleted nothing. The next walk waits ' +
+          `${durationText(waitMs)} for the list. An instrument that changed, or was issued and dropped, without a last ` +
+          'event looks the same. If the provider confirms the lag, set handoffMargin to at least as much.',
+        why:
+          `${rows} rows differ from what events said within the hour before the walk, and ${lacking} instruments that were ` +
+          `issued in that hour are missing from the list${rows + lacking === 0 ? '; a page names an older place in the stream' : ''}.`,
+      };
+    }
     case 'deletionsStandStill':
-      return { source, at, ...deletionsStandStill(notification) };
+      return {
+        kind: 'deletions-stand-still',
+        message:
+          `${notification.walks} walks in a row could not decide which instruments are gone; those that the provider has ` +
+          'dropped stay on the topic. The notifications deletion-skipped say why; a walk that a restart interrupted ' +
+          'cannot decide either.',
+      };
     case 'topicReplaced':
-      return { source, at, ...topicReplaced(notification) };
-    case 'walkGivenUp':
-      return { source, at, ...walkGivenUp(notification) };
-    default:
-      return followerNotification(source, notification, INSTRUMENT_WORDS);
+      return {
+        kind: 'topic-replaced',
+        message: `The instruments topic was deleted, created again or renamed. Walk ${walk} brings every instrument to it.`,
+      };
+    case 'walkGivenUp': {
+      const { why, waitMs } = notification;
+      const message = `Walk ${walk} was given up. Another one begins in ${durationText(waitMs)}, and the event stream goes on.`;
+      return { kind: 'walk-given-up', message, why };
+    }
   }
 }
 
-function walkCompleted({ walk, startedAtMs, resumed, counts }: NotificationOf<'walkCompleted'>) {
-  const { added, corrected, unchanged, gone, reEncoded, deadLetters: dead } = counts;
-  const how = resumed ? ' It was resumed after a restart, so it deleted nothing.' : '';
-  return {
-    kind: 'walk-completed',
-    message: `Walk ${walk} is complete: ${added} added, ${corrected} corrected, ${unchanged} unchanged, ${gone} gone.${how}`,
-    walk,
-    walkStartedAt: startedAtMs,
-    added,
-    corrected,
-    unchanged,
-    gone,
-    reEncoded,
-    dead,
-  };
-}
-
-function shrinkRefused({ walk, why, gone, held }: NotificationOf<'shrinkRefused'>) {
-  const reason =
-    why === 'emptyList' ? 'the list was empty' : `${gone} of ${held} instruments are no longer in the list`;
-  return {
-    kind: 'shrink-refused',
-    message: `Walk ${walk} deleted nothing, since ${reason}. Ask the provider whether that is right.`,
-    walk,
-    gone,
-    known: held,
-    why: reason,
-  };
-}
-
-function listLags({ walk, lagMs, rows, lacking, waitMs }: NotificationOf<'listLags'>) {
-  const lag = durationText(lagMs);
-  return {
-    kind: 'list-lags',
-    message:
-      `The instrument list of walk ${walk} seems at least ${lag} older than the event stream. The walk did not use rows ` +
-      `that an event had overtaken, and deleted nothing. The next walk waits ${durationText(waitMs)} for the list. An ` +
-      'instrument that changed, or was issued and dropped, without a last event looks the same. If the provider ' +
-      'confirms the lag, set handoffMargin to at least as much.',
-    walk,
-    why:
-      `${rows} rows differ from what events said within the hour before the walk, and ${lacking} instruments that were ` +
-      `issued in that hour are missing from the list${rows + lacking === 0 ? '; a page names an older place in the stream' : ''}.`,
-  };
-}
-
-function deletionsStandStill({ walk, walks }: NotificationOf<'deletionsStandStill'>) {
-  return {
-    kind: 'deletions-stand-still',
-    message:
-      `${walks} walks in a row could not decide which instruments are gone; those that the provider has dropped stay on the ` +
-      'topic. The notifications deletion-skipped say why; a walk that a restart interrupted cannot decide either.',
-    walk,
-  };
-}
-
-function topicReplaced({ walk }: NotificationOf<'topicReplaced'>) {
-  return {
-    kind: 'topic-replaced',
-    message: `The instruments topic was deleted, created again or renamed. Walk ${walk} brings every instrument to it.`,
-    walk,
-  };
-}
-
-function walkGivenUp({ walk, why, waitMs }: NotificationOf<'walkGivenUp'>) {
-  return {
-    kind: 'walk-given-up',
-    message: `Walk ${walk} was given up. Another one begins in ${durationText(waitMs)}, and the event stream goes on.`,
-    walk,
-    why,
-  };
-}
+const FLAWS: Readonly<Record<WalkFlaw, string>> = {
+  unreadableId: 'an id could not be read',
+  rowBelowCursor: 'a row stood below the cursor',
+  rowsBehindTheEnd: 'rows lay behind the end of the list',
+  listLags: 'the list lags the event stream',
+};
 
 function durationText(ms: number): string {
   const seconds = Math.ceil(ms / 1_000);
   return seconds < 120 ? `${seconds} s` : `${Math.ceil(seconds / 60)} min`;
-}
-
-function deletionSkipped({ walk, flaws }: NotificationOf<'deletionSkipped'>) {
-  const reasons = {
-    unreadableId: 'an id could not be read',
-    rowBelowCursor: 'a row stood below the cursor',
-    rowsBehindTheEnd: 'rows lay behind the end of the list',
-    listLags: 'the list lags the event stream',
-  };
-  const why = flaws.map((flaw) => reasons[flaw]).join(', ');
-  return {
-    kind: 'deletion-skipped',
-    message: `Walk ${walk} deleted nothing, since ${why}; the next walk decides again.`,
-    walk,
-    why,
-  };
 }
