@@ -134,16 +134,11 @@ class KindCounts {
 const KEPT_MS = 1_000;
 
 /** A pass over all instruments, at most once a second, in small steps that do not hold up the event loop. */
-export interface FreshnessView {
-  newest(): Freshness;
-  refreshed(): Promise<void>;
-}
-
 export function createFreshnessView(
   tasks: () => readonly FreshnessTask[],
   kinds: readonly [AskedKind, ...AskedKind[]],
   clock: Pick<Clock, 'monotonicMs'>,
-): FreshnessView {
+) {
   let newest: Freshness | null = null;
   const begin = () => freshnessSteps(tasks(), kinds, clock.monotonicMs());
   const passes = keptValue(
@@ -153,7 +148,7 @@ export function createFreshnessView(
     { keepMs: KEPT_MS, clock },
   );
   return {
-    newest() {
+    newest(): Freshness {
       newest ??= atOnce(begin());
       passes.get().catch(() => {});
       return newest;

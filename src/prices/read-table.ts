@@ -49,17 +49,12 @@ const ASK_AGAIN: BackOff = { initialMs: 30_000, maximumMs: 5 * 60_000 };
 /** A topic that others write to can name any number of schemas; so many of them are asked for again. */
 const MAXIMUM_SCHEMAS = 100;
 
-interface Met {
-  records: number;
-  readonly firstOffset: bigint;
-}
-
 /** The records of one partition of instruments that cannot be read. */
 export class UnreadableRecords {
   /** Instruments whose newest record cannot be read: they have no price until another one comes. */
   readonly #ids = new Set<string>();
   readonly #missingSchemas = new Set<number>();
-  readonly #unreported = new Map<UnreadableReason, Met>();
+  readonly #unreported = new Map<UnreadableReason, { records: number; readonly firstOffset: bigint }>();
   readonly #schemaMissing = new Pulse();
 
   get instruments(): number {

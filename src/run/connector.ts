@@ -124,12 +124,7 @@ function assertAnyWork(options: ConnectorOptions): void {
   throw new ConnectorError('SETTINGS_INVALID', text);
 }
 
-interface Does {
-  readonly sources: boolean;
-  readonly prices: boolean;
-}
-
-function rolesOf({ settings, roles = 'both' }: ConnectorOptions): Does {
+function rolesOf({ settings, roles = 'both' }: ConnectorOptions) {
   return { sources: roles !== 'processor', prices: settings.prices.enabled && roles !== 'sources' };
 }
 

@@ -24,10 +24,6 @@ interface RecordBatch {
   readonly records: RawMessage[];
 }
 
-interface PendingRequests {
-  readonly pending: readonly unknown[];
-}
-
 type MetadataProtocol = (of: { readonly version: number }) => (asked: { readonly topics: readonly string[] }) => {
   readonly request: unknown;
   readonly response: { readonly parse: (data: unknown) => Promise<unknown> };
@@ -38,7 +34,7 @@ type FilterAborted = (fetched: {
   abortedTransactions?: readonly AbortedTransaction[];
 }) => readonly RawMessage[];
 type DecodeBatch = (decoder: unknown) => Promise<RecordBatch>;
-type ScheduleCheck = (this: PendingRequests) => void;
+type ScheduleCheck = (this: { readonly pending: readonly unknown[] }) => void;
 
 const ABORT_MARKER_KEY = Buffer.from([0, 0, 0, 0]);
 
@@ -156,11 +152,9 @@ interface FetchManager {
   stop(): Promise<void>;
 }
 
-interface FetchManagerOptions {
+type CreateFetchManager = (options: {
   readonly fetch: (nodeId: number) => Promise<readonly unknown[]>;
-}
-
-type CreateFetchManager = (options: FetchManagerOptions) => FetchManager;
+}) => FetchManager;
 
 /**
  * A stopped member must not fetch. When another broker leads a partition, the original ends its loops and begins new ones.

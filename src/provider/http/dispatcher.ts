@@ -123,18 +123,13 @@ export async function openAgent(address: URL, network: NetworkOptions): Promise<
 }
 
 /** Connections to one origin that are replaced when the files change with which they were opened. */
-interface CurrentDispatcher {
-  get(): Promise<Dispatcher>;
-  close(): Promise<void>;
-}
-
-export function openCurrentDispatcher(address: URL, network: NetworkOptions, connections: number): CurrentDispatcher {
+export function openCurrentDispatcher(address: URL, network: NetworkOptions, connections: number) {
   const { files } = network;
   let used = files?.latest();
   let dispatcher = openDispatcher(address, { ...network, ...used }, connections);
   const ending = new Set<Dispatcher>();
   return {
-    async get() {
+    async get(): Promise<Dispatcher> {
       const newest = await files?.get();
       if (newest === used) return dispatcher;
       const old = dispatcher;

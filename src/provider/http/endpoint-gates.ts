@@ -22,12 +22,6 @@ export interface EndpointGates {
   answered(endpoint: string): void;
 }
 
-interface Gate {
-  readonly untilMs: number;
-  readonly status: number;
-  readonly failures: number;
-}
-
 export function createEndpointGates({
   clock,
   random,
@@ -35,7 +29,7 @@ export function createEndpointGates({
   readonly clock: Pick<Clock, 'monotonicMs'>;
   readonly random: Random;
 }): EndpointGates {
-  const gates = new Map<string, Gate>();
+  const gates = new Map<string, { readonly untilMs: number; readonly status: number; readonly failures: number }>();
 
   return {
     heldBack(endpoint) {

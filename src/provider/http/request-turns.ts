@@ -75,25 +75,20 @@ export function createRequestTurns(options: {
   };
 }
 
-interface RateLimiter {
-  /** Resolves when one more request may be sent; rejects with the signal's reason when it aborts first. */
-  take(signal: AbortSignal): Promise<void>;
-  setLimit(requestsPerSecond: number): void;
-}
-
 /**
  * A token bucket of one token: requests are spaced evenly, first come, first served. Unused time is not saved, so no
  * second ever sees more than the limit, not even after a standstill. Exported for tests.
  */
-export function createRateLimiter(requestsPerSecond: number, clock: Clock): RateLimiter {
+export function createRateLimiter(requestsPerSecond: number, clock: Clock) {
   let intervalMs = 1_000 / requestsPerSecond;
   let nextFreeMs = Number.NEGATIVE_INFINITY;
   let last: Promise<void> = Promise.resolve();
   return {
-    setLimit(limit) {
+    setLimit(limit: number): void {
       intervalMs = 1_000 / limit;
     },
-    async take(signal) {
+    /** Resolves when one more request may be sent; rejects with the signal's reason when it aborts first. */
+    async take(signal: AbortSignal): Promise<void> {
       signal.throwIfAborted();
       const before = last;
       const gone = Promise.withResolvers<void>();

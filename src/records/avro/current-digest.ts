@@ -67,14 +67,9 @@ function unreadable(why: string, options: ConstructorParameters<typeof Connector
   return new ConnectorError('RECORD_UNREADABLE', `A record cannot be read: ${why}.`, options);
 }
 
-interface CurrentDigest {
-  readonly digest: bigint;
-  readonly isCurrentSchema: boolean;
-}
-
 /** Digests of records that may have been written by earlier versions of a schema; errors as of `WrittenRecords`. */
 export interface CurrentDigests {
-  of(value: Buffer): CurrentDigest | UnknownSchema;
+  of(value: Buffer): { readonly digest: bigint; readonly isCurrentSchema: boolean } | UnknownSchema;
   load(schemaId: number): Promise<unknown>;
 }
 

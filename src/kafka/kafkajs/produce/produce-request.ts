@@ -171,10 +171,6 @@ export class FramedRequest {
   }
 }
 
-interface Encoded {
-  readonly buffer: Buffer;
-}
-
 interface RequestToFrame {
   readonly correlationId: number;
   readonly clientId: string;
@@ -185,7 +181,7 @@ interface RequestToFrame {
   };
 }
 
-export type CreateRequest = (of: RequestToFrame) => Promise<Encoded>;
+export type CreateRequest = (of: RequestToFrame) => Promise<{ readonly buffer: Buffer }>;
 
 /** kafkajs' framing of a request, without copies where the request has room in front. */
 export function framedInPlace(original: CreateRequest): CreateRequest {

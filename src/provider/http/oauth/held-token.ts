@@ -9,22 +9,10 @@ const LONGEST_MARGIN_MS = 30_000;
 const MARGIN = 0.1;
 const PAUSE = { initialMs: 1_000, maximumMs: 60_000 };
 
-interface Token {
-  readonly value: string;
-  readonly renewAtMs: number;
-  readonly expiresAtMs: number;
-}
-
 interface Failure {
   readonly error: ConnectorError;
   readonly untilMs: number;
   readonly count: number;
-}
-
-interface HeldToken {
-  /** Rejects with TOKEN_FAILED when there is none and none can be obtained, or with the signal's reason. */
-  get(signal: AbortSignal): Promise<string>;
-  forget(value: string): void;
 }
 
 /**
@@ -32,11 +20,11 @@ interface HeldToken {
  * While the endpoint fails, a valid token stays in use; without one, callers get the last error until the pause is over
  * (1 s to 60 s, or longer where the endpoint says so).
  */
-export function createHeldToken(settings: OAuth2Settings, options: HeldTokenOptions): HeldToken {
+export function createHeldToken(settings: OAuth2Settings, options: HeldTokenOptions) {
   const { name, login = `${name}.auth`, clock, random, log, observer, marginMs = usualMarginMs } = options;
   const address = parseAddress(settings.tokenUrl, `${login}.tokenUrl`, options.allowHttp);
   const requestToken = createTokenRequest(settings, address, options);
-  let token: Token | undefined;
+  let token: { readonly value: string; readonly renewAtMs: number; readonly expiresAtMs: number } | undefined;
   let failure: Failure | undefined;
 
   const renew = shareRequest(async (signal) => {
@@ -64,7 +52,8 @@ export function createHeldToken(settings: OAuth2Settings, options: HeldTokenOpti
   }
 
   return {
-    async get(signal) {
+    /** Rejects with TOKEN_FAILED when there is none and none can be obtained, or with the signal's reason. */
+    async get(signal: AbortSignal): Promise<string> {
       signal.throwIfAborted();
       const nowMs = clock.monotonicMs();
       const usable = token !== undefined && nowMs < token.expiresAtMs ? token : undefined;
@@ -80,7 +69,7 @@ export function createHeldToken(settings: OAuth2Settings, options: HeldTokenOpti
         return usable.value;
       }
     },
-    forget(value) {
+    forget(value: string): void {
       if (token?.value === value) token = undefined;
     },
   };
