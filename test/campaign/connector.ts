@@ -16,7 +16,6 @@ if (process.env.COMPILE_ONLY !== undefined) {
 }
 const END_GRACE_MS = 1_000;
 const send = (message: FromReplica) => void (process.connected && process.send?.(message));
-send({ event: 'loaded', atMs: Date.now(), text: '' });
 const stop = new AbortController();
 process.on('SIGTERM', () => stop.abort(new Error('stopped by SIGTERM')));
 process.on('disconnect', () => process.exit(1));
@@ -30,10 +29,9 @@ process.on('message', (message: ToReplica) => {
 const settings = await loadSettings({ text: process.env.SETTINGS, env: process.env });
 const log = createLog({ level: settings.log.level, format: 'json' });
 const reporting = new Proxy({} as Events, {
-  get: (_, name) => (fields: { readonly err?: Error; readonly since?: string | null }) => {
+  get: (_, name) => (fields: { readonly err?: Error }) => {
     const event = REPORTED.find((reported) => reported === name);
-    const { err = '', since = null } = fields ?? {};
-    if (event !== undefined) send({ event, atMs: Date.now(), text: String(err), since });
+    if (event !== undefined) send({ event, atMs: Date.now(), text: String(fields.err ?? '') });
   },
 });
 const failed = await runConnector({

@@ -7,7 +7,6 @@ import { systemClock } from '../../src/support/clock.ts';
 import { innerListeners } from '../support/network/inner-listener.ts';
 import { type SwitchablePort, switchablePort } from '../support/network/switchable-port.ts';
 import { startTcpProxy, type TcpProxy } from '../support/network/tcp-proxy.ts';
-import { skippedMarkers, TRANSACTION_LOG_FLAGS } from './skipped-markers.ts';
 
 /** What the connectors stand on: Kafka and registry, and what a campaign needs to disturb them. */
 export interface Ground {
@@ -22,8 +21,6 @@ export interface Ground {
   readonly registry?: { readonly port: SwitchablePort; readonly address: string };
   /** Before what each broker offers the other brokers, and itself. */
   readonly innerProxies?: readonly TcpProxy[];
-  /** How often a broker has skipped the markers of a transaction; absent where the brokers' logs are not ours. */
-  readonly skippedMarkers?: () => number;
   stop(): Promise<void>;
 }
 
@@ -59,7 +56,6 @@ export async function startGround(nodes: number, dataFolder: string, signal: Abo
       advertise,
       dataFolder,
       settings: inner.settings,
-      javaFlags: TRANSACTION_LOG_FLAGS,
     });
     ends.push(() => kafka.stop());
     const registry = await startRegistry({ ...context, java, release });
@@ -73,7 +69,6 @@ export async function startGround(nodes: number, dataFolder: string, signal: Abo
       proxies,
       innerProxies: inner.proxies,
       registry: { port, address: host },
-      skippedMarkers: () => skippedMarkers(dataFolder, nodes),
       stop,
     };
   } catch (error) {

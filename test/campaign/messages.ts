@@ -3,26 +3,15 @@ import type { KillMoment } from '../support/kafka/killing-kafka.ts';
 
 /** What a replica reports of all that happens in it. */
 export const REPORTED = [
-  'loaded',
   'replicaJoined',
-  'sourceStarted',
-  'writerOpened',
   'pageCommitted',
   'streamCommitted',
-  'walkCompleted',
-  'writerLost',
   'sourceFailed',
   'processorFailed',
 ] as const;
 
 export type FromReplica =
-  | {
-      readonly event: (typeof REPORTED)[number];
-      readonly atMs: number;
-      readonly text: string;
-      /** The source's offset in the stream: committed, or found at its start. */
-      readonly since?: string | null;
-    }
+  | { readonly event: (typeof REPORTED)[number]; readonly atMs: number; readonly text: string }
   | { readonly usage: Usage };
 
 /** `usage` asks for one, `arm` has the replica kill itself at the moment. */

@@ -18,7 +18,6 @@ export type Reported = Extract<FromReplica, { readonly event: string }>;
 /** One process of a connector. */
 export interface Replica {
   readonly name: string;
-  readonly pid: number;
   isRunning(): boolean;
   /** Whether its end was asked for, by a signal or a moment; any other end is a fault. */
   isDoomed(): boolean;
@@ -51,7 +50,6 @@ export function startReplica(options: {
   const ended = endOf(child);
   const replica: Replica = {
     name,
-    pid: child.pid ?? 0,
     ended,
     isRunning: () => child.exitCode === null && child.signalCode === null,
     isDoomed: () => isDoomed,

@@ -28,7 +28,7 @@ export async function settle(subject: Subject, eyes: Eyes, watch: Watch): Promis
     if (waiting > 0) return [{ kind: 'stuck', text: `${waiting} records of instruments wait for their price` }];
     return findingsOf(log);
   });
-  const ill = await stopAll(subject.replicas(), STUCK_MS);
+  const ill = await stopAll(subject.replicas());
   if (ill.length > 0) throw new Violation(subject.name, ill);
   let log: ConnectorLog | undefined;
   await until(subject, async () => {
@@ -58,18 +58,12 @@ function unanswered({ prices: { inputs, committed } }: ConnectorLog): number {
   return inputs.filter(({ partition, offset }) => offset >= (committed.get(partition) ?? 0)).length;
 }
 
-/** Asks each to stop: it must end within the limit, and well. */
-async function stopAll(
-  replicas: readonly Pick<Replica, 'name' | 'signal' | 'ended'>[],
-  limitMs: number,
-): Promise<Finding[]> {
+/** Asks each to stop: it must end in time, and well. */
+async function stopAll(replicas: readonly Replica[]): Promise<Finding[]> {
   for (const replica of replicas) replica.signal('SIGTERM');
   const ends = replicas.map(async ({ name, ended }): Promise<Finding[]> => {
-    const limit = new AbortController();
-    const late = sleep(limitMs, null, { signal: limit.signal }).catch(() => null);
-    const end = await Promise.race([ended, late]);
-    limit.abort();
-    if (end === null) return [stuck(`${name} was asked to stop, and has not within ${limitMs / 1_000} s`)];
+    const end = await Promise.race([ended, sleep(STUCK_MS, null, { ref: false })]);
+    if (end === null) return [stuck(`${name} was asked to stop, and has not within ${STUCK_MS / 1_000} s`)];
     return end.code === 0 ? [] : [stuck(`${name} was asked to stop, and ended with ${end.code}`)];
   });
   return (await Promise.all(ends)).flat();

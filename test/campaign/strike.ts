@@ -45,8 +45,7 @@ export async function strike(
     failover: () => each((subject, draw) => killBehind(row, round, subject, draw)),
     spoil: () => each((subject, draw) => killAmongSpoilers(row, subject, draw)),
     topic: () => each((subject, draw) => killAll(row, subject, draw, () => deleteTopics(topicsOf(subject)))),
-    stop: async () =>
-      (await Promise.all(subjects.map((subject, index) => stop(row, subject, round.draws[index] as Draw)))).flat(),
+    stop: () => each((subject, draw) => stop(row, subject, draw)),
     pause: () => each((subject, draw) => pause(row, subject, draw)),
     storm: () => each((subject, draw) => storm(row, subject, draw)),
     broker: () => killBroker(row, round, ground, subjects, async () => ({ broker: round.broker })),
@@ -148,8 +147,8 @@ async function killAmongSpoilers(row: string, subject: Subject, draw: Draw): Pro
   return { row, count: 1, recoveryMs };
 }
 
-/** The start of a new process is a part of its recovery, and is also left out in a row of its own. */
-async function stop(row: string, subject: Subject, draw: Draw): Promise<Struck[]> {
+/** The start of a new process is a part of its recovery. */
+async function stop(row: string, subject: Subject, draw: Draw): Promise<Struck> {
   // A replica that is only starting takes nothing over.
   await Promise.all(subject.replicas().map((replica) => subject.joined(replica)));
   const owner = await subject.owner();
@@ -165,14 +164,9 @@ async function stop(row: string, subject: Subject, draw: Draw): Promise<Struck[]
   if (others) {
     const recoveryMs = subject.longestPause(askedMs, committedMs);
     subject.restore();
-    return [{ row: `${row}, another replica goes on`, count: 1, recoveryMs }];
+    return { row: `${row}, another replica goes on`, count: 1, recoveryMs };
   }
-  const [heir] = subject.replicas();
-  const fromMs = Math.max(atMs, heir === undefined ? 0 : subject.loadedAt(heir));
-  return [
-    { row: `${row}, and a new process`, count: 1, recoveryMs: committedMs - atMs },
-    { row: `${row}, and a new process, once it is loaded`, count: 1, recoveryMs: committedMs - fromMs },
-  ];
+  return { row: `${row}, and a new process`, count: 1, recoveryMs: committedMs - atMs };
 }
 
 async function pause(row: string, subject: Subject, draw: Draw): Promise<Struck> {

@@ -5,7 +5,6 @@ import { seededRandom } from '../simulation/random.ts';
 import { connectorEnvironment, settingsText } from '../support/connectors/connector-process.ts';
 import { keepChanging } from '../support/ledgers/changes.ts';
 import { ledgerUniverse } from '../support/ledgers/universe-reading.ts';
-import { acknowledgedOffsets } from './acknowledged-offsets.ts';
 import type { Ground } from './ground.ts';
 import { type Replica, type Reported, startReplica } from './replica.ts';
 import { type FindingKind, Violation } from './violation.ts';
@@ -42,16 +41,12 @@ export interface Subject {
   owner(): Promise<Replica>;
   /** When the first commit after this moment was, by one of the replicas unless one is excepted. */
   nextCommit(afterMs: number, except?: Replica): Promise<number>;
-  /** When the replica had loaded its program; 0 before. */
-  loadedAt(replica: Replica): number;
   /** Resolves when the replica is a member of the group. */
   joined(replica: Replica): Promise<void>;
   /** The longest time without a commit between two moments. */
   longestPause(fromMs: number, untilMs: number): number;
   /** Throws when something ended by itself. */
   assertWell(): void;
-  /** How often a source began before an offset whose commit had been acknowledged. */
-  forgottenCommits(): number;
   stopChanging(): void;
   close(): Promise<void>;
 }
@@ -69,14 +64,10 @@ export async function openSubject(options: SubjectOptions): Promise<Subject> {
   const started: Replica[] = [];
   const commits: { readonly atMs: number; readonly replica: Replica }[] = [];
   const members = new Set<Replica>();
-  const loaded = new Map<Replica, number>();
   const failures: string[] = [];
   let reported = Promise.withResolvers<void>();
-  const offsets = acknowledgedOffsets();
-  const onReport = (replica: Replica, { event, atMs, text, since }: Reported) => {
-    offsets.report(event, since ?? null);
+  const onReport = (replica: Replica, { event, atMs, text }: Reported) => {
     if (COMMITS.has(event)) commits.push({ atMs, replica });
-    if (event === 'loaded') loaded.set(replica, atMs);
     if (event === 'replicaJoined') members.add(replica);
     if (event === 'sourceFailed' || event === 'processorFailed') failures.push(`${event} in ${replica.name}: ${text}`);
     reported.resolve();
@@ -126,14 +117,12 @@ export async function openSubject(options: SubjectOptions): Promise<Subject> {
     replicas,
     start,
     assertWell,
-    forgottenCommits: offsets.forgotten,
     stopChanging,
     restore() {
       while (replicas().length < options.replicas) start();
     },
     owner: async () => (await commitAfter(Date.now(), 'a commit in calm')).replica,
     nextCommit: async (afterMs, except) => (await commitAfter(afterMs, 'a commit after the fault', except)).atMs,
-    loadedAt: (replica) => loaded.get(replica) ?? 0,
     async joined(replica) {
       await until('a new member of the group', () => (members.has(replica) ? true : undefined));
     },

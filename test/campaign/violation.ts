@@ -16,7 +16,8 @@ export class Violation extends Error {
 }
 
 /** `wrong` is what is there and must not be, `stuck` what does not come to rest, or ended by itself. */
-export type FindingKind = 'lost' | 'twice' | 'out of order' | 'wrong' | 'stuck';
+export const FINDING_KINDS = ['lost', 'twice', 'out of order', 'wrong', 'stuck'] as const;
+export type FindingKind = (typeof FINDING_KINDS)[number];
 
 export interface Finding {
   readonly kind: FindingKind;
