@@ -11,31 +11,15 @@ const KEPT_VARIABLES = /^(PATH|HOME|TMPDIR|DOCKER_\w+|COMPOSE_BAKE|XDG_\w+)$/;
 
 type Limits = Pick<RunOptions, 'limitMs' | 'signal'>;
 
-export interface ServiceState {
-  readonly Service: string;
-  readonly State: string;
-  readonly Health: string;
-}
-
-/** The repository's own compose file, as a project of its own and without a `.env`. */
-export interface ComposeProject {
-  readonly name: string;
-  build(): Promise<void>;
-  /** Starts the services, waits until all are healthy, and throws with their states and last words when they are not. */
-  up(profiles: readonly string[], ...args: readonly string[]): Promise<void>;
-  compose(args: readonly string[]): Promise<string>;
-  /** Runs a command in a service's container. */
-  exec(service: string, command: readonly string[]): Promise<string>;
-  states(): Promise<readonly ServiceState[]>;
-  /** The id of a service's one container, stopped or not. */
-  container(service: string): Promise<string>;
-}
+export type ComposeProject = ReturnType<typeof openComposeProject>;
 
 /**
+ * The repository's own compose file, as a project of its own and without a `.env`.
+ *
  * @param command the words that begin a compose command
  * @param signal ends a build or a start that is under way
  */
-export function openComposeProject(root: string, command: readonly string[], signal: AbortSignal): ComposeProject {
+export function openComposeProject(root: string, command: readonly string[], signal: AbortSignal) {
   const [program = '', ...first] = command;
   const file = ['--project-name', PROJECT, '--env-file', '/dev/null', '--file', join(root, 'docker-compose.yml')];
   const profiles = (names: readonly string[]) => names.flatMap((name) => ['--profile', name]);
@@ -45,16 +29,17 @@ export function openComposeProject(root: string, command: readonly string[], sig
   };
   const states = async () => {
     const text = await compose([...profiles(['*']), 'ps', '--all', '--format', 'json']);
-    return text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as ServiceState]));
+    return text
+      .split('\n')
+      .flatMap((line) => (line === '' ? [] : [JSON.parse(line) as Record<'Service' | 'State' | 'Health', string>]));
   };
   return {
     name: PROJECT,
     compose,
     states,
-    async build() {
-      await compose(['build', 'connector'], { limitMs: UP_LIMIT_MS, signal });
-    },
-    async up(names, ...args) {
+    build: () => compose(['build', 'connector'], { limitMs: UP_LIMIT_MS, signal }),
+    /** Starts the services, waits until all are healthy, and throws with their states and last words when they are not. */
+    async up(names: readonly string[], ...args: readonly string[]) {
       try {
         await compose([...profiles(names), 'up', '--wait', ...args], { limitMs: UP_LIMIT_MS, signal });
       } catch (error) {
@@ -63,8 +48,10 @@ export function openComposeProject(root: string, command: readonly string[], sig
         throw new Error(`${(error as Error).message}\nNot healthy: ${unhealthy.join(', ')}\n${logs}`, { cause: error });
       }
     },
-    exec: (service, command) => compose(['exec', '-T', service, ...command]),
-    container: (service) => compose(['ps', '--all', '--quiet', service]),
+    /** Runs a command in a service's container. */
+    exec: (service: string, command: readonly string[]) => compose(['exec', '-T', service, ...command]),
+    /** The id of a service's one container, stopped or not. */
+    container: (service: string) => compose(['ps', '--all', '--quiet', service]),
   };
 }
 

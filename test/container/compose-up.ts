@@ -84,14 +84,8 @@ async function showCompose(campaign: Campaign, engine: DockerEngine, compose: re
   await down();
   try {
     await part('docker compose', async () => {
-      await step('the image is built by the Dockerfile', async () => {
-        await project.build();
-        return undefined;
-      });
-      await step('`docker compose up --build --wait` returns', async () => {
-        await project.up([], '--build');
-        return undefined;
-      });
+      await step('the image is built by the Dockerfile', () => project.build());
+      await step('`docker compose up --build --wait` returns', () => project.up([], '--build'));
       await checkConnector({ campaign, engine, project, instruments: simulatedInstruments() });
     });
     await part('Profile observability', () => checkObservability(campaign, project, root));
@@ -110,7 +104,6 @@ async function showCompose(campaign: Campaign, engine: DockerEngine, compose: re
         `label=com.docker.compose.project=${project.name}`,
       ]);
       if (states.length > 0 || volumes !== '') throw new Error(`${JSON.stringify(states)} ${volumes}`);
-      return undefined;
     }),
   );
 }

@@ -43,7 +43,6 @@ export async function checkConnector({ campaign, engine, project, instruments }:
   await step('the connector is ready on the port of this machine', async () => {
     const answer = await fetch(READY_URL, { signal: AbortSignal.timeout(10_000) });
     assert.equal(answer.status, 200, await answer.text());
-    return undefined;
   });
   await step('every instrument is on Kafka for a read_committed reader on this machine, and has a price', () =>
     eventually(async () => {
@@ -74,7 +73,6 @@ export async function checkConnector({ campaign, engine, project, instruments }:
       NoNewPrivs: '1',
       writes: ['EROFS', 'EROFS', 'EROFS', 'EROFS'],
     });
-    return undefined;
   });
   let before: ListedOffset['offset'] | undefined;
   await step('`docker compose exec connector node dist/main.js offsets list` shows the walk at its end', () =>
@@ -96,7 +94,6 @@ export async function checkConnector({ campaign, engine, project, instruments }:
     ]);
     assert.equal(code, '0');
     assert.ok(tookMs < STOP_LIMIT_MS, `it took ${Math.round(tookMs)} ms`);
-    return undefined;
   });
   await step(
     'started again it goes on where it was: events follow, none comes twice, and no walk begins again',

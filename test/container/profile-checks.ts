@@ -29,7 +29,6 @@ export async function checkObservability(campaign: Campaign, project: ComposePro
     const before = await own();
     await project.up(['observability']);
     assert.deepEqual(await own(), before);
-    return undefined;
   });
   await step('Prometheus scrapes the connector', () =>
     eventually(async () => {
@@ -61,7 +60,6 @@ export async function checkObservability(campaign: Campaign, project: ComposePro
     eventually(async () => {
       const [first] = await query('spconnect_source_status{status="running",source="instruments"}');
       assert.equal(first?.value[1], '1');
-      return undefined;
     }, SCRAPED_LIMIT_MS),
   );
   await step("Prometheus understands each of the dashboard's queries", async () => {
@@ -77,15 +75,11 @@ export async function checkObservability(campaign: Campaign, project: ComposePro
       found.map(({ uid }) => uid),
       [dashboard.uid],
     );
-    return undefined;
   });
 }
 
 export async function checkUi(campaign: Campaign, project: ComposeProject): Promise<void> {
-  await campaign.step('the profile ui comes up healthy', async () => {
-    await project.up(['ui']);
-    return undefined;
-  });
+  await campaign.step('the profile ui comes up healthy', () => project.up(['ui']));
   await campaign.step('the Kafka UI sees the sources of the connector as connectors', async () => {
     const names = await getJson<readonly string[]>(`${UI}/connects/structured-products-connect/connectors`);
     assert.ok(names.includes('instruments'), names.join(', '));

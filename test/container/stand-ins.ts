@@ -10,11 +10,10 @@ import { parseDockerfile } from '../support/documents/dockerfile.ts';
 import type { DockerEngine } from './docker-engine.ts';
 import { createMachineRoot } from './machine-root.ts';
 import { run } from './run.ts';
-import { grafana } from './stand-ins/grafana.ts';
 import { kafka, registry } from './stand-ins/java.ts';
-import { kafkaUi } from './stand-ins/kafka-ui.ts';
 import { node } from './stand-ins/node.ts';
 import { prometheus } from './stand-ins/prometheus.ts';
+import { grafana, kafkaUi } from './stand-ins/small-servers.ts';
 import type { StandIn } from './stand-ins/stand-in.ts';
 
 const LABEL = 'structured-products-connect.stand-in';

@@ -4,7 +4,7 @@ import { addNode } from './node.ts';
 import type { StandIn } from './stand-in.ts';
 
 /** A program of this folder under Node.js, for what is no real program here. */
-export function smallServer(options: {
+function smallServer(options: {
   /** What it is, and is not, for the output. */
   readonly what: string;
   readonly program: string;
@@ -23,3 +23,17 @@ export function smallServer(options: {
     },
   };
 }
+
+export const grafana = smallServer({
+  what: 'NO Grafana, but a server that reads the provisioning and the dashboards where Grafana would, and asks the data source',
+  program: 'grafana-server.ts',
+  user: 472,
+  port: 3000,
+});
+
+export const kafkaUi = smallServer({
+  what: 'NO Kafka UI, but a server that calls the connector, the registry and the broker that its variables name',
+  program: 'kafka-ui-server.ts',
+  user: 100,
+  port: 8080,
+});
