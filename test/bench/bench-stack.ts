@@ -2,7 +2,7 @@ import { startLocalStack } from '../../src/dev/local-stack/local-stack.ts';
 import type { LocalStack } from '../../src/dev/local-stack/stack-context.ts';
 import { systemClock } from '../../src/support/clock.ts';
 import {
-  type ConnectorProcess,
+  connectorEnvironment,
   type OwnSettings,
   settingsText,
   startKillableConnector,
@@ -13,50 +13,22 @@ const PROVIDER = new URL('./ready-provider.ts', import.meta.url).pathname;
 const LOOP_DELAY = new URL('./loop-delay.ts', import.meta.url).href;
 const ENVIRONMENT = { PATH: process.env.PATH ?? '' };
 
-/** A provider of ready bytes in a process of its own. */
-export interface ReadyProvider {
-  readonly url: string;
-  readonly pid: number;
-  /** Sets delay, backlog or rate of events (see ready-provider.ts). */
-  order(order: Readonly<Record<string, number>>): Promise<Record<string, number>>;
-  stop(): Promise<void>;
-}
-
-export interface BenchConnector {
-  readonly pid: number;
-  readonly process: ConnectorProcess;
-  /** The event-loop delay since the last call, 99th percentile, in milliseconds. Measured from the first call on. */
-  loopDelayP99Ms(): Promise<number>;
-  /** Stops in good order; throws when it did not end well. */
-  stop(): Promise<void>;
-  kill(): Promise<void>;
-}
-
-export interface ConnectorOptions {
-  readonly prefix: string;
-  readonly roles?: string;
-  readonly source?: OwnSettings;
-  /** Further settings, as lines of the file. */
-  readonly more?: string;
-  /** Further settings of Kafka, beginning with a comma. */
-  readonly kafka?: string;
-  readonly logLevel?: string;
-  /** Whether its event-loop delay is measured from the start, which costs some CPU. */
-  readonly delayFromStart?: boolean;
-}
+export type ReadyProvider = Awaited<ReturnType<typeof startProvider>>;
+export type BenchConnector = ReturnType<typeof startBenchConnector>;
 
 export function startBenchStack(signal: AbortSignal): Promise<LocalStack> {
   const onProgress = (line: string) => process.stderr.write(`${line}\n`);
   return startLocalStack({ env: process.env, clock: systemClock, signal, onProgress });
 }
 
-export async function startProvider(instruments: number): Promise<ReadyProvider> {
+/** A provider of ready bytes in a process of its own. */
+export async function startProvider(instruments: number) {
   const { child, line, ended } = startProcess(PROVIDER, [String(instruments)], ENVIRONMENT);
   const { url } = JSON.parse(await line('"url"')) as { url: string };
   return {
     url,
-    pid: child.pid ?? 0,
-    async order(order) {
+    /** Sets delay, backlog or rate of events (see ready-provider.ts). */
+    async order(order: Readonly<Record<string, number>>) {
       const answer = await fetch(`${url}/control`, { method: 'POST', body: JSON.stringify(order) });
       return (await answer.json()) as Record<string, number>;
     },
@@ -65,6 +37,16 @@ export async function startProvider(instruments: number): Promise<ReadyProvider>
       await ended;
     },
   };
+}
+
+/** Where a connector finds Kafka, registry and the provider of ready bytes. */
+export function benchEnvironment(
+  stack: LocalStack,
+  { url }: { readonly url: string },
+  more: Readonly<Record<string, string>>,
+): Record<string, string> {
+  const login = { tokenUrl: `${url}/token`, clientId: 'bench', clientSecret: 'bench-secret' };
+  return connectorEnvironment(stack, { referenceDataUrl: url, ...login }, more);
 }
 
 /** A prefix that no run had before. */
@@ -76,28 +58,31 @@ export function freshPrefix(): string {
 export function startBenchConnector(
   stack: LocalStack,
   provider: ReadyProvider,
-  options: ConnectorOptions,
-): BenchConnector {
-  const started = startKillableConnector('stay', {
-    ...ENVIRONMENT,
-    NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --import=${LOOP_DELAY}${options.delayFromStart ? '?now' : ''}`,
-    // The default; the tests' connectors have a shorter one.
-    SESSION_TIMEOUT: '6s',
-    SETTINGS: settingsText(options.source, options.more, options.kafka),
-    TOPIC_PREFIX: options.prefix,
-    KAFKA_BROKERS: stack.brokers.join(','),
-    SCHEMA_REGISTRY_URL: stack.registryUrl,
-    REFERENCE_DATA_URL: provider.url,
-    AUTH_TOKEN_URL: `${provider.url}/token`,
-    CLIENT_ID: 'bench',
-    CLIENT_SECRET: 'bench-secret',
-    LOG_LEVEL: options.logLevel ?? 'info',
-    ...(options.roles !== undefined && { ROLES: options.roles }),
-  });
+  options: {
+    readonly prefix: string;
+    readonly roles?: string;
+    readonly source?: OwnSettings;
+    /** Further settings, as lines of the file. */
+    readonly more?: string;
+  },
+) {
+  const started = startKillableConnector(
+    'stay',
+    benchEnvironment(stack, provider, {
+      NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --import=${LOOP_DELAY}`,
+      // The default; the tests' connectors have a shorter one.
+      SESSION_TIMEOUT: '6s',
+      SETTINGS: settingsText(options.source, options.more),
+      TOPIC_PREFIX: options.prefix,
+      LOG_LEVEL: 'info',
+      ...(options.roles !== undefined && { ROLES: options.roles }),
+    }),
+  );
   let asked = 0;
   return {
     pid: started.child.pid ?? 0,
     process: started,
+    /** The event-loop delay since the last call, 99th percentile, in milliseconds. Measured from the first call on. */
     async loopDelayP99Ms() {
       asked += 1;
       started.child.kill('SIGUSR2');
@@ -105,6 +90,7 @@ export function startBenchConnector(
       while (written().length < asked) await systemClock.sleep(5);
       return (JSON.parse(written()[asked - 1] ?? '{}') as { loopDelayP99Ms: number }).loopDelayP99Ms;
     },
+    /** Stops in good order; throws when it did not end well. */
     async stop() {
       started.child.kill('SIGTERM');
       const { code } = await started.ended;

@@ -12,7 +12,6 @@ import { benchWalk } from './walk-bench.ts';
 interface Options {
   readonly walk: readonly number[];
   readonly delay: readonly number[];
-  readonly compression: string;
   readonly events: readonly number[];
   readonly polls: readonly number[];
   readonly backlog: readonly number[];
@@ -33,7 +32,6 @@ const values = new Command('npm run bench --')
   )
   .option('--walk <sizes>', 'instruments of a walk', sizes, [50_000])
   .option('--delay <ms>', 'what the provider waits before each page of a walk', sizes, [0])
-  .option('--compression <names>', 'compressions of a walk', 'zstd')
   .option('--events <counts>', 'events of the latency at a steady rate', sizes, [2_000])
   .option('--polls <ms>', 'poll intervals of the latency', sizes, [1_000, 100])
   .option('--backlog <counts>', 'events that wait at the start', sizes, [20_000])
@@ -59,7 +57,7 @@ const startedMs = performance.now();
 async function part(
   name: string,
   sizes: readonly number[],
-  measure: (size: number) => AsyncIterable<object>,
+  measure: (size: number) => AsyncIterable<object> | Iterable<Promise<object>>,
 ): Promise<void> {
   const rows: object[] = [];
   figures[name] = rows;
@@ -76,14 +74,8 @@ async function part(
   );
 }
 
-const only = (measure: (size: number) => Promise<object>) =>
-  async function* (size: number): AsyncGenerator<object> {
-    yield measure(size);
-  };
-
 async function* walks(size: number): AsyncGenerator<object> {
-  for (const delayMs of values.delay)
-    for (const codec of values.compression.split(',')) yield benchWalk(stack, size, delayMs, codec);
+  for (const delayMs of values.delay) yield benchWalk(stack, size, delayMs);
 }
 
 async function* latencies(events: number): AsyncGenerator<object> {
@@ -99,22 +91,10 @@ const stack = await startBenchStack(stop.signal);
 try {
   await part('walk', values.walk, walks);
   await part('latency', values.events, latencies);
-  await part(
-    'backlog',
-    values.backlog,
-    only((events) => benchBacklog(stack, events)),
-  );
+  await part('backlog', values.backlog, (events) => [benchBacklog(stack, events)]);
   await part('prices', values.prices, prices);
-  await part(
-    'steady',
-    values.steady,
-    only((size) => benchSteady(stack, size, 60)),
-  );
-  await part(
-    'restart',
-    values.restart,
-    only((size) => benchRestart(stack, size)),
-  );
+  await part('steady', values.steady, (size) => [benchSteady(stack, size, 60)]);
+  await part('restart', values.restart, (size) => [benchRestart(stack, size)]);
   await part('start', values.start, (starts) => benchStarts(stack, starts));
 } finally {
   await stack.stop();

@@ -1,13 +1,5 @@
-/** One figure of two runs. */
-export interface Ratio {
-  readonly figure: string;
-  readonly before: number;
-  readonly now: number;
-  readonly ratio: number;
-}
-
 /** The figures that two results of the benchmark both have, with the ratio of the new one to the old one. */
-export function ratios(now: unknown, before: unknown, name = ''): Ratio[] {
+export function ratios(now: unknown, before: unknown, name = ''): object[] {
   if (typeof now === 'number' && typeof before === 'number') {
     return before === 0 ? [] : [{ figure: name, before, now, ratio: Math.round((now / before) * 100) / 100 }];
   }

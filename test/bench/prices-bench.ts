@@ -29,18 +29,18 @@ async function withInstruments<Figures>(
   instruments: number,
   measure: (parts: {
     provider: ReadyProvider;
-    processor: (refresh: string, delayFromStart?: boolean) => BenchConnector;
+    processor: (refresh: string) => BenchConnector;
     sources: () => BenchConnector;
   }) => Promise<Figures>,
 ): Promise<Figures> {
   const provider = await startProvider(instruments);
   const prefix = freshPrefix();
   const started: BenchConnector[] = [];
-  const start = (roles: string, refresh = '1d', delayFromStart = false) => {
+  const start = (roles: string, refresh = '1d') => {
     const more = `
 marketData: { url: "${provider.url}", requestsPerSecond: 1000 }
 prices: { kinds: { overview: { refreshInterval: ${refresh} } } }`;
-    const connector = startBenchConnector(stack, provider, { prefix, roles, more, delayFromStart });
+    const connector = startBenchConnector(stack, provider, { prefix, roles, more });
     started.push(connector);
     return connector;
   };
@@ -50,7 +50,7 @@ prices: { kinds: { overview: { refreshInterval: ${refresh} } } }`;
     await walk.stop();
     return await measure({
       provider,
-      processor: (refresh, delayFromStart) => start('processor', refresh, delayFromStart),
+      processor: (refresh) => start('processor', refresh),
       sources: () => start('sources'),
     });
   } finally {
@@ -121,13 +121,9 @@ export function benchRestart(stack: LocalStack, instruments: number) {
     );
     await systemClock.sleep(SETTLED_MS);
     await restarted.kill();
-    let loopDelayP99Ms = 0;
     const recovery = await secondsUntil(
-      () => processor('1d', true),
-      async (recovered) => {
-        await until(async () => assignedBy(recovered).length >= PARTITIONS);
-        loopDelayP99Ms = await recovered.loopDelayP99Ms();
-      },
+      () => processor('1d'),
+      (recovered) => until(async () => assignedBy(recovered).length >= PARTITIONS),
     );
     return {
       instruments,
@@ -136,18 +132,14 @@ export function benchRestart(stack: LocalStack, instruments: number) {
       processorPeakMiB: Math.round(peakMemoryBytes / MIB),
       processorCpuSeconds: round(cpuSeconds),
       tabled,
-      loopDelayP99Ms,
-      ...(await restartOfSources(sources)),
+      sourcesSeconds: await secondsUntil(sources, untilStarted),
+      sourcesRecoverySeconds: await secondsUntil(sources, untilStarted),
     };
   });
 }
 
-async function restartOfSources(start: () => BenchConnector) {
-  const untilStarted = async ({ process }: BenchConnector) => void (await process.line('source started'));
-  return {
-    sourcesSeconds: await secondsUntil(start, untilStarted),
-    sourcesRecoverySeconds: await secondsUntil(start, untilStarted),
-  };
+async function untilStarted({ process }: BenchConnector): Promise<void> {
+  await process.line('source started');
 }
 
 /** From the start of a process, which is killed then. */

@@ -4,13 +4,7 @@ const CLOCK_TICKS_PER_SECOND = 100;
 const KIB = 1024;
 
 /** What a process has used so far, by the kernel's own accounts (Linux). */
-export interface ProcessUsage {
-  readonly cpuSeconds: number;
-  readonly memoryBytes: number;
-  readonly peakMemoryBytes: number;
-}
-
-export function processUsage(pid: number): ProcessUsage {
+export function processUsage(pid: number) {
   // The name in parentheses may hold blanks; the fields that count come after it.
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
   const ticks = Number(stat[11]) + Number(stat[12]);

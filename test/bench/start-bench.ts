@@ -5,7 +5,7 @@ import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { LocalStack } from '../../src/dev/local-stack/stack-context.ts';
 import { ALLOCATOR, NODE_FLAGS } from '../support/connectors/connector-process.ts';
-import { freshPrefix, type ReadyProvider, startProvider } from './bench-stack.ts';
+import { benchEnvironment, freshPrefix, startProvider } from './bench-stack.ts';
 import { processUsage } from './process-usage.ts';
 import { round } from './rounding.ts';
 
@@ -24,7 +24,16 @@ interface Start {
 /** Starts with the default settings and both roles, until the first poll is answered; topics and schemas are there. */
 export async function* benchStarts(stack: LocalStack, starts: number): AsyncGenerator<object> {
   const provider = await startProvider(INSTRUMENTS);
-  const env = environmentOf(stack, provider);
+  const env = benchEnvironment(stack, provider, {
+    // npm needs a place for its log.
+    HOME: process.env.HOME ?? tmpdir(),
+    ...ALLOCATOR,
+    TOPIC_PREFIX: freshPrefix(),
+    MARKET_DATA_URL: provider.url,
+    ADMIN_PORT: '0',
+    LOG_LEVEL: 'debug',
+    LOG_FORMAT: 'json',
+  });
   try {
     // Creates topics and schemas, and what Node.js keeps of compiled code.
     await startOnce(WAYS['the process alone'], env);
@@ -60,26 +69,6 @@ async function startOnce(of: { readonly command: string; readonly args: readonly
   await closed;
   if (start === undefined) throw new Error(`${of.command} ended with ${child.exitCode} before its first poll`);
   return start;
-}
-
-function environmentOf(stack: LocalStack, { url }: ReadyProvider): NodeJS.ProcessEnv {
-  return {
-    PATH: process.env.PATH,
-    // npm needs a place for its log.
-    HOME: process.env.HOME ?? tmpdir(),
-    ...ALLOCATOR,
-    TOPIC_PREFIX: freshPrefix(),
-    KAFKA_BROKERS: stack.brokers.join(','),
-    SCHEMA_REGISTRY_URL: stack.registryUrl,
-    REFERENCE_DATA_URL: url,
-    MARKET_DATA_URL: url,
-    AUTH_TOKEN_URL: `${url}/token`,
-    CLIENT_ID: 'bench',
-    CLIENT_SECRET: 'bench-secret',
-    ADMIN_PORT: '0',
-    LOG_LEVEL: 'debug',
-    LOG_FORMAT: 'json',
-  };
 }
 
 function middleOf(sorted: readonly number[]): number | undefined {

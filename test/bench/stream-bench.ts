@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { LocalStack } from '../../src/dev/local-stack/stack-context.ts';
 import { connectKafka } from '../../src/kafka/kafkajs/kafkajs-cluster.ts';
 import { systemClock } from '../../src/support/clock.ts';
-import { freshPrefix, startBenchConnector, startProvider } from './bench-stack.ts';
+import { freshPrefix, type ReadyProvider, startBenchConnector, startProvider } from './bench-stack.ts';
 import { measureFloors } from './floor-process.ts';
 import { processUsage } from './process-usage.ts';
 import { MIB, round } from './rounding.ts';
@@ -51,8 +51,6 @@ export async function benchBacklog(stack: LocalStack, events: number) {
   };
 }
 
-type Provider = Awaited<ReturnType<typeof startProvider>>;
-
 /** Of a busy connector the event-loop delay is measured at once; of one that mostly waits afterwards, as it takes CPU. */
 async function follow(
   how: {
@@ -61,7 +59,7 @@ async function follow(
     readonly events: number;
     readonly isBusy: boolean;
   },
-  begin: (provider: Provider, onRecord: (listener: (key: string) => void) => void) => Promise<unknown>,
+  begin: (provider: ReadyProvider, onRecord: (listener: (key: string) => void) => void) => Promise<unknown>,
 ) {
   const { stack, pollIntervalMs, events, isBusy } = how;
   const provider = await startProvider(INSTRUMENTS);

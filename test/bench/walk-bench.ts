@@ -15,15 +15,12 @@ const PAGE_ROWS = 1_000;
 const FETCHES = 21;
 
 /** One walk by a fresh connector over a fresh provider. Idle is after the start, before the first page. */
-export async function benchWalk(stack: LocalStack, instruments: number, delayMs: number, compression: string) {
+export async function benchWalk(stack: LocalStack, instruments: number, delayMs: number) {
   const provider = await startProvider(instruments);
   try {
     await provider.order({ delayMs });
     const prefix = freshPrefix();
-    const connector = startBenchConnector(stack, provider, {
-      prefix,
-      kafka: `, compression: ${compression}`,
-    });
+    const connector = startBenchConnector(stack, provider, { prefix });
     await connector.process.line('walk started');
     const idle = processUsage(connector.pid);
     await connector.loopDelayP99Ms();
@@ -40,7 +37,6 @@ export async function benchWalk(stack: LocalStack, instruments: number, delayMs:
     return {
       instruments,
       delayMs,
-      compression,
       instrumentsPerSecond: Math.round(perSecond),
       ofLatencyPercent: delayMs === 0 ? null : percentOf(perSecond, delayMs),
       ofFetchPercent: pageMs === null ? null : percentOf(perSecond, pageMs),

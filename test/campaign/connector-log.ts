@@ -43,7 +43,7 @@ export async function readConnectorLog(options: {
 }
 
 /** The offsets of the stream that the source committed, in their order. */
-export async function committedOffsets(kafka: KafkaCluster, prefix: string): Promise<string[]> {
+async function committedOffsets(kafka: KafkaCluster, prefix: string): Promise<string[]> {
   const records = await readCommitted(kafka, `${prefix}.offsets`, [SOURCE_PARTITION]);
   return records
     .filter(({ key, value }) => String(key) === SOURCE_KEY && value !== null)

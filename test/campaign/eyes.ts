@@ -9,32 +9,17 @@ import { PARTITIONS } from '../support/ledgers/universe-on-topics.ts';
 import { contents, type LedgerEvent, ledgerEvents } from '../support/ledgers/universe-reading.ts';
 import { partitionEnds, readConnectorLog } from './connector-log.ts';
 import type { Ground } from './ground.ts';
-import { type ConnectorLog, eventFindings, type PartitionEnd } from './oracle.ts';
+import { eventFindings, type PartitionEnd } from './oracle.ts';
 import type { Subject } from './subject.ts';
 import type { Finding } from './violation.ts';
 
 const silent = { debug() {}, info() {}, warn() {}, error() {} };
 
+export type Eyes = Awaited<ReturnType<typeof openEyes>>;
+export type Watch = ReturnType<typeof watchEvents>;
+
 /** How the campaign itself looks at Kafka. */
-export interface Eyes {
-  watch(subject: Subject): Watch;
-  read(subject: Subject, ends: boolean): Promise<ConnectorLog>;
-  readonly deleteTopics: (topics: readonly string[]) => Promise<void>;
-  /** Deletes the topics of a connector that was verified. */
-  forget(subject: Subject): Promise<void>;
-  close(): Promise<void>;
-}
-
-/** One connector's events topic, read as it grows. */
-export interface Watch {
-  /** What is wrong so far; what has not come yet may still come. */
-  findings(): Promise<Finding[]>;
-  /** How many events that had to come by now have not. */
-  missing(): Promise<number>;
-  close(): void;
-}
-
-export async function openEyes(ground: Ground): Promise<Eyes> {
+export async function openEyes(ground: Ground) {
   const brokers = [...ground.brokers];
   const kafka = connectKafka({ brokers, clientId: 'campaign', clock: systemClock, random: Math.random, log: silent });
   // With its patches: idle, plain kafkajs wakes up every millisecond for hours, and warns of it.
@@ -45,8 +30,8 @@ export async function openEyes(ground: Ground): Promise<Eyes> {
   const nothing = async (): Promise<PartitionEnd[]> => [];
   const starts = new Map<string, string>();
   return {
-    watch: ({ name, simulator }) => watchEvents(kafka, name, simulator, starts),
-    read: ({ name: prefix, simulator, first }, ends) =>
+    watch: ({ name, simulator }: Subject) => watchEvents(kafka, name, simulator, starts),
+    read: ({ name: prefix, simulator, first }: Subject, ends: boolean) =>
       readConnectorLog({
         kafka,
         prefix,
@@ -55,8 +40,9 @@ export async function openEyes(ground: Ground): Promise<Eyes> {
         start: starts.get(prefix),
         ends: ends ? () => partitionEnds(admin, brokers, prefix) : nothing,
       }),
-    deleteTopics: (topics) => admin.deleteTopics({ topics: [...topics], timeout: 30_000 }),
-    async forget({ name }) {
+    deleteTopics: (topics: readonly string[]) => admin.deleteTopics({ topics: [...topics], timeout: 30_000 }),
+    /** Deletes the topics of a connector that was verified. */
+    async forget({ name }: Subject) {
       const topics = (await admin.listTopics()).filter((topic) => topic.startsWith(`${name}.`));
       if (topics.length > 0) await admin.deleteTopics({ topics, timeout: 30_000 });
     },
@@ -67,13 +53,13 @@ export async function openEyes(ground: Ground): Promise<Eyes> {
   };
 }
 
-/** `starts`: takes the first offset of each connector that is committed, by its prefix. */
+/** Reads a connector's events topic as it grows. `starts` takes its first committed offset, by its prefix. */
 function watchEvents(
   kafka: KafkaCluster,
   prefix: string,
   simulator: Subject['simulator'],
   starts: Map<string, string>,
-): Watch {
+) {
   const seen: KeyedContent[] = [];
   const published: LedgerEvent[] = [];
   const end = new AbortController();
@@ -96,10 +82,12 @@ function watchEvents(
     return published.filter(({ offset }) => isDue(offset)).map(({ key, event }) => ({ key, content: event }));
   };
   return {
-    async findings() {
+    /** What is wrong so far; what has not come yet may still come. */
+    async findings(): Promise<Finding[]> {
       const arrived = [...seen];
       return starts.has(prefix) ? eventFindings(await due(), arrived, false) : [];
     },
+    /** How many events that had to come by now have not. */
     missing: async () => (starts.has(prefix) ? (await due()).length - seen.length : 1),
     close: () => end.abort(new Error('the watch has ended')),
   };

@@ -130,15 +130,14 @@ export const SPOILS = [
   { kind: 'status', status: 422 },
 ] as const satisfies readonly FaultRule['fault'][];
 
-export interface PlanOptions {
+/** The rounds, without end. */
+export function* drawRounds(options: {
   readonly seed: number;
   readonly faults: readonly FaultName[];
   readonly connectors: number;
   readonly brokers: number;
-}
-
-/** The rounds, without end. */
-export function* drawRounds({ seed, faults, connectors, brokers }: PlanOptions): Generator<Round, never> {
+}): Generator<Round, never> {
+  const { seed, faults, connectors, brokers } = options;
   const random = seededRandom(seed);
   const below = (limit: number) => Math.floor(random() * limit);
   const pick = <Item>(items: readonly Item[]) => items[below(items.length)] as Item;

@@ -25,40 +25,18 @@ export interface SubjectOptions {
   readonly sessionTimeout?: string;
 }
 
-/** One connector, its replicas, and a provider of its own that keeps changing. */
-export interface Subject {
-  readonly name: string;
-  readonly simulator: Simulator;
-  /** The universe before anything happened in it. */
-  readonly first: ReadonlyMap<string, string>;
-  /** Those that run, and are to. */
-  replicas(): readonly Replica[];
-  /** One more replica. */
-  start(): Replica;
-  /** Starts replicas until as many run as there should be. */
-  restore(): void;
-  /** The replica that commits, once it has done so after now. */
-  owner(): Promise<Replica>;
-  /** When the first commit after this moment was, by one of the replicas unless one is excepted. */
-  nextCommit(afterMs: number, except?: Replica): Promise<number>;
-  /** Resolves when the replica is a member of the group. */
-  joined(replica: Replica): Promise<void>;
-  /** The longest time without a commit between two moments. */
-  longestPause(fromMs: number, untilMs: number): number;
-  /** Throws when something ended by itself. */
-  assertWell(): void;
-  stopChanging(): void;
-  close(): Promise<void>;
-}
+export type Subject = Awaited<ReturnType<typeof openSubject>>;
 
 const LOOK_EVERY_MS = 20;
 /** What takes longer is stuck. The longest wait of the connector itself is that for a request that is never answered. */
 export const STUCK_MS = 300_000;
 const COMMITS = new Set<Reported['event']>(['streamCommitted', 'pageCommitted']);
 
-export async function openSubject(options: SubjectOptions): Promise<Subject> {
+/** One connector, its replicas, and a provider of its own that keeps changing. */
+export async function openSubject(options: SubjectOptions) {
   const { name, seed } = options;
   const simulator = await createSimulator({ instruments: options.instruments, seed, port: 0, keptPrices: 1_000 });
+  /** The universe before anything happened in it. */
   const first = await ledgerUniverse(simulator);
   const env = environmentOf(options, simulator);
   const started: Replica[] = [];
@@ -75,6 +53,7 @@ export async function openSubject(options: SubjectOptions): Promise<Subject> {
   };
   const stopChanging = keepChanging(simulator, { perSecond: options.changesPerSecond }, seededRandom(seed));
 
+  /** Throws when something ended by itself. */
   function assertWell(): void {
     const ended = started.filter((replica) => !replica.isRunning() && !replica.isDoomed());
     const found = [...failures, ...ended.map((replica) => `${replica.name} ended by itself`)];
@@ -109,6 +88,7 @@ export async function openSubject(options: SubjectOptions): Promise<Subject> {
     started.push(replica);
     return replica;
   };
+  /** Those that run, and are to. */
   const replicas = () => started.filter((replica) => replica.isRunning() && !replica.isDoomed());
   return {
     name,
@@ -118,15 +98,21 @@ export async function openSubject(options: SubjectOptions): Promise<Subject> {
     start,
     assertWell,
     stopChanging,
+    /** Starts replicas until as many run as there should be. */
     restore() {
       while (replicas().length < options.replicas) start();
     },
+    /** The replica that commits, once it has done so after now. */
     owner: async () => (await commitAfter(Date.now(), 'a commit in calm')).replica,
-    nextCommit: async (afterMs, except) => (await commitAfter(afterMs, 'a commit after the fault', except)).atMs,
-    async joined(replica) {
+    /** When the first commit after this moment was, by one of the replicas unless one is excepted. */
+    nextCommit: async (afterMs: number, except?: Replica) =>
+      (await commitAfter(afterMs, 'a commit after the fault', except)).atMs,
+    /** Resolves when the replica is a member of the group. */
+    async joined(replica: Replica) {
       await until('a new member of the group', () => (members.has(replica) ? true : undefined));
     },
-    longestPause(fromMs, untilMs) {
+    /** The longest time without a commit between two moments. */
+    longestPause(fromMs: number, untilMs: number) {
       const times = commits.map(({ atMs }) => atMs).filter((atMs) => atMs > fromMs && atMs < untilMs);
       const moments = [fromMs, ...times, untilMs];
       return Math.max(...moments.map((atMs, index) => atMs - (moments[index - 1] ?? atMs)));

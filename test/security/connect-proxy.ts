@@ -4,18 +4,10 @@ import type { TestContext } from 'node:test';
 import { portOf } from '../support/network/loopback-port.ts';
 
 /** A proxy on this machine that leads every tunnel to one port, whatever name was asked for. */
-export interface ConnectProxy {
-  /** host:port. */
-  readonly address: string;
+export async function connectProxy(t: TestContext) {
   /** For each tunnel: the name that was asked for, the login at the proxy, and what else was sent along as a login. */
-  readonly connects: string[];
-  /** Requests without a tunnel. */
-  readonly plain: string[];
-  leadTo(port: number): void;
-}
-
-export async function connectProxy(t: TestContext): Promise<ConnectProxy> {
   const connects: string[] = [];
+  /** Requests without a tunnel. */
   const plain: string[] = [];
   let targetPort = 0;
   const proxy = createServer((request, response) => {
@@ -36,7 +28,7 @@ export async function connectProxy(t: TestContext): Promise<ConnectProxy> {
     address: `127.0.0.1:${await portOf(t, proxy)}`,
     connects,
     plain,
-    leadTo(port) {
+    leadTo(port: number) {
       targetPort = port;
     },
   };

@@ -7,17 +7,9 @@ import type { RunningConnector } from './running-connector.ts';
 export const INSTRUMENTS = 60;
 const TOKEN = 'the-token-of-this-test';
 
-export interface AdministeredConnector extends RunningConnector {
-  /** The base of the admin server's addresses; with the token as a login for tools that take it from there. */
-  readonly url: string;
-  readonly urlWithLogin: string;
-  get(path: string): Promise<{ readonly status: number; readonly body: unknown }>;
-  change(method: string, path: string, body?: unknown): Promise<{ readonly status: number; readonly body: unknown }>;
-  /** Waits until the connector's and its tasks' states are these: `PAUSED PAUSED`. */
-  states(source: string, wanted: string): Promise<void>;
-}
+export type AdministeredConnector = ReturnType<typeof administered>;
 
-export interface AdminWorld extends Omit<Installation, 'start'> {
+interface AdminWorld extends Omit<Installation, 'start'> {
   /** A connector of this installation; the one before must have stopped. */
   start(source?: OwnSettings, others?: readonly OwnSettings[]): Promise<AdministeredConnector>;
 }
@@ -42,7 +34,7 @@ export function testAdmin(
   );
 }
 
-function administered(connector: RunningConnector, url: string): AdministeredConnector {
+function administered(connector: RunningConnector, url: string) {
   const ask = async (path: string, init: RequestInit = {}) => {
     const answer = await fetch(`${url}${path}`, init);
     const text = await answer.text();
@@ -52,12 +44,14 @@ function administered(connector: RunningConnector, url: string): AdministeredCon
   const headers = { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' };
   return {
     ...connector,
+    /** The base of the admin server's addresses; with the token as a login for tools that take it from there. */
     url,
     urlWithLogin: url.replace('//', `//operator:${TOKEN}@`),
-    get: (path) => ask(path),
-    change: (method, path, body) =>
+    get: (path: string) => ask(path),
+    change: (method: string, path: string, body?: unknown) =>
       ask(path, { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) }),
-    async states(source, wanted) {
+    /** Waits until the connector's and its tasks' states are these: `PAUSED PAUSED`. */
+    async states(source: string, wanted: string) {
       const shown = async () => {
         const { connector: own, tasks } = (await ask(`/connectors/${source}/status`)).body as {
           readonly connector: { readonly state: string };

@@ -3,28 +3,16 @@ import type { SimulatorOptions } from '../../../src/dev/simulator/options.ts';
 import { universeViolations } from '../ledgers/universe-log.ts';
 import { universeOnTopics } from '../ledgers/universe-on-topics.ts';
 import { ledgerUniverse } from '../ledgers/universe-reading.ts';
-import { type MemoryScene, memoryScene, PREFIX } from './memory-scene.ts';
-import type { RunningConnector } from './running-connector.ts';
+import { memoryScene, PREFIX } from './memory-scene.ts';
 
 export const INSTRUMENTS = 200;
-
-export interface FollowingScene extends MemoryScene {
-  readonly connector: RunningConnector;
-  readonly ids: readonly string[];
-  /** So many events of as many instruments; gives the offset of the last. */
-  change(count: number): string;
-  /** Resolves when the source has committed this offset of the stream. */
-  reached(offset: string | null): Promise<void>;
-  /** Stops the connector; lists the errors on the topics. */
-  violations(): Promise<string[]>;
-}
 
 /** A source that has walked and now follows the stream, with Kafka in memory and waits that take no time. */
 export async function followingScene(
   t: TestContext,
   options: SimulatorOptions = {},
   source: Readonly<Record<string, string | number>> = {},
-): Promise<FollowingScene> {
+) {
   const scene = await memoryScene(t, { instruments: INSTRUMENTS, seed: 9, ...options });
   const { simulator, kafka } = scene;
   const first = await ledgerUniverse(simulator);
@@ -36,14 +24,17 @@ export async function followingScene(
     ...scene,
     connector,
     ids,
-    change(count) {
+    /** So many events of as many instruments; gives the offset of the last. */
+    change(count: number) {
       const offsets = ids.slice(0, count).map((id) => simulator.publish({ kind: 'datachange', id }).offset);
       return offsets.at(-1) ?? '';
     },
-    reached: (offset) =>
+    /** Resolves when the source has committed this offset of the stream. */
+    reached: (offset: string | null) =>
       connector.until(`the offset ${offset}`, () =>
         connector.fieldsOf('streamCommitted').some(({ since }) => since === offset),
       ),
+    /** Stops the connector; lists the errors on the topics. */
     async violations() {
       await connector.stop();
       const isDue = () => true;

@@ -1,15 +1,12 @@
 import { type TestContext, test } from 'node:test';
 import type { SimulatorOptions } from '../../../src/dev/simulator/options.ts';
-import { createSimulator, type Simulator } from '../../../src/dev/simulator/simulator.ts';
-import type { KafkaCluster } from '../../../src/kafka/cluster.ts';
-import type { CommittedRecord } from '../../../src/kafka/record.ts';
+import { createSimulator } from '../../../src/dev/simulator/simulator.ts';
 import { type TopicPlan, topicPlan } from '../../../src/kafka/topic-plan.ts';
-import { type Ran, runWith } from '../../unit/commands/shell/terminal.ts';
-import { kafkaOrSkip, readCommitted, type TestKafka } from '../kafka/kafka-real.ts';
-import { stackOrSkip, type TestStack, uniquePrefix } from '../kafka/stack.ts';
+import { runWith } from '../../unit/commands/shell/terminal.ts';
+import { kafkaOrSkip, readCommitted } from '../kafka/kafka-real.ts';
+import { stackOrSkip, uniquePrefix } from '../kafka/stack.ts';
 import { type ConnectorCommand, startCommand } from './connector-command.ts';
 import {
-  type ConnectorProcess,
   connectorEnvironment,
   type OwnSettings,
   quickSettings,
@@ -17,37 +14,12 @@ import {
   startKillableConnector,
   startProcess,
 } from './connector-process.ts';
-import { type RunningConnector, startConnector } from './running-connector.ts';
+import { startConnector } from './running-connector.ts';
 import { MAIN, settingsFile } from './settings-file.ts';
 
 const PARTITIONS = 6;
 
-/** A simulated provider and a prefix of its own on the real broker, with connectors and the command line for them. */
-export interface Installation {
-  readonly stack: TestStack;
-  readonly simulator: Simulator;
-  readonly broker: TestKafka;
-  readonly kafka: KafkaCluster;
-  readonly prefix: string;
-  readonly plan: TopicPlan;
-  /** The settings file of `spconnect`. */
-  readonly file: string;
-  /** All that is committed on a topic, named without the prefix. */
-  read(topic: string, options?: { readonly behindOpen?: boolean }): Promise<CommittedRecord[]>;
-  /** A connector in this process, stopped when the test ends. */
-  start(own?: Partial<Parameters<typeof startConnector>[1]>): Promise<RunningConnector>;
-  /** `spconnect run` as a process, killed when the test ends. */
-  startCommand(own?: Partial<ConnectorCommand>): Promise<ConnectorProcess>;
-  /** The connector as a process that kills itself at a moment, killed at the latest when the test ends. */
-  startKillable(
-    moment: Parameters<typeof startKillableConnector>[0],
-    env?: Readonly<Record<string, string>>,
-  ): ConnectorProcess;
-  /** A command line as a process, killed when the test ends. */
-  startProcess(...words: readonly string[]): ConnectorProcess;
-  /** A command line in this process. */
-  spconnect(line: string, env?: Readonly<Record<string, string>>, signal?: AbortSignal): Promise<Ran>;
-}
+export type Installation = NonNullable<Awaited<ReturnType<typeof installation>>>;
 
 export interface InstallationOptions {
   readonly simulator?: SimulatorOptions;
@@ -74,11 +46,11 @@ export function testInstallation(
   });
 }
 
-/** Undefined where no Kafka can be started: the test is skipped then. */
-export async function installation(
-  t: TestContext,
-  options: InstallationOptions = {},
-): Promise<Installation | undefined> {
+/**
+ * A simulated provider and a prefix of its own on the real broker, with connectors and the command line for them. Undefined
+ * where no Kafka can be started: the test is skipped then.
+ */
+export async function installation(t: TestContext, options: InstallationOptions = {}) {
   const stack = await stackOrSkip(t);
   const broker = await kafkaOrSkip(t);
   if (!stack || !broker) return undefined;
@@ -105,11 +77,13 @@ export async function installation(
     prefix,
     plan,
     file,
-    read(topic, { behindOpen = false } = {}) {
+    /** All that is committed on a topic, named without the prefix. */
+    read(topic: string, { behindOpen = false } = {}) {
       const { partitions = PARTITIONS } = plan[topic as keyof TopicPlan] ?? {};
       return readCommitted(kafka, `${prefix}.${topic}`, [...Array(partitions).keys()], { behindOpen });
     },
-    start: (own) =>
+    /** A connector in this process, stopped when the test ends. */
+    start: (own?: Partial<Parameters<typeof startConnector>[1]>) =>
       startConnector(t, {
         ...common,
         source,
@@ -117,19 +91,23 @@ export async function installation(
         ...own,
         env: { ...ownEnv, ...own?.env },
       }),
-    startCommand: (own) =>
+    /** `spconnect run` as a process, killed when the test ends. */
+    startCommand: (own?: Partial<ConnectorCommand>) =>
       startCommand(t, { ...common, source: [source].flat()[0] ?? {}, ...own, env: { ...ownEnv, ...own?.env } }),
-    startKillable(moment, env = {}) {
+    /** The connector as a process that kills itself at a moment, killed at the latest when the test ends. */
+    startKillable(moment: Parameters<typeof startKillableConnector>[0], env: Readonly<Record<string, string>> = {}) {
       const connector = startKillableConnector(moment, environment({ SETTINGS: text, ...env }));
       t.after(() => connector.child.kill('SIGKILL'));
       return connector;
     },
-    startProcess(...words) {
+    /** A command line as a process, killed when the test ends. */
+    startProcess(...words: readonly string[]) {
       const started = startProcess(MAIN, [...words, '--config', file], environment({}));
       t.after(() => started.child.kill('SIGKILL'));
       return started;
     },
-    spconnect: (line, env = {}, signal = t.signal) =>
+    /** A command line in this process. */
+    spconnect: (line: string, env: Readonly<Record<string, string>> = {}, signal = t.signal) =>
       runWith([...line.split(' '), '--config', file], { env: environment(env), signal }),
   };
 }

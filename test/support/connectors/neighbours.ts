@@ -7,7 +7,7 @@ import { type Installation, testInstallation } from './installation.ts';
 const PARTITION = 8;
 
 /** Sources of events whose offsets lie on one partition, so that they share a writer, each with a topic of its own. */
-export interface Neighbours extends Installation {
+interface Neighbours extends Installation {
   readonly names: readonly string[];
   /** Lets something happen at the provider until a source has written more than before. */
   writesOn(source: string): Promise<void>;

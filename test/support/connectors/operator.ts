@@ -1,13 +1,8 @@
 import { type SourceState, stateRecord } from '../../../src/sources/source-state.ts';
 import { createWantedStates } from '../../../src/sources/wanted-states.ts';
-import type { WorkerTargets } from '../../../src/worker/target.ts';
 
 /** An operator whose wishes are known at once: the states topic without Kafka. */
-export function operator(sources: readonly string[]): {
-  readonly targets: WorkerTargets;
-  wants(source: string, wanted: Partial<SourceState>): void;
-  restarts(source: string, which?: { readonly onlyFailed: boolean }): void;
-} {
+export function operator(sources: readonly string[]) {
   const states = createWantedStates(sources, () => {});
   let offset = 0n;
   const newest = new Map<string, SourceState>();
@@ -19,7 +14,7 @@ export function operator(sources: readonly string[]): {
   return {
     targets: states.targets,
     wants,
-    restarts: (source, { onlyFailed } = { onlyFailed: false }) =>
+    restarts: (source: string, { onlyFailed } = { onlyFailed: false }) =>
       wants(source, { restart: { id: `restart-${offset}`, requestedAt: null, onlyFailed } }),
   };
 }

@@ -12,18 +12,7 @@ const PATIENCE_MS = 300_000;
 export const NOWHERE: TestStack = { brokers: ['127.0.0.1:1'], registryUrl: 'http://127.0.0.1:1' };
 const silent = { debug() {}, info() {}, warn() {}, error() {} };
 
-export interface RunningConnector {
-  readonly seen: readonly RecordedEvent[];
-  /** The fields of all events of this name so far. */
-  fieldsOf(name: keyof Events): RecordedEvent['fields'][];
-  /** The first event of this name, past or to come; rejects when the connector ends without it. */
-  event(name: keyof Events): Promise<RecordedEvent>;
-  /** Resolves once this holds of the events; rejects when the connector ends before. */
-  until(what: string, holds: (seen: readonly RecordedEvent[]) => boolean): Promise<void>;
-  /** The sources that failed; resolves when the connector has ended. */
-  readonly ended: Promise<readonly string[]>;
-  stop(): Promise<readonly string[]>;
-}
+export type RunningConnector = Awaited<ReturnType<typeof startConnector>>;
 
 /** A connector in this process, stopped when the test ends. */
 export async function startConnector(
@@ -44,7 +33,7 @@ export async function startConnector(
     /** False: a source has the usual intervals. */
     readonly isQuick?: boolean;
   },
-): Promise<RunningConnector> {
+) {
   const { stack = NOWHERE, simulator, prefix, isQuick = true } = options;
   const sources = [options.source ?? {}].flat().map((own) => ({ ...(isQuick && quickSettings(own.type)), ...own }));
   const text = settingsText(sources, options.more, options.kafka);
@@ -55,6 +44,7 @@ export async function startConnector(
     for (const look of waiting) look();
   });
   const stopping = new AbortController();
+  /** The sources that failed; resolves when the connector has ended. */
   const ended = runConnector({
     settings,
     log: silent,
@@ -69,6 +59,7 @@ export async function startConnector(
     return ended;
   };
   t.after(() => stop().catch(() => {}));
+  /** Resolves once this holds of the events; rejects when the connector ends before. */
   const until = (what: string, holds: (seen: readonly RecordedEvent[]) => boolean): Promise<void> => {
     const found = Promise.withResolvers<void>();
     const look = () => {
@@ -95,8 +86,10 @@ export async function startConnector(
     ended,
     stop,
     until,
-    fieldsOf: (name) => seen.filter((event) => event.name === name).map(({ fields }) => fields),
-    async event(name) {
+    /** The fields of all events of this name so far. */
+    fieldsOf: (name: keyof Events) => seen.filter((event) => event.name === name).map(({ fields }) => fields),
+    /** The first event of this name, past or to come; rejects when the connector ends without it. */
+    async event(name: keyof Events) {
       const find = () => seen.find((event) => event.name === name);
       await until(name, () => find() !== undefined);
       return find() as RecordedEvent;

@@ -1,24 +1,15 @@
 import { offsetKey, offsetPartition, type SourceOffset } from '../../../src/kafka/offset-store.ts';
-import type { CommittedRecord } from '../../../src/kafka/record.ts';
-import type { ReadableRecord } from '../../../src/records/avro/record-reader.ts';
 import { fenceSource } from '../ledgers/at-rest.ts';
 import { notificationsOn, PARTITIONS } from '../ledgers/universe-on-topics.ts';
 import type { Installation } from './installation.ts';
 
-/** A source that follows one stream, as a test sees it on Kafka once nothing writes any more. */
-export interface StreamAtRest {
-  /** Every record of its topic, by partition, in order. */
-  readonly records: readonly (readonly CommittedRecord[])[];
-  readonly deadLetters: readonly CommittedRecord[];
-  readonly notifications: readonly ReadableRecord[];
-  /** Every committed offset. */
-  readonly offsets: readonly SourceOffset[];
-}
+export type StreamAtRest = Awaited<ReturnType<typeof streamAtRest>>;
 
+/** A source that follows one stream, as a test sees it on Kafka once nothing writes any more. */
 export async function streamAtRest(
   { kafka, prefix, read }: Pick<Installation, 'kafka' | 'prefix' | 'read'>,
   source: { readonly name: string; readonly type: 'events' | 'pre-trade-checks'; readonly topic: string },
-): Promise<StreamAtRest> {
+) {
   const key = offsetKey(source.name, source.type);
   await fenceSource(kafka, prefix, key);
   const records = await read(source.topic);
@@ -26,6 +17,7 @@ export async function streamAtRest(
     (record) => record.partition === offsetPartition(key) && String(record.key) === key,
   );
   return {
+    /** By partition, in order. */
     records: PARTITIONS.map((wanted) => records.filter(({ partition }) => partition === wanted)),
     deadLetters: await read('dead-letters'),
     notifications: await notificationsOn(kafka, prefix),

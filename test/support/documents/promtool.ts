@@ -9,22 +9,17 @@ const run = promisify(execFile);
 const DOWNLOAD_TIMEOUT_MS = 600_000;
 const CHECK_TIMEOUT_MS = 1_200_000;
 
-/** Prometheus' own checks: the exit code, and all that it printed. */
-export interface Promtool {
-  check(args: readonly string[], input?: string): Promise<{ readonly code: number | null; readonly output: string }>;
-}
-
 let found: Promise<string> | undefined;
 
 /**
  * promtool from the path, from the cache, or from Debian's package (19 MB, some seconds, once; no root needed).
  * Where there is none, the test is skipped, and says so.
  */
-export async function promtoolOrSkip(t: TestContext): Promise<Promtool | undefined> {
+export async function promtoolOrSkip(t: TestContext) {
   try {
     found ??= findPromtool();
     const program = await found;
-    return { check: (args, input = '') => check(program, args, input) };
+    return { check: (args: readonly string[], input = '') => check(program, args, input) };
   } catch (error) {
     const why = error instanceof Error ? error.message.slice(0, 300) : String(error);
     t.skip(`SKIPPED, no promtool: put it on the path (https://prometheus.io/download). Debian's package: ${why}`);
@@ -63,7 +58,8 @@ async function download(partial: string): Promise<string> {
   return files ?? '';
 }
 
-function check(program: string, args: readonly string[], input: string): ReturnType<Promtool['check']> {
+/** The exit code, and all that it printed. */
+function check(program: string, args: readonly string[], input: string) {
   const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'pipe'], timeout: CHECK_TIMEOUT_MS });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) {
@@ -73,7 +69,7 @@ function check(program: string, args: readonly string[], input: string): ReturnT
     });
   }
   child.stdin.end(input);
-  return new Promise((resolve, reject) => {
+  return new Promise<{ code: number | null; output: string }>((resolve, reject) => {
     child.on('error', reject);
     child.on('close', (code) => resolve({ code, output }));
   });

@@ -4,7 +4,7 @@ import { createProgram } from '../../../src/commands/shell/program.ts';
 import { createRedaction } from '../../../src/observe/redaction.ts';
 
 /** A command as its definition has it. */
-export interface DocumentedCommand {
+interface DocumentedCommand {
   /** With the commands that it stands under: `offsets reset`. */
   readonly path: string;
   /** With its arguments. */
@@ -12,8 +12,6 @@ export interface DocumentedCommand {
   /** `--since` and the like. */
   readonly options: readonly string[];
   readonly description: string;
-  /** Whether it has `--output text|json`. */
-  readonly hasOutput: boolean;
   /** From its help: whole command lines. */
   readonly examples: readonly string[];
 }
@@ -47,9 +45,6 @@ export async function documentedCommands(): Promise<DocumentedCommand[]> {
         usage: command.createHelp().commandUsage(command).replace(' [options]', ''),
         options: command.options.map(({ long }) => long ?? ''),
         description: command.description(),
-        hasOutput: command.options.some(
-          ({ flags, argChoices }) => /^--output\b/.test(flags) && argChoices?.join() === 'text,json',
-        ),
         examples: [...help.matchAll(/^ {2}(spconnect .*)$/gm)].map((match) => match[1] ?? ''),
       },
     ];

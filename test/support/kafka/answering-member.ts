@@ -2,7 +2,7 @@ import type { KafkaCluster } from '../../../src/kafka/cluster.ts';
 import type { TopicPartition } from '../../../src/kafka/topic.ts';
 import { untilAborted } from '../../../src/support/until-aborted.ts';
 
-export interface AnsweringOptions {
+interface AnsweringOptions {
   readonly cluster: KafkaCluster;
   /** Read by a group of this name. */
   readonly input: string;
@@ -13,16 +13,13 @@ export interface AnsweringOptions {
   readonly onAssigned?: (partition: TopicPartition) => void;
 }
 
-export interface AnsweringMember {
-  /** Rejects when the member ended otherwise than by `stop`. */
-  stop(): Promise<void>;
-}
+export type AnsweringMember = ReturnType<typeof answerInputs>;
 
 /**
  * A member of a group that copies each record of its input to its output exactly once, as the price processor does: one
  * transactional id per input partition, and the consumer offset in the transaction of the answers.
  */
-export function answerInputs({ cluster, input, output, signal, onAssigned }: AnsweringOptions): AnsweringMember {
+export function answerInputs({ cluster, input, output, signal, onAssigned }: AnsweringOptions) {
   const stopped = new AbortController();
   const ended = cluster.groupReader.run({
     groupId: input,
@@ -61,6 +58,7 @@ export function answerInputs({ cluster, input, output, signal, onAssigned }: Ans
   });
   ended.catch(() => {});
   return {
+    /** Rejects when the member ended otherwise than by `stop`. */
     async stop() {
       const reason = new Error('stopped');
       stopped.abort(reason);

@@ -16,14 +16,7 @@ const READ_STALL_MS = 120_000;
 const MOST_READINGS = 4;
 
 /** The real broker, as one test sees it. */
-export interface TestKafka {
-  /** Our client; closed when the test ends. */
-  connect(options?: Partial<KafkajsOptions>): KafkaCluster;
-  /** A plain kafkajs client (patched), to do what our writer never does; its log lines are dropped. */
-  plain(): Kafka;
-  /** Writes records in a transaction of this id and disconnects without ending it, as a killed process does. */
-  leaveOpen(transactionalId: string, records: readonly OutgoingRecord[]): Promise<void>;
-}
+export type TestKafka = NonNullable<Awaited<ReturnType<typeof kafkaOrSkip>>>;
 
 /** A test against the real broker; skipped, with the reason, where none can be started. */
 export function kafkaTest(title: string, body: (t: TestContext, kafka: TestKafka) => Promise<void>): void {
@@ -33,10 +26,11 @@ export function kafkaTest(title: string, body: (t: TestContext, kafka: TestKafka
   });
 }
 
-export async function kafkaOrSkip(t: TestContext): Promise<TestKafka | undefined> {
+export async function kafkaOrSkip(t: TestContext) {
   const stack = await stackOrSkip(t);
   if (stack === undefined) return undefined;
   const { brokers } = stack;
+  /** A plain kafkajs client (patched), to do what our writer never does; its log lines are dropped. */
   const plain = () => {
     const { Kafka, logLevel } = loadRawKafkajs();
     const retry = { initialRetryTime: 50, retries: 5 };
@@ -44,10 +38,12 @@ export async function kafkaOrSkip(t: TestContext): Promise<TestKafka | undefined
   };
   return {
     plain,
-    connect(options = {}) {
+    /** Our client; closed when the test ends. */
+    connect(options: Partial<KafkajsOptions> = {}) {
       return connectOurs(t, { brokers, tuning: { readStallMs: READ_STALL_MS }, ...options });
     },
-    async leaveOpen(transactionalId, records) {
+    /** Writes records in a transaction of this id and disconnects without ending it, as a killed process does. */
+    async leaveOpen(transactionalId: string, records: readonly OutgoingRecord[]) {
       const producer = plain().producer({ transactionalId, maxInFlightRequests: 1 });
       await producer.connect();
       const transaction = await producer.transaction();

@@ -23,13 +23,6 @@ export interface KillMoment {
 
 const OFFSETS_TOPIC = /\.offsets$/;
 
-/** A wrapper for kafkajs whose producers send this process a signal at the moment for which they are armed. */
-export interface ArmableKafka {
-  readonly wrap: (kafka: Kafka) => Kafka;
-  /** From now on transactions are counted, those of every writer together. */
-  arm(moment: KillMoment): void;
-}
-
 /** A wrapper for kafkajs whose producers send this process the signal at exactly that moment. */
 export function killingKafka(moment: KillMoment): (kafka: Kafka) => Kafka {
   const kafka = armableKafka();
@@ -38,7 +31,8 @@ export function killingKafka(moment: KillMoment): (kafka: Kafka) => Kafka {
   return kafka.wrap;
 }
 
-export function armableKafka(): ArmableKafka {
+/** A wrapper for kafkajs whose producers send this process a signal at the moment for which they are armed. */
+export function armableKafka() {
   let moment: KillMoment | null = null;
   let transactions = 0;
   const reached = (at: KillMoment['at'], transaction = transactions) => {
@@ -98,11 +92,12 @@ export function armableKafka(): ArmableKafka {
     });
 
   return {
-    arm(given) {
+    /** From now on transactions are counted, those of every writer together. */
+    arm(given: KillMoment) {
       moment = given;
       transactions = 0;
     },
-    wrap: (kafka) =>
+    wrap: (kafka: Kafka) =>
       override(kafka, {
         producer: (config) =>
           config?.transactionalId ? killingProducer(kafka.producer(config)) : kafka.producer(config),

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
-import type { Admin, ISocketFactory, Kafka, KafkaConfig, Producer, ProducerConfig } from 'kafkajs';
+import type { ISocketFactory, KafkaConfig, Producer, ProducerConfig } from 'kafkajs';
 import { startTcpProxies, type TcpProxies } from '../network/tcp-proxy.ts';
 import { eventually } from '../runner/eventually.ts';
 import { leaderOf, type PartitionView, viewPartition } from './kafka-wire-log.ts';
@@ -14,39 +14,10 @@ const PRODUCER_SETTINGS = {
   retry: { retries: 5, initialRetryTime: 20, maxRetryTime: 400 },
 } as const satisfies ProducerConfig;
 
-export interface RawProducerOptions {
-  readonly through?: TcpProxies;
-  readonly settings?: ProducerConfig;
-  readonly client?: Partial<KafkaConfig>;
-}
-
 /** The tests' topics are led by one broker or another, and the others follow. */
 const MOST_REPLICAS = 3;
 
-/** Raw kafkajs at work in one test: clients straight to the brokers and through proxies, and topics of its own. */
-export interface RawCluster {
-  /** `host:port` of each; one, unless the run was asked for more. */
-  readonly brokers: readonly string[];
-  /** One before each broker, with rules in common. */
-  readonly proxy: TcpProxies;
-  readonly admin: Admin;
-  /** A client; straight to the brokers unless it is given the proxy's socket factory. */
-  client(settings?: Partial<KafkaConfig>): Kafka;
-  /** A connected producer with the project's settings; straight to the brokers unless `through` is the proxy. */
-  producer(transactionalId: string, options?: RawProducerOptions): Promise<Producer>;
-  createTopic(settings?: { partitions?: number; settings?: Record<string, string> }): Promise<string>;
-  /** One transaction of these values. */
-  commit(producer: Producer, topic: string, ...values: readonly string[]): Promise<void>;
-  view(topic: string, partition?: number, from?: number): Promise<PartitionView>;
-  /** The same of partition 0, once it is as expected. */
-  viewWhen(topic: string, isExpected: (view: PartitionView) => boolean): Promise<PartitionView>;
-  /** The same once nothing is open there. */
-  settled(topic: string, partition?: number, from?: number): Promise<PartitionView>;
-  /** The values that a read_committed reader must see in the partition, in order. */
-  values(topic: string, partition?: number): Promise<(string | null)[]>;
-  /** Waits until these are all the values of partition 0. */
-  has(topic: string, ...values: readonly string[]): Promise<void>;
-}
+export type RawCluster = Awaited<ReturnType<typeof openRawCluster>>;
 
 /** A test on real brokers, with raw kafkajs and a proxy at hand; skipped, with the reason, where there is no broker. */
 export function testOnBroker(title: string, run: (t: TestContext, raw: RawCluster) => Promise<void>): void {
@@ -56,10 +27,17 @@ export function testOnBroker(title: string, run: (t: TestContext, raw: RawCluste
   });
 }
 
-/** All that is opened is closed when the test ends. */
-async function openRawCluster(t: TestContext, brokers: readonly string[]): Promise<RawCluster> {
+/**
+ * Raw kafkajs at work in one test: clients straight to the brokers and through proxies, and topics of its own. All that is
+ * opened is closed when the test ends.
+ *
+ * @param brokers `host:port` of each; one, unless the run was asked for more
+ */
+async function openRawCluster(t: TestContext, brokers: readonly string[]) {
   const raw = loadRawKafkajs();
+  /** One before each broker, with rules in common. */
   const proxy = await startTcpProxies(brokers);
+  /** A client; straight to the brokers unless it is given the proxy's socket factory. */
   const client = (settings: Partial<KafkaConfig> = {}) =>
     new raw.Kafka({
       brokers: [...brokers],
@@ -82,12 +60,24 @@ async function openRawCluster(t: TestContext, brokers: readonly string[]): Promi
     await proxy.close();
   });
 
-  const cluster: RawCluster = {
+  const view = async (topic: string, partition = 0, from = 0) =>
+    viewPartition({ broker: await leaderOf(brokers[0] ?? '', topic, partition), topic, partition, from });
+  /** The values that a read_committed reader must see in the partition, in order. */
+  const values = async (topic: string, partition = 0) =>
+    (await view(topic, partition)).committed.map((record) => record.value);
+  return {
     brokers,
     proxy,
     admin,
     client,
-    async producer(transactionalId, { through, settings, client: clientSettings } = {}) {
+    view,
+    values,
+    /** A connected producer with the project's settings; straight to the brokers unless `through` is the proxy. */
+    async producer(
+      transactionalId: string,
+      own: { through?: TcpProxies; settings?: ProducerConfig; client?: Partial<KafkaConfig> } = {},
+    ) {
+      const { through, settings, client: clientSettings } = own;
       const route = through && { socketFactory: through.socketFactory as ISocketFactory };
       const producer = client({ ...clientSettings, ...route }).producer({
         createPartitioner: raw.Partitioners.DefaultPartitioner,
@@ -100,7 +90,8 @@ async function openRawCluster(t: TestContext, brokers: readonly string[]): Promi
       t.after(() => void producer.disconnect().catch(() => undefined));
       return producer;
     },
-    async createTopic({ partitions = 1, settings = {} } = {}) {
+    async createTopic(own: { partitions?: number; settings?: Record<string, string> } = {}) {
+      const { partitions = 1, settings = {} } = own;
       const topic = uniqueName('hazard');
       await admin.createTopics({
         // kafkajs' own waiting fails now and then with "does not host this topic-partition".
@@ -118,37 +109,35 @@ async function openRawCluster(t: TestContext, brokers: readonly string[]): Promi
       for (let partition = 0; partition < partitions; partition += 1) {
         // Clients ask any broker, so all must know the topic; a look asks until the leader hosts the new partition.
         await Promise.all(brokers.map((broker) => leaderOf(broker, topic, partition)));
-        await cluster.view(topic, partition);
+        await view(topic, partition);
       }
       return topic;
     },
-    async commit(producer, topic, ...values) {
+    /** One transaction of these values. */
+    async commit(producer: Producer, topic: string, ...values: readonly string[]) {
       const transaction = await producer.transaction();
       await transaction.send({ topic, messages: values.map((value) => ({ value })) });
       await transaction.commit();
     },
-    async view(topic, partition = 0, from = 0) {
-      return viewPartition({ broker: await leaderOf(brokers[0] ?? '', topic, partition), topic, partition, from });
-    },
-    viewWhen: (topic, isExpected) => eventually('the partition is as expected', () => cluster.view(topic), isExpected),
-    settled: (topic, partition, from) =>
+    /** A view of partition 0, once it is as expected. */
+    viewWhen: (topic: string, isExpected: (view: PartitionView) => boolean) =>
+      eventually('the partition is as expected', () => view(topic), isExpected),
+    /** A view once nothing is open there. */
+    settled: (topic: string, partition?: number, from?: number) =>
       eventually(
         'nothing is open',
-        () => cluster.view(topic, partition, from),
+        () => view(topic, partition, from),
         ({ lastStableOffset, highWatermark }) => lastStableOffset === highWatermark,
       ),
-    async values(topic, partition = 0) {
-      return (await cluster.view(topic, partition)).committed.map((record) => record.value);
-    },
-    async has(topic, ...values) {
+    /** Waits until these are all the values of partition 0. */
+    async has(topic: string, ...wanted: readonly string[]) {
       await eventually(
-        `${values.join()} is committed`,
-        () => cluster.values(topic),
-        (found) => found.join() === values.join(),
+        `${wanted.join()} is committed`,
+        () => values(topic),
+        (found) => found.join() === wanted.join(),
       );
     },
   };
-  return cluster;
 }
 
 export function uniqueName(stem: string): string {

@@ -4,19 +4,13 @@ import { usableJava } from '../../../src/dev/local-stack/java-runtime.ts';
 import { startKafka } from '../../../src/dev/local-stack/kafka-cluster.ts';
 import { startLocalStack } from '../../../src/dev/local-stack/local-stack.ts';
 import { startRegistry } from '../../../src/dev/local-stack/registry.ts';
-import type { LocalStack, StackContext } from '../../../src/dev/local-stack/stack-context.ts';
+import type { StackContext } from '../../../src/dev/local-stack/stack-context.ts';
 import { startTogether } from '../../../src/dev/local-stack/stack-context.ts';
 import { ConnectorError } from '../../../src/errors.ts';
 import { systemClock } from '../../../src/support/clock.ts';
 import type { Tally } from '../runner/reporter-tally.ts';
 import { PATIENT_BROKER } from './patient-broker.ts';
 import { STACK_MISSING } from './stack-missing.ts';
-
-/** The stack of a whole run. Never rejects: what goes wrong is in the tally and in the environment of the tests. */
-export interface StackForRun {
-  readonly started: Promise<void>;
-  stop(): Promise<void>;
-}
 
 /** The coordinators of groups and transactions are different brokers, and mostly others than a partition's leader. */
 const SPREAD_COORDINATORS: BrokerSettings = {
@@ -25,11 +19,12 @@ const SPREAD_COORDINATORS: BrokerSettings = {
 };
 
 /**
- * Starts the stack and names it in the environment, which the test processes inherit.
+ * Starts the stack and names it in the environment, which the test processes inherit. Never rejects: what goes wrong is in
+ * the tally and in the environment.
  *
  * @param nodes how many brokers; more than one need Java and Maven.
  */
-export function startStackForRun(tally: Tally, signal: AbortSignal, nodes: number): StackForRun {
+export function startStackForRun(tally: Tally, signal: AbortSignal, nodes: number) {
   const onProgress = (line: string) => process.stdout.write(`  stack: ${line}\n`);
   const context: StackContext = { env: { ...process.env }, clock: systemClock, onProgress, signal };
   const starting =
@@ -57,10 +52,7 @@ export function startStackForRun(tally: Tally, signal: AbortSignal, nodes: numbe
 }
 
 /** Several brokers and a registry. */
-async function startCluster(
-  context: StackContext,
-  nodes: number,
-): Promise<Pick<LocalStack, 'brokers' | 'registryUrl' | 'stop'>> {
+async function startCluster(context: StackContext, nodes: number) {
   const java = await usableJava(context.env);
   const release = registryFor(java.version);
   if (!release) throw new ConnectorError('STACK_UNAVAILABLE', `No registry runs on Java ${java.version}`);

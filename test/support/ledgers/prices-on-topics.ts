@@ -1,9 +1,8 @@
 import type { Simulator } from '../../../src/dev/simulator/simulator.ts';
 import { ConnectorError } from '../../../src/errors.ts';
 import type { KafkaCluster } from '../../../src/kafka/cluster.ts';
-import type { ReadableRecord } from '../../../src/records/avro/record-reader.ts';
 import { readCommitted } from '../kafka/kafka-real.ts';
-import { answersOf, type PriceInput, type PriceLog } from './price-log.ts';
+import { answersOf, type PriceInput } from './price-log.ts';
 import { readable } from './readable.ts';
 
 const PARTITIONS = [0, 1, 2, 3, 4, 5];
@@ -20,16 +19,8 @@ export async function fencePrices(kafka: KafkaCluster, prefix: string): Promise<
   );
 }
 
-export interface ReadPrice {
-  readonly id: string;
-  readonly price: ReadableRecord;
-}
-
 /** What the topics hold of instruments and prices. */
-export async function pricesOnTopics(
-  kafka: KafkaCluster,
-  prefix: string,
-): Promise<PriceLog & { readonly prices: readonly ReadPrice[] }> {
+export async function pricesOnTopics(kafka: KafkaCluster, prefix: string) {
   const topic = `${prefix}.instruments`;
   const instruments = await readCommitted(kafka, topic, PARTITIONS);
   const prices = await readCommitted(kafka, `${prefix}.prices`, PARTITIONS);

@@ -1,19 +1,12 @@
-import type { BrokerSettings, NodeAddress } from '../../../src/dev/local-stack/broker-settings.ts';
+import type { NodeAddress } from '../../../src/dev/local-stack/broker-settings.ts';
 import { freePorts } from '../../../src/dev/local-stack/free-ports.ts';
-import { startTcpProxy, type TcpProxy } from './tcp-proxy.ts';
-
-/** How brokers speak to each other, and to themselves, past the proxies before which their clients stand. */
-export interface InnerListeners {
-  readonly settings: (node: NodeAddress) => BrokerSettings;
-  /** Before each of these listeners, for what happens between brokers alone; all passes until a rule is added. */
-  readonly proxies: readonly TcpProxy[];
-}
+import { startTcpProxy } from './tcp-proxy.ts';
 
 /**
- * A listener more for each broker: for replication, and for the markers that end a transaction. In production these do not
- * take the clients' way either.
+ * A listener more for each broker, with a proxy before it: for replication, and for the markers that end a transaction.
+ * In production these do not take the clients' way either. All passes the proxies until a rule is added.
  */
-export async function innerListeners(nodes: number): Promise<InnerListeners> {
+export async function innerListeners(nodes: number) {
   const ports = await freePorts(nodes);
   const proxies = await Promise.all(ports.map((port) => startTcpProxy({ broker: `127.0.0.1:${port}` })));
   const settings = ({ id, listener, advertised, controller }: NodeAddress) => ({

@@ -3,10 +3,7 @@ import type { TestContext } from 'node:test';
 import { portOf } from './loopback-port.ts';
 
 /** One bulk request: the kind of prices and the products that it asks for. */
-export interface BulkAsked {
-  readonly isDaily: boolean;
-  readonly isins: readonly string[];
-}
+type BulkAsked = ReturnType<typeof bulkOf>;
 
 /** What becomes of it: it goes on to the provider, gets a status, no answer at all, or a reset before any header. */
 export type BulkFate = 'pass' | 'hang' | 'reset' | number | { readonly status: number; readonly retryAfter: string };
@@ -42,14 +39,8 @@ export async function startMarketProxy(
         response.writeHead(status, { 'content-type': 'application/problem+json', ...more }).end('{}');
         return;
       }
-      const options = {
-        host: target.hostname,
-        port: target.port,
-        path,
-        method: request.method,
-        headers: request.headers,
-      };
-      const onward = send(options, (answer) => {
+      const { method, headers } = request;
+      const onward = send(new URL(path, target), { method, headers }, (answer) => {
         response.writeHead(answer.statusCode ?? 502, answer.headers);
         answer.pipe(response);
       });
@@ -62,7 +53,7 @@ export async function startMarketProxy(
   return { url: `http://127.0.0.1:${await portOf(t, server)}`, asked };
 }
 
-function bulkOf(body: Buffer): BulkAsked {
+function bulkOf(body: Buffer) {
   const { items } = JSON.parse(body.toString('utf8')) as { items: { $type: string; isin: string }[] };
   return { isDaily: items[0]?.$type.includes('Daily') ?? false, isins: items.map(({ isin }) => isin) };
 }

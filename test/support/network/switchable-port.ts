@@ -1,5 +1,6 @@
 import { connect, createServer, type Socket } from 'node:net';
 import type { TestContext } from 'node:test';
+import { portOf } from './loopback-port.ts';
 
 /**
  * What becomes of connections: cut at once, accepted and never answered, answered with an HTTP status 500, or led on to
@@ -7,19 +8,12 @@ import type { TestContext } from 'node:test';
  */
 export type PortMode = 'cut' | 'hang' | 'fail' | { readonly to: string };
 
-export interface SwitchablePort {
-  /** `127.0.0.1:<port>`. */
-  readonly address: string;
-  /** How many connections there have been. */
-  connections(): number;
-  /** From now on new connections fare so; those that are open are cut. */
-  turn(mode: PortMode): void;
-}
+export type SwitchablePort = Awaited<ReturnType<typeof switchablePort>>;
 
 const SERVER_ERROR = 'HTTP/1.1 500 Internal Server Error\r\ncontent-length: 0\r\nconnection: close\r\n\r\n';
 
 /** A port of its own before a server of a test, to make that server fail and come back; closed when the test ends. */
-export async function switchablePort(t: Pick<TestContext, 'after'>, first: PortMode): Promise<SwitchablePort> {
+export async function switchablePort(t: Pick<TestContext, 'after'>, first: PortMode) {
   let mode = first;
   let connections = 0;
   const open = new Set<Socket>();
@@ -45,22 +39,14 @@ export async function switchablePort(t: Pick<TestContext, 'after'>, first: PortM
     beyond.on('close', () => client.destroy());
   }
 
-  const cutAll = () => {
-    for (const socket of open) socket.destroy();
-  };
-  await new Promise<void>((resolve, reject) => server.once('error', reject).listen(0, '127.0.0.1', resolve));
-  t.after(() => {
-    cutAll();
-    server.close();
-  });
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('The port has no number.');
   return {
-    address: `127.0.0.1:${address.port}`,
+    address: `127.0.0.1:${await portOf(t, server)}`,
+    /** How many connections there have been. */
     connections: () => connections,
-    turn(next) {
+    /** From now on new connections fare so; those that are open are cut. */
+    turn(next: PortMode) {
       mode = next;
-      cutAll();
+      for (const socket of open) socket.destroy();
     },
   };
 }

@@ -13,17 +13,15 @@ export interface ProxiedRequest extends RequestHeader {
   readonly fault: Fault | undefined;
 }
 
-export interface ProxiedConnectionOptions {
+/** One client's connection: frames pass in order in both directions, but for what `decide` says. */
+export function createProxiedConnection(options: {
   readonly number: number;
   readonly client: Socket;
   readonly broker: Socket;
   readonly decide: (request: RequestHeader) => AppliedFault | undefined;
   readonly record: (request: ProxiedRequest) => void;
   readonly closed: () => void;
-}
-
-/** One client's connection: frames pass in order in both directions, but for what `decide` says. */
-export function createProxiedConnection(options: ProxiedConnectionOptions): { cut(): void } {
+}): { cut(): void } {
   const { client, broker } = options;
   const awaited = new Map<number, AppliedFault>();
   let blackHole = false;

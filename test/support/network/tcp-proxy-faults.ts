@@ -45,30 +45,13 @@ export interface RuleHandle {
   answeredLate(): number;
 }
 
-export interface AppliedFault {
-  readonly fault: Fault;
-  /** Resolves when the delay is over. */
-  readonly delay: () => Promise<unknown>;
-  /** Called when the broker has answered a request that it got late. */
-  readonly onAnsweredLate: () => void;
-}
+export type AppliedFault = NonNullable<ReturnType<ReturnType<typeof createFaultPlan>['decide']>>;
 
-export interface FaultPlan {
-  add(rule: FaultRule): RuleHandle;
-  clear(): void;
-  decide(request: RequestHeader): AppliedFault | undefined;
-}
-
-interface ActiveRule {
-  readonly rule: FaultRule;
-  matched: number;
-  hits: number;
-  answeredLate: number;
-  burstLeft: number;
-}
+const active = (rule: FaultRule) => ({ rule, matched: 0, hits: 0, answeredLate: 0, burstLeft: 0 });
+type ActiveRule = ReturnType<typeof active>;
 
 /** Rules as data: the first that applies to a request decides what happens to it. */
-export function createFaultPlan(): FaultPlan {
+export function createFaultPlan() {
   let rules: ActiveRule[] = [];
 
   function applies(active: ActiveRule, request: RequestHeader): boolean {
@@ -81,24 +64,28 @@ export function createFaultPlan(): FaultPlan {
   }
 
   return {
-    add(rule) {
-      const active = { rule, matched: 0, hits: 0, answeredLate: 0, burstLeft: 0 };
-      rules.push(active);
-      return { hits: () => active.hits, answeredLate: () => active.answeredLate };
+    add(rule: FaultRule): RuleHandle {
+      const added = active(rule);
+      rules.push(added);
+      return { hits: () => added.hits, answeredLate: () => added.answeredLate };
     },
     clear() {
       rules = [];
     },
-    decide(request) {
-      const active = rules.find((candidate) => applies(candidate, request));
-      if (active === undefined) return undefined;
-      active.hits += 1;
-      active.burstLeft -= 1;
-      const { fault, until, delayMs = 0 } = active.rule;
-      const onAnsweredLate = () => {
-        active.answeredLate += 1;
+    decide(request: RequestHeader) {
+      const found = rules.find((candidate) => applies(candidate, request));
+      if (found === undefined) return undefined;
+      found.hits += 1;
+      found.burstLeft -= 1;
+      const { fault, until, delayMs = 0 } = found.rule;
+      return {
+        fault,
+        delay: (): Promise<unknown> => until ?? sleep(delayMs),
+        /** The broker has answered a request that it got late. */
+        onAnsweredLate() {
+          found.answeredLate += 1;
+        },
       };
-      return { fault, delay: () => until ?? sleep(delayMs), onAnsweredLate };
     },
   };
 }
