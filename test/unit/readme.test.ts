@@ -184,7 +184,7 @@ test('the kinds of notifications are those that are written', () => {
     'commands/offsets-command.ts',
   ];
   const code = files.map((file) => readFileSync(resolve(root, 'src', file), 'utf8')).join('');
-  const written = [...code.matchAll(/^ +kind: .*$/gm)].flatMap(([line]) => named(/'([a-z]+-[a-z-]+)'/g, line));
+  const written = [...code.matchAll(/\bkind: [^,;]*/g)].flatMap(([line]) => named(/'([a-z]+-[a-z-]+)'/g, line));
   const rows =
     readFileSync(TOPICS_README_FILE, 'utf8').split('| kind | what has happened |')[1]?.split('\n\n')[0] ?? '';
   assert.deepEqual(named(/`([a-z-]+)`/g, rows).sort(), [...new Set(written)].sort());
