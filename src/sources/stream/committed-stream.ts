@@ -3,28 +3,28 @@ import type { SourceOffset } from '../../kafka/offset-store.ts';
 import type { ResponseTime } from './response-time.ts';
 import { type HeldOffset, isProviderBehind } from './retention-gap.ts';
 
-/** The stream's part of the committed offset of every source. */
+/** The part of every source's committed offset that describes its stream. */
 export interface CommittedStream {
   readonly filter: string;
   readonly serverDate: ResponseTime;
   readonly standingMs: number;
   readonly standingLeastMs: number;
-  /** When the stream had last answered before the suspected gap; null for none. */
+  /** When the provider last served our offset before the suspected gap; null if no gap is suspected. */
   readonly gapSuspectedFromMs: number | null;
-  /** Null when none is held. */
+  /** Null if no offset is held. */
   readonly held: HeldOffset | null;
   /** Null unless a lower offset was adopted. */
   readonly again: AgainUpTo | null;
   readonly gapsHealedAtMs: readonly number[];
 }
 
-/** Events up to here are on the topic already. */
+/** Events up to the offset `since` are already on the topic. */
 export interface AgainUpTo {
   readonly since: string;
   readonly fromMs: number;
 }
 
-/** How far the stream was ever read, and where it ends that is behind that or is read again; null for none. */
+/** `since`: the furthest offset ever read. `end`: the present end of a stream that is behind or repeats; else null. */
 export function readUpTo(stream: (CommittedStream & { readonly since: string | null }) | null): {
   readonly since: string | null;
   readonly end: string | null;
@@ -35,7 +35,7 @@ export function readUpTo(stream: (CommittedStream & { readonly since: string | n
   return { since: again?.since ?? since, end: isBehind && held !== null ? held.since : since };
 }
 
-/** Flat primitives, the form of Kafka Connect's offsets topic. */
+/** Returns flat primitives, as Kafka Connect's offsets topic requires. */
 export function writeCommittedStream(offset: FollowerOffset, version: number): SourceOffset {
   const { filter, since, serverDate, standingMs, standingLeastMs, gapSuspectedFromMs, held, again, gapsHealedAtMs } =
     offset;
@@ -145,21 +145,21 @@ export interface ResetOffset {
   readonly dateMs: number | null;
 }
 
-/** Reads the offset before a reset, of any version: it is reported as lost, and nothing continues from it. */
+/** Reads the offset from before a reset, of any version. The offset is only reported; no source continues from it. */
 export function readResetOffset({ filter, since, serverDate }: SourceOffset): ResetOffset {
   const dateMs = typeof serverDate === 'string' ? Date.parse(serverDate) : Number.NaN;
   const textOrNull = (value: unknown) => (isText(value) ? value : null);
   return { filter: textOrNull(filter), since: textOrNull(since), dateMs: Number.isNaN(dateMs) ? null : dateMs };
 }
 
-/** The committed offset of a source that follows one stream and does nothing else. */
+/** The committed offset of a source that only follows one stream. */
 export interface FollowerOffset extends CommittedStream {
   readonly since: string | null;
 }
 
 const VERSION = 1;
 
-/** The offset of a stream that begins here, with no gap behind it. */
+/** The first offset of a stream, without a gap. */
 export function offsetAtStart<Since extends string | null>(
   filter: string,
   since: Since,

@@ -1,24 +1,24 @@
 import { hasReached } from './stream-response.ts';
 
 /*
- * The end of a stream whose responses do not name the end of the log, while events never pause. The list gives a fresh
- * start of the stream; a cursor that reaches it has read all events from before the request. A fresh start that our
- * cursor had passed a minute before shows that the list lags: it is dropped, and so are earlier findings.
+ * Finds the end of a stream that never pauses and whose responses do not name the end of the log. The list gives a
+ * fresh start of the stream. A cursor that reaches this start has read all events from before the request. If our
+ * cursor had passed the start a minute earlier, the list lags: the start and earlier results are dropped.
  */
 
-/** The list is asked after a run of this length, and at this interval. */
+/** The list is requested when a run has lasted this long, and then at this interval. */
 const LOOK_EVERY_MS = 60_000;
-/** A seen end counts until the next one was requested and reached. */
+/** A reached end counts for this time, within which the next end is requested and reached. */
 const SEEN_COUNTS_MS = 2 * LOOK_EVERY_MS;
 
-/** The end of a stream whose responses show none. Times are monotonic. */
+/** The state of the search for the end of a stream. Times are monotonic. */
 export interface EndMark {
-  /** When the run began, or the newest fresh start was asked for. */
+  /** When the run began, or when the newest fresh start was requested. */
   readonly sinceMs: number;
   readonly passed: string;
-  /** A fresh start that the cursor has not reached yet. */
+  /** The fresh start that the cursor has not reached yet; null if there is no such start. */
   readonly start: string | null;
-  /** When the newest fresh start was asked for that the cursor has reached. */
+  /** When the newest reached fresh start was requested; null if no start was reached. */
   readonly reachedMs: number | null;
 }
 
@@ -26,7 +26,7 @@ export function wantsMark(mark: EndMark | null, nowMs: number): boolean {
   return mark !== null && mark.start === null && nowMs - mark.sinceMs >= LOOK_EVERY_MS;
 }
 
-/** The mark after a fresh start; `ours`: our cursor. */
+/** Returns the mark after a fresh start. `since`: the start; `ours`: our cursor. */
 export function markAt(
   mark: EndMark | null,
   { since: start, ours, askedMs }: { readonly since: string; readonly ours: string; readonly askedMs: number },

@@ -18,9 +18,9 @@ import type { ResponseTime } from './response-time.ts';
 import { secondsToRetentionCliff, streamAtStart } from './stream.ts';
 
 /**
- * The decisions of a source that follows one stream. It does no I/O, reads no clock, and moves on only when a decision
- * is committed. `nowMs` is monotonic. One core serves one start of a task: after a failed commit a new one starts from
- * the committed offset.
+ * Decides for a source that follows one stream. The core does no I/O and reads no clock; its state changes only when a
+ * decision is committed. `nowMs` is monotonic. Each task has its own core: after a failed commit, a new core starts
+ * from the committed offset.
  */
 export class FollowerCore {
   readonly #settings: FollowerSettings;
@@ -42,7 +42,7 @@ export class FollowerCore {
     return this.#state?.offset ?? null;
   }
 
-  /** The newest response was the end of the stream; false while our offset is in doubt. */
+  /** True if the newest response was the end of the stream; false while our offset is in doubt. */
   get isCaughtUp(): boolean {
     return this.#state?.stream.caughtUp ?? false;
   }
@@ -52,12 +52,12 @@ export class FollowerCore {
     return secondsToRetentionCliff(this.#state.stream, this.#state.offset, { nowMs, wallMs });
   }
 
-  /** The list gives a fresh start of the stream; else the stream itself does. */
+  /** True: the list gives a fresh start of the stream. False: the stream itself gives the start. */
   get startsFromList(): boolean {
     return this.#settings.begins === 'atGivenStart';
   }
 
-  /** Asking changes nothing. `listFreeMs`: when the list may be asked again, which is being asked or has refused. */
+  /** Changes no state. `listFreeMs`: when the next request to the list may begin, monotonic. */
   next(nowMs: number, listFreeMs = nowMs): FollowerRequest {
     const mayAskStart = !this.startsFromList || nowMs >= listFreeMs;
     if (this.#state === null) {
@@ -65,18 +65,18 @@ export class FollowerCore {
       return mayAskStart ? { kind: 'start' } : waitForList(nowMs, listFreeMs);
     }
     const { stream, offset } = this.#state;
-    // The stream comes first once it is overdue, so that a gap that is being proven cannot starve it.
+    // An overdue stream comes first, so that the proof of a gap cannot starve the stream.
     if (!isOverdue(stream, this.#settings, nowMs)) {
       const proof = requestForProof(stream, this.#settings);
       if (proof !== null && (proof.kind !== 'start' || mayAskStart)) return proof;
-      // Where offsets are only compared for equality, nothing shows that one was reached.
+      // Offsets without an order cannot show that a mark was reached.
       if (this.startsFromList && mayAskStart && wantsMark(stream.mark, nowMs)) return { kind: 'start' };
     }
     if (nowMs >= stream.dueMs) return { kind: 'stream', since: offset.since };
     return { kind: 'wait', ms: Math.max(1, Math.ceil(stream.dueMs - nowMs)) };
   }
 
-  /** A decision that is not committed is dropped, and asked for again. @throws RETENTION_GAPS_REPEAT. */
+  /** A decision takes effect only by its `committed()`. @throws ConnectorError RETENTION_GAPS_REPEAT. */
   answered(answer: FollowerAnswer, nowMs: number): FollowerDecision {
     const before = this.#state;
     const { state, commits, reading, gap, ...decision } = this.#weigh(answer, nowMs);

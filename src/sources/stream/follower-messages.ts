@@ -4,11 +4,11 @@ import type { AdoptedOffset, VerifiedStart } from './retention-gap.ts';
 import type { DiscardSign, OffsetResponse } from './stream.ts';
 
 export type FollowerRequest =
-  /** A fresh start of the stream; for checks, the request without an offset. */
+  /** Requests a fresh start of the stream; for checks, this is the request without an offset. */
   | { readonly kind: 'start' }
-  /** Null: without an offset. */
+  /** `since`: null for a request without an offset. */
   | { readonly kind: 'stream'; readonly since: string | null }
-  /** The stream from another offset. Only the status and the number of items count. */
+  /** Requests the stream from another offset. Its events are not used. */
   | { readonly kind: 'verifyStart'; readonly since: string }
   | { readonly kind: 'wait'; readonly ms: number };
 
@@ -17,17 +17,17 @@ export interface StreamStart {
   readonly since: string;
   readonly newest?: string | null;
   readonly time: ResponseTime;
-  /** Monotonic. The stream may have moved on since then. */
+  /** The time of the request, monotonic. The stream may have moved on after the request. */
   readonly askedMs?: number;
 }
 
-/** The response to a request. Failures that are retried never get here. */
+/** The response to a request. A failure that is retried is not an answer. */
 export type FollowerAnswer =
   | ({ readonly kind: 'start' } & StreamStart)
   | OffsetResponse
   | ({ readonly kind: 'verifyStart' } & VerifiedStart);
 
-/** Written in the transaction that it describes. Dates in milliseconds since the epoch. */
+/** A notification is written in the transaction that it describes. Dates are milliseconds since the epoch. */
 export type FollowerNotification =
   | {
       readonly kind: 'gapSuspected';
@@ -36,7 +36,7 @@ export type FollowerNotification =
       readonly since: string | null;
       readonly ageMs: number;
     }
-  /** Events are lost for certain: they are older than the retention. */
+  /** Events are certainly lost: they are older than the retention. */
   | {
       readonly kind: 'gapCertain';
       readonly fromMs: number;
@@ -45,7 +45,7 @@ export type FollowerNotification =
       readonly since: string | null;
       readonly to: ResponseTime;
     }
-  /** The stream ended before our offset for minutes. `endsAt`: where it ended at first. */
+  /** The stream has ended before our offset for minutes. `endsAt`: the first offset at which the stream ended. */
   | {
       readonly kind: 'streamBehind';
       readonly to: ResponseTime;
@@ -53,7 +53,7 @@ export type FollowerNotification =
       readonly endsAt: string;
       readonly limitMs: number;
     }
-  /** Our offset was given up. `streamReset`: for a lower one; events between the two may come again. */
+  /** Our offset was replaced. `streamReset`: by a lower offset; events between the two offsets may come again. */
   | {
       readonly kind: 'gapProven' | 'streamReset';
       readonly why: AdoptedOffset['why'];
@@ -73,12 +73,12 @@ export type FollowerNotification =
 
 export interface FollowerDecision<Offset = FollowerOffset, Notification = FollowerNotification> {
   readonly writes: boolean;
-  /** They may be on the topic already, so they change no instrument. */
+  /** True: the events may already be on the topic, so they change no instrument. */
   readonly isAgain: boolean;
-  /** Null when there is nothing to commit. */
+  /** Null if there is nothing to commit. */
   readonly offset: Offset | null;
   readonly notifications: readonly Notification[];
   readonly discarded: DiscardSign | null;
-  /** Called once: after the commit, or at once without an offset. */
+  /** Called once: after the commit, or at once if `offset` is null. */
   committed(): void;
 }

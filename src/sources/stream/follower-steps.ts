@@ -24,11 +24,11 @@ import { isBefore } from './stream-response.ts';
 
 /** Times in milliseconds. */
 export interface FollowerSettings {
-  /** Committed beside the offset. */
+  /** Committed in the offset. */
   readonly filter: string;
   /**
    * `atGivenStart`: another request gives the first offset, and offsets have an order (events). `withoutOffset`: the
-   * first request has none, and offsets are compared for equality only (part 4.2 of src/provider/README.md).
+   * first request has no offset, and offsets are compared only for equality (part 4.2 of src/provider/README.md).
    */
   readonly begins: 'atGivenStart' | 'withoutOffset';
   readonly pollIntervalMs: number;
@@ -39,10 +39,10 @@ export interface FollowerSettings {
 }
 
 export interface FollowerState {
-  /** As the next commit will have it. */
+  /** The offset that the next commit writes. */
   readonly offset: FollowerOffset;
   readonly stream: Stream;
-  /** Monotonic; of the last commit. */
+  /** The time of the last commit, monotonic. */
   readonly committedMs: number;
 }
 
@@ -58,7 +58,7 @@ export interface FollowerOutcome extends Partial<Omit<FollowerDecision, 'committ
 
 export interface FollowedOutcome extends FollowerOutcome {
   readonly reading: StreamStep['reading'];
-  /** `suspected`: our offset is kept. `passed`: nothing comes again. */
+  /** `suspected`: our offset is kept. `passed`: the stream has passed all repeated events. */
   readonly gap: 'suspected' | 'proven' | 'passed' | null;
 }
 
@@ -70,7 +70,7 @@ export function beginAt(since: string | null, time: ResponseTime, { settings, no
   };
 }
 
-/** One response to our offset: it is taken or discarded, and a gap is suspected, proven or neither. */
+/** Takes or discards one response to our offset, and suspects or proves a gap. */
 export function followOffset(state: FollowerState, answer: OffsetResponse, at: FollowerContext): FollowedOutcome {
   const { offset } = state;
   if (answer.kind === 'refused' && (offset.since === null || !refusesOffset(answer.status))) {
@@ -122,7 +122,7 @@ export function followOffset(state: FollowerState, answer: OffsetResponse, at: F
   };
 }
 
-/** A fresh start of the stream. One that equals our offset shows that there is no gap. */
+/** Takes a fresh start of the stream. A start that equals our offset shows that there is no gap. */
 export function takeStart(state: FollowerState, fresh: StreamStart, at: FollowerContext): FollowerOutcome {
   const { offset, stream } = state;
   const { since, newest = null, askedMs = at.nowMs } = fresh;
@@ -130,18 +130,18 @@ export function takeStart(state: FollowerState, fresh: StreamStart, at: Follower
   // Without an offset the provider may begin with its oldest check.
   const isOurs = since === offset.since || (isWithoutOffset && newest !== null && newest === offset.since);
   const ours = shown(offset.since, at);
-  // Where nothing is wrong with ours, only the newest can take its place.
+  // If our offset is only unmoved, only the newest offset can replace our offset.
   const isRenewal = stream.doubt.sign === 'unmoved';
   const given = isWithoutOffset && isRenewal ? newest : since;
   const shownStart = given === null ? null : shown(given, at);
   const start = { since: isOurs ? ours : shownStart, askedMs };
   const mark = isWithoutOffset ? stream.mark : markAt(stream.mark, { since, ours, askedMs });
   const taken = takeFreshStart({ ...stream, mark }, offset, { ours, start }, at.nowMs);
-  // Once a doubt is over, our offset is asked at once: a drain may wait for it.
+  // After a doubt ends, our offset is requested at once, because a drain may wait for the response.
   const isOver = isOffsetInDoubt(stream.doubt) && !isOffsetInDoubt(taken.stream.doubt);
   const asked = { ...taken, stream: { ...taken.stream, dueMs: isOver ? at.nowMs : stream.dueMs } };
   const after = { ...state, ...(isOurs ? confirmOffset({ ...state, ...asked }, fresh.time, askedMs) : asked) };
-  // The request without an offset also shows that this start gets 200.
+  // The request without an offset has also verified this start: its response had status 200.
   return isWithoutOffset && !isRenewal
     ? takeVerifiedStart(after, { taken: true, items: 0, next: null }, at)
     : { state: after, commits: false };
@@ -153,7 +153,7 @@ function confirmOffset(
   askedMs: number,
 ): FollowerState {
   return {
-    // Committed soon: a restart would suspect the gap again.
+    // The offset is committed soon, so that a restart does not suspect the gap again.
     committedMs: stream.discarded > 0 ? Number.NEGATIVE_INFINITY : committedMs,
     stream: { ...stream, takenMs: askedMs, servedMs: askedMs, servedLatestMs: askedMs, heldFromMs: null },
     offset: { ...offset, serverDate: time, standingMs: 0, standingLeastMs: 0, gapSuspectedFromMs: null, held: null },
@@ -161,8 +161,8 @@ function confirmOffset(
 }
 
 /**
- * Our own offset is asked again at once, which completes the round. Where offsets have no order, a start with items
- * behind it is not the newest, and may lie before ours.
+ * If our offset is in doubt or the start is lower, our offset is requested again at once: this completes the round. For
+ * offsets without an order, a start with later items may be before our offset, and is not taken.
  */
 export function takeVerifiedStart(state: FollowerState, verified: VerifiedStart, at: FollowerContext): FollowerOutcome {
   const { stream, offset } = state;
@@ -176,7 +176,7 @@ export function takeVerifiedStart(state: FollowerState, verified: VerifiedStart,
   return { state: { ...state, stream: { ...stream, doubt, dueMs } }, commits: false };
 }
 
-/** The wait ends as soon as the list has answered. */
+/** The wait also ends when the list has answered. */
 const LONGEST_WAIT_MS = 60_000;
 
 export function waitForList(nowMs: number, listFreeMs: number): Extract<FollowerRequest, { kind: 'wait' }> {
@@ -199,7 +199,7 @@ export function isOverdue(
   return answeredMs === null || nowMs - answeredMs >= pollIntervalMs;
 }
 
-/** Operators are notified once a provider has been behind for `gapProof`. */
+/** Notifies operators once, after the provider was behind for `gapProof`. */
 function behindNotice(
   before: FollowerOffset,
   after: FollowerOffset,
@@ -224,7 +224,7 @@ function gapNotification(
   return { kind: isReset ? 'streamReset' : 'gapProven', why, fromMs, to, lostAfter, goesOnAfter };
 }
 
-/** `again` keeps the furthest offset, up to which events repeat. @throws RETENTION_GAPS_REPEAT: too often in a day. */
+/** `again` keeps the furthest offset; earlier events repeat. @throws RETENTION_GAPS_REPEAT: too many gaps in a day. */
 function healGap(
   before: FollowerOffset,
   offset: FollowerOffset,
@@ -242,7 +242,7 @@ function healGap(
   };
 }
 
-/** All is new once the furthest offset is passed, or a lower stream was read to its end for a day: a new log. */
+/** Events are new after the furthest offset, or if the stream still ends lower after `offsetHold` (a new log). */
 function passAgain(
   offset: FollowerOffset,
   { caughtUp }: Stream,
@@ -255,16 +255,16 @@ function passAgain(
   return isOver || !isBefore(since, again.since) ? { ...offset, again: null } : offset;
 }
 
-/** Checks go on without an offset: all that is still served is read again. */
+/** Checks continue without an offset: everything that the provider still serves is read again. */
 function freshStart(start: string, { settings }: FollowerContext): string | null {
   return settings.begins === 'withoutOffset' ? null : start;
 }
 
-/** Else a quiet stream would resume from an expired offset after 7 days. */
+/** Without empty commits, a quiet stream would resume from an expired offset after 7 days. */
 function isEmptyCommitDue(before: FollowerState, time: ResponseTime, { settings, nowMs }: FollowerContext): boolean {
   const { committedMs, stream, offset } = before;
   if (nowMs - committedMs >= settings.emptyCommitIntervalMs) return true;
-  // Many short lives of a task in a row must commit too.
+  // A task that restarts often must commit too, so the committed date counts here.
   const silentMs = Math.abs(time.dateMs - offset.serverDate.dateMs);
   return stream.takenMs === null && silentMs >= settings.emptyCommitIntervalMs;
 }
@@ -275,7 +275,7 @@ function shownResponse(answer: OffsetResponse, at: FollowerContext): OffsetRespo
   return { ...answer, next: shown(next, at), nextId: nextId === null ? null : shown(nextId, at) };
 }
 
-/** A leading "=" hides the form in which offsets have an order, so such offsets are compared for equality alone. */
+/** A leading "=" marks an offset without an order: such offsets are compared only for equality. */
 function shown(since: string | null, { settings }: FollowerContext): string {
   if (since === null) return '';
   return settings.begins === 'withoutOffset' ? `=${since}` : since;

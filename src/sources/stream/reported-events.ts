@@ -1,21 +1,21 @@
 import { isBefore } from './stream-response.ts';
 
-/** Limits the remembered responses; beyond it, the oldest ones estimate a lag. */
+/** Limits the remembered responses. The oldest responses are kept, and estimate a lag. */
 const MOST_RESPONSES = 1_000;
 
-/** The part of the stream that the events on the topic cover. Each event follows the requested offset, `since`. */
+/** The part of the stream that the events on the topic cover. Each event comes after its requested offset, `since`. */
 export class ReportedEvents {
   readonly #notBeyond: string | null;
   #newest: string | null = null;
   #oldestRemembered: string | null = null;
   readonly #idsOfNewest = new Set<bigint>();
   readonly #agesMs = new Map<string, number>();
-  /** Of a provider that is behind: the end of its stream, the newest response from before, and its instruments. */
+  /** For a provider that is behind: the end of its stream, the newest response from before, and its instruments. */
   readonly #end: string | null;
   #acrossEnd: string | null = null;
   readonly #idsAcrossEnd = new Set<bigint>();
 
-  /** `notBeyond`: events behind it belong to a stream that was reset. `end`: events behind it are remembered. */
+  /** `notBeyond`: later events belong to a stream that was reset. `end`: events after this offset are remembered. */
   constructor(notBeyond: string | null = null, end: string | null = null) {
     this.#notBeyond = notBeyond;
     this.#oldestRemembered = end;
@@ -45,7 +45,7 @@ export class ReportedEvents {
     }
   }
 
-  /** The events of the newest response that began before the end may lie behind it. */
+  /** The newest response that began before the end may contain events after the end. */
   #addAcrossEnd(since: string, id: bigint | null): void {
     if (this.#acrossEnd === null || isBefore(this.#acrossEnd, since)) {
       this.#acrossEnd = since;
@@ -58,7 +58,7 @@ export class ReportedEvents {
     return this.#idsAcrossEnd.has(id);
   }
 
-  /** Age of the oldest event that certainly follows this offset; 0 for none. */
+  /** The age of the oldest event that is certainly after this offset; 0 if there is no such event. */
   oldestBehindMs(start: string): number {
     let oldestMs = 0;
     for (const [since, ageMs] of this.#agesMs) if (!isBefore(since, start)) oldestMs = Math.max(oldestMs, ageMs);
@@ -77,7 +77,7 @@ export class ReportedEvents {
     return this.#notBeyond;
   }
 
-  /** Every event behind this offset is remembered. */
+  /** Every event after this offset is remembered. */
   get remembered(): string | null {
     return this.#oldestRemembered;
   }

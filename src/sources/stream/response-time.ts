@@ -1,8 +1,8 @@
 export interface ResponseTime {
-  /** Epoch milliseconds: the provider's clock where it sent a date, else ours. */
+  /** Epoch milliseconds, by the provider's clock if the response has a date, else by our clock. */
   readonly dateMs: number;
   readonly from: 'provider' | 'connector';
-  /** Our own clock. */
+  /** Epoch milliseconds, by our clock. */
   readonly ownMs: number;
 }
 
@@ -18,9 +18,9 @@ export function timeBetween(a: ResponseTime, b: ResponseTime): { readonly leastM
 }
 
 /**
- * How long ago the provider was last known to serve our offset: at most (`ageMs`) and at least (`leastAgeMs`). Across a
- * restart, the two clocks give the bounds. Within a task, the monotonic clock counts; it stops while the machine
- * sleeps, so a longer time wins where both other clocks show it.
+ * The time since the provider was last known to serve our offset: at most `ageMs`, at least `leastAgeMs`. Across a
+ * restart, the two clocks give the bounds. Within a task, the monotonic clock counts. The monotonic clock stops while
+ * the machine sleeps, so a longer time that both other clocks show replaces its time.
  */
 export function offsetAges(
   known: { readonly servedMs: number | null; readonly servedLatestMs: number | null },

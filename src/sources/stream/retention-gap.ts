@@ -8,31 +8,31 @@ import {
 } from './stream-response.ts';
 
 /*
- * When our offset gives way to another one: events behind it may have expired (a retention gap), the log may have begun
- * again, or a replica that is behind may answer.
+ * Decides when another offset replaces ours. Later events may have expired (a retention gap), the log may have begun
+ * again, or a replica may be behind.
  *
- * A response to our offset may be a bad sign. Then a *round* asks for a fresh start E of the stream, asks the stream from
- * E, which must get 200, and asks for our offset again: the same sign completes the round. E is then *held*, and our
- * offset is still read; whatever it brings ends the holding. Rounds repeat until E was held for long enough:
+ * After a bad sign in a response to our offset, a *round* requests a fresh start E, and the stream from E (status 200).
+ * Then our offset is requested again: the same sign completes the round. E is *held* while our offset is still read; a
+ * good response ends the hold. Rounds repeat until E was held for long enough:
  *
- * - E lies before our offset: `behindLimit`, an hour. A fail-over heals in minutes, and a lower offset repeats events. E
- *   counts only where the stream from E on ends before our offset too; elsewhere the list lags, which gave E.
- * - Our offset answers nothing: `offsetHold`, a day. The event log may lag the list by hours.
+ * - E is before our offset: `behindLimit`, an hour. A fail-over heals in minutes, and a lower offset repeats events. E
+ *   counts only if the stream from E also ends before our offset; otherwise the list, which gave E, lags.
+ * - Our offset brings no events: `offsetHold`, a day. The event log may lag behind the list by hours.
  * - Our offset is refused, repeats itself, expired by all clocks, or is empty while E has events: `gapProof`, minutes.
  *
- * The first E is held, so that later events are not lost. Six and a half days by the slower clock only *suspect* a gap,
- * which costs a walk.
+ * The first E is held, so that no later event is lost. An age of six and a half days by one clock only *suspects* a
+ * gap, which causes a walk.
  */
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** The provider keeps events for so long (part 8 of src/provider/README.md). */
+/** The provider keeps events for this time (part 8 of src/provider/README.md). */
 export const RETENTION_MS = 7 * DAY_MS;
 const MARGIN_MS = 12 * HOUR_MS;
 const UNMOVED_MS = 6 * HOUR_MS;
 const HEALED_GAPS_PER_DAY = 2;
-// Credentials, permission, patience: these say nothing about our offset.
+// These statuses concern credentials, permissions, timeouts or rates, and say nothing about our offset.
 const NEUTRAL_STATUS: ReadonlySet<number> = new Set([401, 403, 408, 425, 429]);
 
 export function isGapSuspected(ageMs: number): boolean {
@@ -45,22 +45,22 @@ export function refusesOffset(status: number): boolean {
 
 export type GapSign =
   | 'refused'
-  /** Events, but the same cursor. */
+  /** Events, but no new cursor. */
   | 'stuck'
-  /** Names an offset before ours. */
+  /** The response names an offset before ours. */
   | 'lower'
   /** No events and the same cursor, for longer than events are kept. */
   | 'quiet'
-  /** No events and the same cursor for hours: a fresh offset is better. */
+  /** No events and the same cursor for hours: a fresh offset would expire later. */
   | 'unmoved';
 
 export interface OffsetKnown {
   readonly isSuspected: boolean;
-  /** Expired by all clocks: an empty response speaks against it. */
+  /** Our offset has expired, so an empty response is a sign against the offset. */
   readonly isOver: boolean;
-  /** Time since the provider was known to serve it, at most. */
+  /** The longest possible time since the provider served our offset. */
   readonly ageMs: number;
-  /** A fresh start lately did not lie before it, so a lower offset is no sign. */
+  /** A recent fresh start was not before our offset, so a lower offset is no sign. */
   readonly isNoReset: boolean;
 }
 
@@ -81,7 +81,7 @@ export function signAgainst(
   { isSuspected, isOver, ageMs, isNoReset }: OffsetKnown,
 ): GapSign | null {
   if (reading === 'moved') return null;
-  // A provider may answer an expired offset with its lowest one, or with none.
+  // A provider may answer an expired offset with its lowest offset, or without events.
   const isEmpty = reading === 'quiet' || (reading === 'lower' && isNoReset && isOver);
   if (!isEmpty) return reading;
   if (!isNoReset && namesLower(reading, position.since, response)) return 'lower';
@@ -99,16 +99,16 @@ export function namesLower(
   return reading === 'lower' || isNewestLower(since, response);
 }
 
-/** The stream ends before our offset. */
+/** True if the provider's stream ends before our offset. */
 export function isProviderBehind({ since, held }: { readonly since: string | null; readonly held: HeldOffset | null }) {
   return since !== null && held !== null && isBefore(held.since, since);
 }
 
-/** The proof that our offset is not served. Times are monotonic. */
+/** The progress of the proof that our offset is not served. Times are monotonic. */
 export interface Doubt {
   readonly sign: GapSign | null;
   readonly round: GapRound | null;
-  /** End of the first round that speaks against our offset. */
+  /** The end of the first round against our offset; null before this round. */
   readonly firstMs: number | null;
   readonly lastMs: number;
 }
@@ -120,7 +120,7 @@ type GapRound =
       readonly start: string;
       readonly cameMs: number;
       readonly at: string;
-      /** It lies beyond our offset, and has events; ours has none. */
+      /** The start is after our offset and brings events, while our offset brings no events. */
       readonly overtakes: boolean;
     };
 
@@ -158,7 +158,7 @@ export function weighSign(
   const isRound = round?.wants === 'sign';
   if (isRound) {
     const { start, cameMs, overtakes } = round;
-    // A held offset as old as ours may have expired too.
+    // An offset that was held for days may have expired too.
     const isKept =
       held !== null && isBefore(held.since, ours) === isBefore(start, ours) && !isGapSuspected(held.heldMs);
     if (!isKept) held = { since: start, heldMs: Math.round(nowMs - cameMs) };
@@ -185,7 +185,7 @@ function isHeldEnough(
   return sign === 'unmoved' && held.heldMs >= offsetHoldMs;
 }
 
-/** Rounds follow each other by half a proof, or slowly where nothing speaks against our offset. */
+/** Rounds begin every half `gapProof`, or every hour if nothing speaks against our offset. */
 function beginRound(
   doubt: Doubt,
   held: HeldOffset | null,
@@ -198,23 +198,23 @@ function beginRound(
   if (sign !== 'unmoved' || held === null || isBefore(held.since, ours)) {
     return { ...doubt, round: { wants: 'start', fromMs: nowMs } };
   }
-  // Where offsets have no order, the one that is held may lie before ours: that it has events means nothing.
+  // If offsets have no order, the held offset may be before ours, so its events prove nothing.
   if (compareStreamOffsets(held.since, ours) === null) return doubt;
   const cameMs = nowMs - held.heldMs;
   return { ...doubt, round: { wants: 'verify', start: held.since, at: held.since, cameMs, overtakes: false } };
 }
 
-/** A round that came to nothing. */
+/** Ends a round without a result. */
 function endRound(doubt: Doubt, nowMs: number): Doubt {
   return { ...doubt, round: null, firstMs: null, lastMs: nowMs };
 }
 
-/** A start that was requested before the sign may be older than the sign. */
+/** True if the start was requested after the sign: an earlier start may be older than the sign. */
 export function isForRound({ round }: Doubt, askedMs: number): boolean {
   return round?.wants === 'start' && askedMs >= round.fromMs;
 }
 
-/** Null: the start cannot take the place of our offset. */
+/** `start`: null if the fresh start cannot replace our offset. */
 export function weighStart(doubt: Doubt, start: string | null, ours: string, nowMs: number): Doubt {
   const isUsable = start !== null && start !== ours && (doubt.sign !== 'lower' || isBefore(start, ours));
   if (!isUsable) return endRound(doubt, nowMs);
@@ -237,13 +237,13 @@ export function weighVerified(doubt: Doubt, { taken, items, next }: VerifiedStar
     return { ...doubt, round: { ...round, wants: 'sign', overtakes } };
   }
   if (next !== null && !isBefore(next, ours)) {
-    // The stream goes on beyond our offset, so it is not behind; a refusal still counts.
+    // The stream continues after our offset, so the provider is not behind. A refused or stuck offset still counts.
     if (sign !== 'refused' && sign !== 'stuck') return endRound(doubt, nowMs);
   } else if (next !== null && isBefore(at, next)) return { ...doubt, round: { ...round, at: next } };
   return { ...doubt, round: { ...round, wants: 'sign' } };
 }
 
-/** While our offset is in doubt, an empty response does not mean that there were no events. */
+/** If our offset is in doubt, an empty response does not prove that there are no events. */
 export function isOffsetInDoubt({ sign, round, firstMs }: Doubt): boolean {
   if (sign === null) return false;
   if (firstMs !== null) return true;
@@ -251,9 +251,9 @@ export function isOffsetInDoubt({ sign, round, firstMs }: Doubt): boolean {
   return round !== null;
 }
 
-/** @throws ConnectorError RETENTION_GAPS_REPEAT after two gaps within a day: going on would lose events unnoticed. */
+/** @throws ConnectorError RETENTION_GAPS_REPEAT at the third gap within a day: more could hide lost events. */
 export function healedOnceMore(healedAtMs: readonly number[], nowDateMs: number): readonly number[] {
-  // Both directions count: a clock may be set back.
+  // Later times count too, because a clock may be set back.
   const recent = healedAtMs.filter((healed) => Math.abs(nowDateMs - healed) < DAY_MS);
   if (recent.length < HEALED_GAPS_PER_DAY) return [...recent, nowDateMs];
   throw new ConnectorError(

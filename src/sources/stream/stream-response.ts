@@ -1,6 +1,6 @@
 const FORM = /^(\d{1,20})-(\d{1,20})$/;
 
-/** Negative where a comes first; null unless both are `<digits>-<digits>` (part 4.2 of src/provider/README.md). */
+/** Negative if `a` comes before `b`; null unless both are `<digits>-<digits>` (part 4.2 of src/provider/README.md). */
 export function compareStreamOffsets(a: string, b: string): number | null {
   if (a === b) return 0;
   const [first, second] = [FORM.exec(a), FORM.exec(b)];
@@ -8,7 +8,7 @@ export function compareStreamOffsets(a: string, b: string): number | null {
   return compareDigits(first[1], second[1]) || compareDigits(first[2], second[2]);
 }
 
-/** False where the two have no order. */
+/** False if the two offsets have no order. */
 export function isBefore(a: string | null | undefined, b: string): boolean {
   return typeof a === 'string' && (compareStreamOffsets(a, b) ?? 0) < 0;
 }
@@ -19,10 +19,10 @@ function compareDigits(a: string | undefined, b: string | undefined): number {
   return first < second ? -1 : 1;
 }
 
-/** One response of a stream. The number of events says nothing about its end: a server may give fewer than asked. */
+/** One response of a stream. Few events do not show the stream's end: a server may send fewer than requested. */
 export interface StreamResponse {
   readonly next: string;
-  /** The newest offset of the log, or only of this response; null for none. */
+  /** The newest offset of the log, or only of this response; null if the response names no newest offset. */
   readonly nextId: string | null;
 }
 
@@ -30,12 +30,12 @@ export type StreamReading =
   | 'moved'
   /** No event and the same cursor: the end of the stream. */
   | 'quiet'
-  /** Events under the same cursor, or a cursor that we had before: they would repeat for ever. */
+  /** Events with an unchanged cursor, or one of our earlier cursors: the same events would repeat forever. */
   | 'stuck'
-  /** The cursor fell behind ours. */
+  /** The cursor is lower than our cursor. */
   | 'lower';
 
-/** Offsets without an order (checks): a cursor that goes back is recognised among the `earlier` ones. */
+/** Offsets of checks have no order: a cursor that goes back is found among our `earlier` cursors. */
 export function readStreamResponse(
   since: string,
   { next }: StreamResponse,
@@ -48,7 +48,7 @@ export function readStreamResponse(
   return order < 0 ? 'lower' : 'moved';
 }
 
-/** The newest offset lies beyond the cursor: there is more, and this provider names the end of its log. */
+/** True if the newest offset is after the cursor: more events follow, and this provider names the end of its log. */
 export function namesMore({ next, nextId }: StreamResponse): boolean {
   return nextId !== null && isBefore(next, nextId);
 }

@@ -28,29 +28,29 @@ import {
   type StreamResponse,
 } from './stream-response.ts';
 
-/** The memory of one task. Times are monotonic. */
+/** The memory of one task about its stream. Times are monotonic. */
 export interface Stream {
   readonly answeredMs: number | null;
   readonly takenMs: number | null;
   /** When the provider was last known to serve our offset; null before the first response. */
   readonly servedMs: number | null;
-  /** The same by the clock that says least. */
+  /** The latest possible value of `servedMs`, by the clock that shows the least time. */
   readonly servedLatestMs: number | null;
   readonly heldFromMs: number | null;
   readonly dueMs: number;
   readonly discarded: number;
-  /** The newest response, or lately the list, showed the end of the stream. */
+  /** The newest response, or recently the list, showed the end of the stream. */
   readonly caughtUp: boolean;
-  /** This provider named a newest offset beyond its cursor: that of the log. */
+  /** This provider has named a newest offset after its cursor, so it names the end of the log. */
   readonly namesEnd: boolean;
-  /** Responses since the end was last seen; null at the end, or where the newest was discarded. */
+  /** The responses after the last seen end; null at the end, or if the newest response was discarded. */
   readonly run: StreamRun | null;
-  /** The end by the list; null where responses name it. */
+  /** The search for the end by means of the list; null at the end, or if responses name the end. */
   readonly mark: EndMark | null;
   readonly doubt: Doubt;
-  /** When a fresh start last did not lie before ours. */
+  /** When the last fresh start came, if it was not before our offset; else null. */
   readonly noResetMs: number | null;
-  /** Our last offsets. */
+  /** Our previous offsets, the newest at the end. */
   readonly earlier: readonly string[];
 }
 
@@ -60,14 +60,14 @@ export interface StreamPosition
   readonly since: string;
 }
 
-/** `items`: events or checks, dead letters included. `refused`: a 4xx that refuses our offset (`refusesOffset`). */
+/** `items`: events or checks, with dead letters. `refused`: a 4xx status that refuses our offset (`refusesOffset`). */
 export type OffsetResponse =
   | ({ readonly kind: 'stream'; readonly items: number; readonly time: ResponseTime } & StreamResponse)
   | { readonly kind: 'refused'; readonly status: number; readonly time: ResponseTime };
 
 export type DiscardSign = Exclude<GapSign, 'unmoved'>;
 
-/** A time whose events can no longer be had, in milliseconds since the epoch. */
+/** A period whose events the provider no longer keeps, in milliseconds since the epoch. */
 export interface LostTime {
   readonly fromMs: number;
   readonly toMs: number;
@@ -76,27 +76,27 @@ export interface LostTime {
 
 export interface StreamStep {
   readonly stream: Stream;
-  /** Where the response was not taken, only suspicion and hold may change. */
+  /** If the response was not taken, only the suspicion and the held offset may change. */
   readonly position: StreamPosition;
-  /** Null where the response was not taken. */
+  /** Null if the response was not taken. */
   readonly reading: Extract<StreamReading, 'moved' | 'quiet'> | null;
   readonly discarded: DiscardSign | null;
   readonly suspects: boolean;
-  /** Lost for certain; null for nothing. */
+  /** The period of certainly lost events; null if no events are certainly lost. */
   readonly lost: LostTime | null;
   readonly ageMs: number;
   readonly adopted: AdoptedOffset | null;
-  /** A hold or an adoption: committed at once, since a task that restarts often would never commit it. */
+  /** A newly held or adopted offset is committed at once, so that frequent restarts do not lose it. */
   readonly renews: boolean;
 }
 
 export interface StreamContext extends GapContext {
   readonly pollIntervalMs: number;
-  /** `withoutOffset`: a proven gap continues with all that is still served, so a suspicion is enough for a proof. */
+  /** `withoutOffset`: a proven gap repeats all that is still served, so a suspicion is enough for a proof. */
   readonly begins: 'atGivenStart' | 'withoutOffset';
 }
 
-/** After so long a fresh start is asked for again: the list may have lagged a reset. */
+/** After this time, a fresh start is requested again: the list may have lagged behind a reset. */
 const NO_RESET_MS = 3_600_000;
 const EARLIER_KEPT = 1_000;
 
@@ -141,11 +141,11 @@ export function followStream(
   const weighed = weighSign(stream.doubt, sign, { since, held: earlierHeld }, { ...at, isSuspected });
   const isLower = isNoReset && namesLower(reading, since, response);
   const { held, adopted, isRound } = weighed;
-  // An empty response alone decides nothing: a fresh start that is ours shows that nothing is lost.
+  // An empty response alone suspects no gap: a fresh start may equal our offset, and then nothing is lost.
   const isOpen = isOld && reading === 'quiet' && !isRound && adopted === null;
   const taken = (reading === 'moved' || reading === 'quiet') && !isOpen ? reading : null;
   const suspects = isOld && !isOpen;
-  // An offset that moves on is served.
+  // The provider serves an offset that moves on, so there is no suspicion.
   const gapSuspectedFromMs =
     reading === 'moved' ? null : suspects ? position.serverDate.dateMs - position.standingMs : suspectedFromMs;
   const servedAgoMs = reading === 'moved' ? 0 : (adopted?.heldMs ?? ages.ageMs);
@@ -187,8 +187,8 @@ const FRESH = { noResetMs: null, discarded: 0, earlier: [], caughtUp: false } as
 const behind = (since: string, held: HeldOffset | null) => isProviderBehind({ since, held });
 
 /**
- * The held offset with its time; across a restart by the clock that says less. A held offset before ours counts only
- * while we look: after a long absence another one is asked for.
+ * Returns the held offset with its age; across a restart, by the clock that shows less time. A restart adds no age to a
+ * held offset before ours. After an absence of `offsetHold`, such an offset is dropped.
  */
 function heldUntil(
   { heldFromMs }: Stream,
@@ -203,7 +203,7 @@ function heldUntil(
   return { ...held, heldMs: Math.round(held.heldMs + leastMs) };
 }
 
-/** The time that no provider can serve any more; null for none. Silence counts by the clock that says less. */
+/** Returns the period that has expired unread; null if there is none. The clock that shows less time counts. */
 function lostTime(
   takenMs: number | null,
   serverDate: ResponseTime,
@@ -226,7 +226,7 @@ function readOn(
   const items = answer.kind === 'refused' ? 0 : answer.items;
   const discarded = taken === null ? stream.discarded + 1 : 0;
   const goesOn = taken !== null && answer.kind === 'stream' && namesMore(answer);
-  // A quiet response is no proof: some name the newest offset of the log only there.
+  // A quiet response is no proof: some providers name the newest offset of the log only in quiet responses.
   const namesEnd = stream.namesEnd || (goesOn && taken === 'moved');
   const isReached = answer.kind === 'stream' && namesEnd && hasReached(answer, answer.nextId);
   const isAtEnd = taken === 'quiet' || (taken === 'moved' && isReached);
@@ -243,13 +243,13 @@ function readOn(
   };
 }
 
-/** Null where it cannot take the place of our offset. */
+/** `since`: null if the start cannot replace our offset. */
 export interface FreshStart {
   readonly since: string | null;
   readonly askedMs: number;
 }
 
-/** Only a fresh start from after the sign counts; one that is not before ours shows a provider that is not behind. */
+/** A start counts if requested after the sign. If it is not before our offset, the provider is not behind. */
 export function takeFreshStart<Offset extends { readonly held: HeldOffset | null }>(
   stream: Stream,
   offset: Offset,
@@ -275,7 +275,7 @@ export function isReadingOn({ run }: Stream): boolean {
   return run !== null;
 }
 
-/** Negative after the expiry. `wallMs`: our own clock, for the time before the first response. */
+/** Negative after the expiry. `wallMs`: our clock, used before the first response. */
 export function secondsToRetentionCliff(
   { servedMs }: Stream,
   { serverDate, standingMs }: Pick<StreamPosition, 'serverDate' | 'standingMs'>,
@@ -285,25 +285,25 @@ export function secondsToRetentionCliff(
   return (RETENTION_MS - ageMs) / 1000;
 }
 
-/** Responses in a row that moved the cursor and did not show the end. */
+/** Consecutive responses that moved the cursor and did not show the end. */
 interface StreamRun {
   readonly most: number;
   readonly small: number;
 }
 
 const FIRST_REPEAT_MS = 1_000;
-/** Pauses between small responses. */
+/** The pauses between small responses, from the first to the longest. */
 const FIRST_READ_ON_MS = 50;
 const LONGEST_READ_ON_MS = 1_000;
 
-/** `goesOn`: the response says that there is more. */
+/** `goesOn`: the response says that more events follow. */
 function runOn(run: StreamRun | null, events: number, goesOn: boolean): StreamRun {
   const { most, small } = run ?? { most: 0, small: 0 };
   const isSmall = !goesOn && (events === 0 || events < most / 2);
   return { most: Math.max(most, events), small: isSmall ? small + 1 : 0 };
 }
 
-/** A backlog is read at once. Small responses are likely the newest events: they are read with growing pauses. */
+/** A backlog is read without pauses. Small responses are probably the newest events: the pauses between them grow. */
 function pauseMs(discarded: number, run: StreamRun | null): number {
   if (discarded > 0) return FIRST_REPEAT_MS * 2 ** Math.min(discarded - 1, 30);
   if (run === null) return Number.POSITIVE_INFINITY;
