@@ -11,9 +11,9 @@ import {
  * Decides when another offset replaces ours. Later events may have expired (a retention gap), the log may have begun
  * again, or a replica may be behind.
  *
- * After a bad sign in a response to our offset, a *round* requests a fresh start E, and the stream from E (status 200).
- * Then our offset is requested again: the same sign completes the round. E is *held* while our offset is still read; a
- * good response ends the hold. Rounds repeat until E was held for long enough:
+ * After a bad sign in a response to our offset, a *round* requests a fresh start E. It requests the stream from E,
+ * which must have status 200, and our offset again: the same sign completes the round. E is *held* while our offset is
+ * still read; a good response ends the hold. Rounds repeat until E was held for long enough:
  *
  * - E is before our offset: `behindLimit`, an hour. A fail-over heals in minutes, and a lower offset repeats events. E
  *   counts only if the stream from E also ends before our offset; otherwise the list, which gave E, lags.
