@@ -1,11 +1,11 @@
 import avsc from 'avsc';
 
-/** Longs are bigints or safe integers. Logical types are ignored: the mapping has made them final. */
+/** Longs may be bigints or safe integers. Logical types are ignored, because the callers convert these values. */
 export function avscType(schemaText: string): avsc.Type {
   const long = exactLong();
   return avsc.Type.forSchema(JSON.parse(schemaText), {
     registry: { long },
-    // avsc does not use `registry` for a long with a logical type. Only microseconds can be beyond 2^53.
+    // avsc ignores `registry` for a long with a logical type. Only microseconds can exceed 2^53.
     typeHook: (schema) => (isMicros(schema) ? long : undefined),
     wrapUnions: 'never',
   });

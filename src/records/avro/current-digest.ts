@@ -11,10 +11,10 @@ export interface UnknownSchema {
   readonly unknownSchemaId: number;
 }
 
-/** Reads records that any schema of the registry may have written, as records of one type. */
+/** Reads records as records of one type; each record may be written with any schema of the registry. */
 export class WrittenRecords {
   readonly #type: avsc.Type;
-  // Null: a schema of other records.
+  // Null: the registry has no schema of such records under this id.
   readonly #resolvers = new Map<number, avsc.Resolver | null>();
 
   constructor(type: avsc.Type) {
@@ -22,9 +22,9 @@ export class WrittenRecords {
   }
 
   /**
-   * `lazy`: bytes behind the fields that are read are not looked at.
-   * @throws ConnectorError RECORD_UNREADABLE for a value that is not a record of this kind; with `fields.missingSchemaId`
-   * when the registry had no such schema at the last request.
+   * With `lazy`, the bytes after the read fields are not checked.
+   * @throws ConnectorError RECORD_UNREADABLE for a value that is not a record of this kind; `fields.missingSchemaId` is
+   * set if the registry had no such schema at the last request
    */
   read(value: Buffer, lazy = false): { readonly record: unknown } | UnknownSchema {
     const { schemaId, body } = readWireValue(value);
@@ -43,9 +43,9 @@ export class WrittenRecords {
   }
 
   /**
-   * Asks again for a schema that was missing before: the registry may have been replaced, or restored, meanwhile.
-   * @returns true for a schema of such records.
-   * @throws ConnectorError of the registry when it did not answer; "no such schema" is a response.
+   * Requests the schema again on each call, because the registry may have been replaced or restored.
+   * @returns true for a schema of such records
+   * @throws ConnectorError of the registry if the registry did not answer; "no such schema" is an answer
    */
   async load(schemaId: number, text: () => Promise<string>): Promise<boolean> {
     const resolver = await this.#resolverOf(text);
@@ -67,13 +67,13 @@ function unreadable(why: string, options: ConstructorParameters<typeof Connector
   return new ConnectorError('RECORD_UNREADABLE', `A record cannot be read: ${why}.`, options);
 }
 
-/** Digests of records that may have been written by earlier versions of a schema; errors as of `WrittenRecords`. */
+/** Digests of records, which may be written with earlier schema versions. The errors are those of `WrittenRecords`. */
 export interface CurrentDigests {
   of(value: Buffer): { readonly digest: bigint; readonly isCurrentSchema: boolean } | UnknownSchema;
   load(schemaId: number): Promise<unknown>;
 }
 
-/** `schemaText` gives the schema of another id, from the registry; asked once for each. */
+/** `schemaText` requests the schema of another id from the registry. */
 export function createCurrentDigests(options: {
   readonly schema: string;
   readonly schemaId: number;
@@ -95,7 +95,7 @@ export function createCurrentDigests(options: {
   };
 }
 
-/** Ends a reading at the first record whose schema is not loaded: loading takes a response, and records come without pause. */
+/** Ends a read at the first record whose schema is not loaded: loading needs a request, but records keep coming. */
 export class MissingSchema extends Error {
   readonly schemaId: number;
 
@@ -105,7 +105,7 @@ export class MissingSchema extends Error {
   }
 }
 
-/** Reads until no schema is missing: after each MissingSchema it is loaded, and the reading begins again. */
+/** Reads until no schema is missing. After each MissingSchema, loads that schema and starts the read again. */
 export async function readWithSchemas<Found>(
   read: () => Promise<Found>,
   load: (schemaId: number) => Promise<unknown>,

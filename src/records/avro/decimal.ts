@@ -1,7 +1,7 @@
-/** A decimal as Avro writes it: the unscaled value, big-endian two's complement in as few bytes as it takes. */
+/** An Avro decimal: the unscaled value as big-endian two's complement, in the fewest bytes. */
 export interface EncodedDecimal {
   readonly bytes: Buffer;
-  /** There were more fraction digits than the scale, not all zero. */
+  /** True if the number lost non-zero fraction digits. */
   readonly rounded: boolean;
 }
 
@@ -11,10 +11,9 @@ export interface DecimalForm {
 }
 
 /**
- * Encodes a JSON number, given as text, as an Avro decimal: exactly, without floats, rounded half-even where there are
- * more fraction digits than the scale. 1.0, 1.00 and 1e0 give the same bytes. An exponent is limited before a big
- * number is made of it, so that a short text cannot cause much work. Null when the number has more integer digits than
- * fit.
+ * Encodes the text of a JSON number as an Avro decimal, exactly and without floats. More fraction digits than the scale
+ * are rounded half-even. 1.0, 1.00 and 1e0 give the same bytes. The exponent is limited before a big integer is made,
+ * so that a short text cannot cause much work. Returns null if the number has too many integer digits.
  */
 export function encodeDecimal(text: string, { precision, scale }: DecimalForm): EncodedDecimal | null {
   const { negative, digits, exponent } = significantDigits(text);
@@ -37,7 +36,7 @@ function twosComplement(value: bigint): Buffer {
 
 interface Significand {
   readonly negative: boolean;
-  /** Without leading and trailing zeros; empty for zero. */
+  /** The digits without leading and trailing zeros; empty for zero. */
   readonly digits: string;
   readonly exponent: number;
 }
@@ -53,12 +52,12 @@ function significantDigits(text: string): Significand {
   while (all.charCodeAt(start) === 0x30) start += 1;
   let end = all.length;
   while (end > start && all.charCodeAt(end - 1) === 0x30) end -= 1;
-  // A number too long for a double becomes infinite; every comparison below is right for it.
+  // An exponent too large for a double becomes infinite; the comparisons in `encodeDecimal` stay correct.
   const written = exponentAt < 0 ? 0 : Number(text.slice(exponentAt + 1));
   return { negative, digits: all.slice(start, end), exponent: written - fraction.length + (all.length - end) };
 }
 
-// The first `kept` digits, rounded by the others, of which the last is not zero; `kept` may be negative.
+// Returns the first `kept` digits, rounded by the other digits. The last digit is not zero; `kept` may be negative.
 function roundHalfEven(digits: string, kept: number): bigint {
   if (kept < 0) return 0n;
   const head = BigInt(digits.slice(0, kept) || '0');
@@ -68,7 +67,7 @@ function roundHalfEven(digits: string, kept: number): bigint {
   return up ? head + 1n : head;
 }
 
-/** The text of an unscaled value, without trailing zeros of the fraction: "12.5", "-0.001", "100". */
+/** Returns an unscaled value as text, without trailing zeros in the fraction: "12.5", "-0.001", "100". */
 export function decimalText(bytes: Uint8Array, scale: number): string {
   const unscaled =
     bytes.length === 0 ? 0n : BigInt.asIntN(bytes.length * 8, BigInt(`0x${Buffer.from(bytes).toString('hex')}`));

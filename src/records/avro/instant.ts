@@ -14,11 +14,11 @@ const OFFSET_LENGTH = 6;
 const LONGEST_INSTANT = 64;
 export const DATE_LENGTH = 10;
 export const LOCAL_TIME_LENGTH = 19;
-// The calendar repeats after 400 years; `Date.UTC` takes years below 100 for others.
+// `Date.UTC` reads years below 100 as 19xx. The calendar repeats after 400 years, so years are moved by 400.
 const CYCLE_YEARS = 400;
 const CYCLE_DAYS = 146_097;
 
-/** The days since 1970-01-01 of `YYYY-MM-DD` at a position; NaN for anything else. */
+/** Reads `YYYY-MM-DD` at a position as days since 1970-01-01; NaN for any other text. */
 export function readDays(bytes: Uint8Array, at: number): number {
   const century = twoDigits(bytes, at);
   const ofCentury = twoDigits(bytes, at + 2);
@@ -33,13 +33,13 @@ export function readDays(bytes: Uint8Array, at: number): number {
   return ms / DAY_MS - CYCLE_DAYS;
 }
 
-/** The milliseconds since 1970-01-01 00:00:00 of `YYYY-MM-DD HH:MM:SS` at a position; NaN for anything else. */
+/** Reads `YYYY-MM-DD HH:MM:SS` at a position as milliseconds since 1970-01-01 00:00:00; NaN for any other text. */
 export function readLocalMs(bytes: Uint8Array, at: number): number {
   return bytes[at + DATE_LENGTH] === SPACE ? readDays(bytes, at) * DAY_MS + readTimeMs(bytes, at) : Number.NaN;
 }
 
 export class InstantReader {
-  // Most instants of a response are of few days: that of the instant before is remembered by the words of its text.
+  // Most instants of a response share a few days, so the last day is kept, with its text as three words.
   #firstWord = 0;
   #secondWord = 0;
   #lastWord = 0;
@@ -47,8 +47,8 @@ export class InstantReader {
   rounded = false;
 
   /**
-   * The microseconds since 1970 of `YYYY-MM-DDTHH:MM:SS[.f…]` and `Z` or `±HH:MM`, from `at` to `end`, half-even; NaN
-   * for anything else. What stands at `end` is no digit.
+   * Reads `YYYY-MM-DDTHH:MM:SS[.f…]` and `Z` or `±HH:MM`, from `at` to `end`, as microseconds since 1970, rounded
+   * half-even. NaN for any other text. The byte at `end` is not a digit.
    */
   micros({ bytes, view }: { readonly bytes: Uint8Array; readonly view: DataView }, at: number, end: number): number {
     this.rounded = false;
@@ -122,19 +122,19 @@ function readTimeMs(bytes: Uint8Array, at: number): number {
   return ((hours * 60 + minutes) * 60 + seconds) * 1_000;
 }
 
-// Above 99 when one of them is not a digit.
+// Returns a number above 99 if a character is not a digit.
 function twoDigits(bytes: Uint8Array, at: number): number {
   const tens = (bytes[at] as number) - ZERO;
   const ones = (bytes[at + 1] as number) - ZERO;
   return tens >= 0 && tens <= 9 && ones >= 0 && ones <= 9 ? tens * 10 + ones : 10_000;
 }
 
-/** Days since 1970-01-01 of a date `YYYY-MM-DD`; null for any other form and for dates that do not exist. */
+/** The days since 1970-01-01 of a date `YYYY-MM-DD`; null for any other form, and for a date that does not exist. */
 export function epochDays(text: string): number | null {
   return numberOf(text, DATE_LENGTH, readDays);
 }
 
-/** Milliseconds since 1970-01-01 00:00:00, without a zone, of `YYYY-MM-DD HH:MM:SS`; null for anything else. */
+/** The milliseconds since 1970-01-01 00:00:00 of `YYYY-MM-DD HH:MM:SS` without a zone; null for any other text. */
 export function localEpochMs(text: string): number | null {
   return numberOf(text, LOCAL_TIME_LENGTH, readLocalMs);
 }
@@ -147,17 +147,17 @@ function numberOf(text: string, length: number, read: (bytes: Uint8Array, at: nu
 
 /** An instant in microseconds since 1970-01-01T00:00:00Z. */
 interface Instant {
-  /** A bigint only where it is not a safe integer. */
+  /** A bigint only if the value is not a safe integer. */
   readonly micros: number | bigint;
-  /** There were finer digits, not all zero: rounded half-even, as decimals are. */
+  /** True if digits smaller than a microsecond, not all zero, were rounded half-even. */
   readonly rounded: boolean;
 }
 
-// The years 1 to 9999 in UTC: four digits in ISO 8601, and the range that most readers take.
+// The years 1 to 9999 in UTC have four digits in ISO 8601, and most readers accept this range.
 const FIRST_MICROS = -62_135_596_800_000_000n;
 const LAST_MICROS = 253_402_300_799_999_999n;
 
-// By the day of the month, of the year or of the week; a fraction belongs to the last part that is given.
+// The date has a day of the month, of the year or of the week. A fraction belongs to the last part of the time.
 const DAY =
   /(?<year>\d{4})(?:(?<dash>-?)(?<month>\d\d)\k<dash>(?<day>\d\d)|-?(?<ofYear>\d{3})|-?W(?<week>\d\d)-?(?<weekday>[1-7]))/;
 const TIME = /(?<hour>\d\d)(?::?(?<minute>\d\d)(?::?(?<second>\d\d))?)?(?:[.,](?<fraction>\d+))?/;
@@ -165,9 +165,9 @@ const ZONE = /(?<zone>[Zz]|(?<sign>[+-])(?<hours>\d\d)(?::?(?<minutes>\d\d))?)?/
 const ISO_8601 = new RegExp(`^${DAY.source}[Tt]${TIME.source}${ZONE.source}$`);
 
 /**
- * Reads any date and time of ISO 8601, with `Z` or an offset from UTC. A second 60 is the first one of the next minute,
- * as in Unix time; 24:00:00 is the midnight that ends the day. `null`: not a date and time; `noZone`: neither `Z` nor an
- * offset, and no zone is assumed.
+ * Reads any date and time of ISO 8601, with `Z` or an offset from UTC. Second 60 is the first second of the next
+ * minute, as in Unix time; 24:00:00 is the midnight that ends the day. Returns null if the text is not a date and time,
+ * and `noZone` if the text has no zone and no zone is assumed.
  */
 export function parseInstant(text: string, assumedZone: AssumedZone | null): Instant | 'noZone' | null {
   const parts = text.length > LONGEST_INSTANT ? undefined : ISO_8601.exec(text)?.groups;
@@ -197,7 +197,7 @@ type Parts = Readonly<Record<string, string | undefined>>;
 
 function dayOf({ year, month, day, ofYear, week, weekday }: Parts): number | null {
   if (month !== undefined) return epochDays(`${year}-${month}-${day}`);
-  // The first week of a year has its 4th of January, the last one its 28th of December.
+  // The first week of a year contains 4 January; the last week contains 28 December.
   const [from, to] = ofYear === undefined ? ['01-04', '12-28'] : ['01-01', '12-31'];
   const [first, last] = [epochDays(`${year}-${from}`), epochDays(`${year}-${to}`)];
   if (first === null || last === null) return null;
@@ -227,26 +227,26 @@ export function dateText(days: number): string {
   return new Date(days * DAY_MS).toISOString().slice(0, DATE_LENGTH);
 }
 
-/** The text `YYYY-MM-DD HH:MM:SS`, with `.mmm` where there are milliseconds, of a zone-less moment. */
+/** Formats a moment without a zone as `YYYY-MM-DD HH:MM:SS`, followed by `.mmm` if it has milliseconds. */
 export function localDateTimeText(epochMs: number): string {
   const text = new Date(epochMs).toISOString().replace('T', ' ').slice(0, -1);
   return text.endsWith('.000') ? text.slice(0, LOCAL_TIME_LENGTH) : text;
 }
 
-/** The zone of instants that are sent without one, because the settings name it. */
+/** The zone from the settings for instants that are sent without a zone. */
 export interface AssumedZone {
-  /** How far the zone was ahead of UTC when its clocks showed this, given in milliseconds as if they showed UTC. */
+  /** The zone's offset from UTC in milliseconds at a local time. `localMs` counts the local time as if it were UTC. */
   offsetMs(localMs: number): number;
 }
 
-// Clocks change only at full quarters of an hour.
+// Zones change their clocks only at a full quarter of an hour.
 const SLOT_MS = 900_000;
 const MOST_SLOTS = 4_096;
 
 /**
- * @param name of a time zone, such as UTC or Europe/Zurich. In the hour that clocks show twice the first one counts; a
- * time that they skip is counted with the offset from before the change.
- * @throws RangeError for an unknown name; the settings have been checked
+ * @param name the name of a time zone, such as UTC or Europe/Zurich. In an hour that clocks show twice, the first time
+ * counts. A time that clocks skip gets the offset from before the change.
+ * @throws RangeError for an unknown name; the settings are already checked
  */
 export function createAssumedZone(name: string): AssumedZone {
   const format = new Intl.DateTimeFormat('en-US', { timeZone: name, timeZoneName: 'longOffset' });

@@ -1,8 +1,8 @@
-/** The terms that prices need beside id and isin; null where the provider does not give them. */
+/** The terms that prices need in addition to id and isin; null if the provider does not send the term. */
 export interface InstrumentTerms {
   readonly currency: string | null;
   readonly priceType: string | null;
-  /** The day of its repayment, in days since 1970-01-01. */
+  /** The instrument's repayment day, in days since 1970-01-01. */
   readonly repaymentDay: number | null;
 }
 

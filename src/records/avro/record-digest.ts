@@ -1,7 +1,7 @@
 import { readWireValue } from './wire-format.ts';
 
-// Four lanes of 32 bits: multiply, rotate, multiply, the round of xxHash32. A SHA-256 costs five times as much, and
-// guards against forged collisions, which do not matter here.
+// The digest uses four lanes of 32 bits and the round of xxHash32: multiply, rotate, multiply. SHA-256 takes five times
+// as long; it prevents forged collisions, which do not matter here.
 
 const WORD_FACTOR = 0x85ebca77 | 0;
 const LANE_FACTOR = 0x9e3779b1 | 0;
@@ -9,13 +9,13 @@ const MIX_1 = 0x85ebca6b | 0;
 const MIX_2 = 0xc2b2ae35 | 0;
 
 /**
- * Eight bytes that stand for a record's Avro body, without the header. Two contents of one id look equal once in 2^64
- * changes. It is never stored, so it may differ between releases.
+ * Returns an eight-byte digest of a record's Avro body, without the header. Two contents of one id get the same digest
+ * once in 2^64 changes. The digest is never stored, so it may differ between releases.
  * @throws ConnectorError RECORD_UNREADABLE for a value that is not in the wire format
  */
 export function recordDigest(value: Buffer): bigint {
   const { body } = readWireValue(value);
-  // A DataView reads a word in one instruction, and Buffer's own reading does not.
+  // A DataView reads a word in one instruction; Buffer's methods do not.
   const words = new DataView(body.buffer, body.byteOffset, body.length);
   const end = body.length;
   const wholeSteps = end & ~15;

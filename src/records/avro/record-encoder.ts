@@ -12,7 +12,7 @@ export function createRecordEncoder(schemaText: string, schemaId: number): (reco
   return (record) => Buffer.concat([header, type.toBuffer(record)]);
 }
 
-/** The values of leaves: decimals are unscaled bytes, dates days, date-times milliseconds or microseconds, longs bigints. */
+/** The value of a leaf. Decimals are unscaled bytes; dates are days; moments milli- or microseconds; longs bigints. */
 export type ScalarValue = boolean | number | bigint | string | Buffer;
 
 export interface AvroRecord {
@@ -20,7 +20,7 @@ export interface AvroRecord {
 }
 export type AvroValue = null | ScalarValue | readonly AvroValue[] | AvroRecord;
 
-/** The content of a notification, by the fields of its schema. Moments are milliseconds since 1970. */
+/** The content of a notification, with the fields of its schema. Moments are milliseconds since 1970. */
 export type NotificationContent = {
   readonly source: string;
   readonly kind: string;
@@ -32,10 +32,10 @@ type Count = 'walk' | 'added' | 'corrected' | 'unchanged' | 'gone' | 'reEncoded'
 type Moment = 'walkStartedAt' | 'gapFrom' | 'gapTo';
 type Text = 'gapSinceFrom' | 'gapSinceTo' | 'why' | 'lost' | 'filterFrom' | 'filterTo' | 'errorCode';
 
-/** Throws for a number that is not an integer of its field: we make notifications, so it is a bug. */
+/** Throws if a number does not fit its integer field; this is a bug, because our own code creates notifications. */
 export type EncodeNotification = (notification: NotificationContent) => Buffer;
 
-/** For one topic of notifications. @throws ConnectorError as `schemaId` of the registry. */
+/** Creates the encoder for one topic of notifications. @throws ConnectorError as the registry's `schemaId` does */
 export async function notificationEncoder(
   registry: Pick<SchemaRegistry, 'schemaId'>,
   topic: { readonly name: string },
@@ -50,7 +50,7 @@ export async function notificationEncoder(
   };
 }
 
-// A text may hold what the provider sent, and a lone surrogate has no UTF-8.
+// A text may contain text of the provider with a lone surrogate, which has no UTF-8 form.
 function wellFormed(value: string | number | null): string | number | null {
   return typeof value === 'string' ? value.toWellFormed() : value;
 }

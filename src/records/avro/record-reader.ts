@@ -6,18 +6,18 @@ import { dateText, instantText, localDateTimeText } from './instant.ts';
 import { parseSchema, type RecordNode, type ScalarNode, type SchemaNode } from './schema.ts';
 import { readWireValue } from './wire-format.ts';
 
-/** A record as JSON for people: decimals and longs exact, dates as the provider has them, instants in UTC. */
+/** A record as JSON for people: decimals and longs are exact, dates are as sent, instants are in UTC. */
 export interface ReadableRecord {
   readonly [field: string]: ReadableValue;
 }
 export type ReadableValue = null | boolean | number | string | readonly ReadableValue[] | ReadableRecord;
 
 export interface RecordReader {
-  /** @throws ConnectorError RECORD_UNREADABLE for a value that is cut, has bytes too many or names an unknown schema. */
+  /** @throws ConnectorError RECORD_UNREADABLE for a value that is too short, too long, or of an unknown schema */
   read(value: Buffer): ReadableRecord;
 }
 
-/** `schemas` holds the texts of the Avro schemas by their id in the registry; the value names one of them. */
+/** `schemas` maps ids of the registry to the texts of Avro schemas. */
 export function createRecordReader(options: { readonly schemas: ReadonlyMap<number, string> }): RecordReader {
   const known = new Map<number, { readonly node: RecordNode; readonly type: avsc.Type }>();
   for (const [id, text] of options.schemas) known.set(id, { node: parseSchema(text), type: avscType(text) });

@@ -11,16 +11,16 @@ const LARGEST_RESPONSE_BYTES = 4 * 1024 * 1024;
 const CONNECTIONS = 4;
 
 export interface RegistryHttpOptions extends Omit<NetworkOptions, 'name'> {
-  /** With the base path of the Confluent API, without a slash at the end: http://127.0.0.1:8081/apis/ccompat/v7. */
+  /** The URL with the base path of the Confluent API and no slash at the end: http://127.0.0.1:8081/apis/ccompat/v7. */
   readonly url: string;
-  /** Asked before each request, so that a rotated secret is used. */
+  /** Called before each request, so that a rotated secret is used. */
   readonly authorization?: Authorization;
   readonly timeoutMs: number;
   readonly clock: Clock;
 }
 
 export interface RegistryResponse {
-  /** Method and URL of the request, for messages. */
+  /** The method and URL of the request, for messages. */
   readonly from: string;
   readonly status: number;
   readonly body: Readonly<Record<string, unknown>>;
@@ -34,16 +34,16 @@ interface RegistryRequest {
   readonly body?: object;
 }
 
-/** Requests to a registry with Confluent's API, each with a deadline. A request without a response is REGISTRY_UNREACHABLE. */
+/** Requests to a registry with Confluent's API. A request without a response in time throws REGISTRY_UNREACHABLE. */
 export interface RegistryHttp {
   request(request: RegistryRequest, signal: AbortSignal): Promise<RegistryResponse>;
-  /** Registers a schema under a subject whose compatibility is FULL_TRANSITIVE already. */
+  /** Registers a schema under a subject that already has the compatibility FULL_TRANSITIVE. */
   register(subject: string, schema: string, signal: AbortSignal): Promise<RegistryResponse>;
 }
 
 /**
- * The package only registers: it sets a compatibility too late, hides decimal scales and statuses, has no deadline, and
- * reports a failed connection as status 400, which therefore never counts as a refusal.
+ * The package is used only to register schemas. It sets a compatibility too late, hides decimal scales and statuses,
+ * and has no deadline. It reports a failed connection as status 400, so a 400 never counts as a refusal.
  */
 export function createRegistryHttp(options: RegistryHttpOptions): RegistryHttp {
   const { url, authorization, timeoutMs, clock } = options;
@@ -51,7 +51,7 @@ export function createRegistryHttp(options: RegistryHttpOptions): RegistryHttp {
   const network = { ...options, name: 'schemaRegistry', maxResponseSize: LARGEST_RESPONSE_BYTES };
   const connections = openCurrentDispatcher(base, network, CONNECTIONS);
 
-  /** One request; after a 401 once more, with other credentials where there are any. */
+  /** Sends one request. After a 401, sends the request again if the credentials could be renewed. */
   async function authorized(signal: AbortSignal, send: (credentials: Credentials) => Promise<Answer>): Promise<Answer> {
     const credentials = (await authorization?.headers(signal)) ?? {};
     const response = await send(credentials);
@@ -86,7 +86,7 @@ export function createRegistryHttp(options: RegistryHttpOptions): RegistryHttp {
     credentials: Credentials,
     signal: AbortSignal,
   ): Promise<Answer> {
-    // Credentials go to this origin alone: no redirect is followed.
+    // Redirects are not followed, so that credentials go only to this origin.
     const dispatcher = await connections.get();
     const response = await dispatcher.request({
       origin: base.origin,
@@ -117,7 +117,7 @@ async function registerByPackage(
   credentials: Credentials,
   signal: AbortSignal,
 ): Promise<Answer> {
-  // Loaded only now: it takes longer to load than Kafka's client, and a schema is registered once.
+  // The package is loaded only here: it loads more slowly than Kafka's client, and a schema is registered once.
   const { COMPATIBILITY, SchemaRegistry, SchemaType } = await import('@kafkajs/confluent-schema-registry');
   const agent = await openAgent(new URL(network.url), network);
   const client = new SchemaRegistry({
@@ -141,7 +141,7 @@ async function registerByPackage(
   }
 }
 
-// The response of a proxy may not be JSON: its status is enough.
+// A proxy's response may not be JSON; then the status is enough.
 function asObject(text: string): Readonly<Record<string, unknown>> {
   try {
     const value: unknown = JSON.parse(text);
@@ -151,12 +151,12 @@ function asObject(text: string): Readonly<Record<string, unknown>> {
   }
 }
 
-/** A registry's "not found" has a code of its own; a 404 without one comes from another service or path. */
+/** A registry's "not found" has an error code; a 404 without a code comes from another service or path. */
 export function isNoneThere({ status, body }: RegistryResponse): boolean {
   return status === 404 && typeof body.error_code === 'number';
 }
 
-/** A sentence for a refusal that no registry gives; empty for one that a registry can give. */
+/** Returns a hint if the refusal cannot come from a registry, else an empty text. */
 export function pathHint({ status, body }: RegistryResponse): string {
   if (typeof body.error_code === 'number' || !ANOTHER_SERVICE.includes(status)) return '';
   return (

@@ -15,8 +15,8 @@ const LEVEL = 'FULL_TRANSITIVE';
 
 export interface SchemaRegistry {
   /**
-   * The id of a schema under a subject: registered, or only looked up, and verified: the registry gives this schema
-   * back for the id. Requested once; a failed request is repeated at the next call.
+   * Returns the id of a schema under a subject. The schema is registered, or only looked up. Then the id is verified:
+   * the registry returns the same schema for the id. The verified id is kept; the next call repeats a failed call.
    * @param schema the text of the schema
    * @param signal when it aborts, the call rejects with its reason
    * @throws ConnectorError REGISTRY_UNREACHABLE, REGISTRY_REFUSED, REGISTRY_MISMATCH, SCHEMA_INCOMPATIBLE or
@@ -27,7 +27,7 @@ export interface SchemaRegistry {
 }
 
 export interface SchemaRegistryOptions extends RegistryHttpOptions {
-  /** False: the schemas must be registered already. */
+  /** False: the schemas must already be registered. */
   readonly register: boolean;
   readonly log: Log;
 }
@@ -44,7 +44,7 @@ export function createSchemaRegistry(options: SchemaRegistryOptions): SchemaRegi
     const what = `the look-up of ${subject}`;
     const path = `/subjects/${encodeURIComponent(subject)}`;
     const found = await http.request({ method: 'POST', path, body: { schema } }, signal);
-    // As at every start but the first: the package that registers loads slowly.
+    // Each start after the first returns here and does not load the package for registration, which loads slowly.
     if (found.status === 200 && (await isHeld(http, idOf(found, what), schema, signal))) return idOf(found, what);
     if (!register && found.status === 404) {
       const missing = `The registry does not have the schema of ${subject}, and schemaRegistry.register is false.`;
@@ -66,13 +66,13 @@ export function createSchemaRegistry(options: SchemaRegistryOptions): SchemaRegi
   return {
     schemaText: (id, signal) => schemaText(http, id, signal),
     async schemaId(subject, schema, signal) {
-      // All partitions of a topic of prices need the same at once: one of them asks, for all.
+      // All partitions of a price topic need this id at the same time: one partition requests the id for all.
       for (let other = asking.get(subject); other !== undefined; other = asking.get(subject)) {
         try {
           await untilAborted(other.id, signal);
         } catch (error) {
           signal.throwIfAborted();
-          // When the caller that asked was stopped, the next one asks.
+          // If the requesting caller was stopped, the next caller sends the request.
           if (!other.signal.aborted) throw error;
         }
       }
@@ -85,7 +85,7 @@ export function createSchemaRegistry(options: SchemaRegistryOptions): SchemaRegi
   };
 }
 
-/** A 404 without the registry's code comes from a gateway, and proves nothing. */
+/** A 404 without the registry's error code comes from a gateway, and does not prove that the schema is missing. */
 export function isSchemaNotFound(error: unknown): boolean {
   return error instanceof ConnectorError && error.fields.status === 404 && typeof error.fields.errorCode === 'number';
 }
@@ -99,11 +99,11 @@ async function fixCompatibility(http: RegistryHttp, log: Log, subject: string, s
   const response = await http.request({ method: 'GET', path }, signal);
   const level = levelOf(response);
   if (level === LEVEL) return;
-  // 404: the subject has no level of its own (40401 from Apicurio, 40408 from Confluent).
+  // 404: the subject has no separate level (40401 from Apicurio, 40408 from Confluent).
   if (response.status !== 200 && response.status !== 404) throw refused(response, `the compatibility of ${subject}`);
   if (level !== null) log.warn({ subject, level: String(level), wanted: LEVEL }, 'subject had another compatibility');
   const set = await http.request({ method: 'PUT', path, body: { compatibility: LEVEL } }, signal);
-  // Apicurio refuses the second of two requests that set it at once, as replicas send them at their first start.
+  // Replicas set the level at the same time at their first start; Apicurio refuses the second of two such requests.
   if (set.status === 409 && levelOf(await http.request({ method: 'GET', path }, signal)) === LEVEL) return;
   if (set.status !== 200) throw refused(set, `the compatibility ${LEVEL} of ${subject}`);
 }
@@ -142,8 +142,8 @@ function idOf(response: RegistryResponse, what: string): number {
   return id;
 }
 
-// A refusal that will pass (5xx, 408, 429, and 409 when two set the same at once) counts as unreachable; any other
-// needs an operator to check the settings.
+// A temporary refusal (5xx, 408, 429, and 409 if two requests set the same at once) counts as unreachable. Any other
+// refusal needs an operator, who checks the settings.
 function refused(response: RegistryResponse, what: string): ConnectorError {
   const { status, body, from } = response;
   const passes = status >= 500 || [408, 409, 429].includes(status);
@@ -159,12 +159,12 @@ export interface SubjectVersion {
   readonly isOurs: boolean;
 }
 
-/** Reads a registry's facts about subjects; changes nothing there. */
+/** Reads the subjects of a registry; changes nothing in the registry. */
 export interface RegistrySubjects {
-  /** Every version, oldest first; none for an unknown subject. @throws REGISTRY_UNREACHABLE, REGISTRY_REFUSED. */
+  /** All versions, oldest first; empty for an unknown subject. @throws REGISTRY_UNREACHABLE, REGISTRY_REFUSED */
   versions(subject: string, ours: string, signal: AbortSignal): Promise<readonly SubjectVersion[]>;
   level(subject: string, signal: AbortSignal): Promise<string | null>;
-  /** True when the registry would accept the schema beside all registered versions. */
+  /** True if the schema is compatible with all registered versions, or if no version is registered. */
   isCompatible(subject: string, ours: string, signal: AbortSignal): Promise<boolean>;
 }
 

@@ -16,10 +16,9 @@ export type SchemaName = (typeof SCHEMA_NAMES)[number];
 const SCHEMAS = join(import.meta.dirname, '../../../schemas');
 
 /**
- * The text of a schema: the one definition of a record, read from the folder that is shipped beside the code. A schema
- * that names another one of the folder has it written out where it is first named, so the text stands by itself under
- * any subject.
- * @param folder another folder than schemas/, such as one of its releases
+ * Returns the text of a schema: the only definition of a record, from the folder that is shipped with the code. A
+ * schema that the text names is inserted at its first mention, so that the text is complete under any subject.
+ * @param folder another folder than schemas/, such as a folder of released schemas
  */
 export function readSchemaText(name: SchemaName, folder = SCHEMAS): string {
   return JSON.stringify(readInlined(name, folder, new Set()));
@@ -30,7 +29,7 @@ function readInlined(name: SchemaName, folder: string, inlined: Set<string>): un
   return inline(JSON.parse(readFileSync(join(folder, `${name}.avsc`), 'utf8')), folder, inlined);
 }
 
-// Visits only places of types: a doc or a default may be the same word as a schema's name.
+// Visits only positions of types, because a doc or a default may be the same word as a schema's name.
 function inline(type: unknown, folder: string, inlined: Set<string>): unknown {
   if (typeof type === 'string')
     return isSchemaName(type) && !inlined.has(type) ? readInlined(type, folder, inlined) : type;

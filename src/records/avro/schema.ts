@@ -31,7 +31,7 @@ export interface RecordNode {
   readonly fullName: string;
   readonly doc: string;
   readonly fields: readonly FieldNode[];
-  /** A member that only names the kind of the content, and has no field (attribute `discriminator`); null without one. */
+  /** The member that only names the kind of content and has no field (attribute `discriminator`); null without it. */
   readonly discriminator: string | null;
 }
 
@@ -39,29 +39,28 @@ export interface FieldNode {
   readonly name: string;
   readonly doc: string;
   readonly node: SchemaNode;
-  /** Undefined when the field has none; null is a default like any other. */
+  /** Undefined if the field has no default; null is a default value. */
   readonly default: unknown;
   readonly role: FieldRole;
 }
 
 type FieldRole =
   | { readonly kind: 'member' }
-  /** From the code that makes the record; a sent member of this name is unknown (attribute `given`). */
+  /** The caller sets the value (attribute `given`); a sent member of this name counts as unknown. */
   | { readonly kind: 'given' }
-  /** The `value` of the first element of `list` whose `type` is this one in any casing (attribute `firstOf`). */
+  /** The `value` of the first element of `list` with this `type`, in upper or lower case (attribute `firstOf`). */
   | { readonly kind: 'firstOf'; readonly list: string; readonly type: string }
   /**
-   * From the member `member` of the object `within` (attribute `takenFrom`: a JSON pointer of two steps). Where
-   * `within` is a field of the record itself, it is what that field holds. `jsonText`: any value counts, kept as its
-   * JSON text.
+   * The value of the member `member` in the object `within` (attribute `takenFrom`: a JSON pointer of two steps). If
+   * `within` is a field of this record, that field holds the object. `jsonText`: any value is kept, as its JSON text.
    */
   | { readonly kind: 'takenFrom'; readonly within: string; readonly member: string; readonly jsonText: boolean }
-  /** Everything that was sent and has no field (attribute `unknownFields`). */
+  /** All sent members without a field (attribute `unknownFields`). */
   | { readonly kind: 'unknownFields' };
 
 const PRIMITIVES: ReadonlySet<string> = new Set(['boolean', 'int', 'long', 'string', 'bytes']);
 
-/** @throws Error for anything outside the part of Avro that this project uses: we write the schemas, so it is a bug. */
+/** @throws Error for a part of Avro that this project does not use; this is a bug, because we write the schemas */
 export function parseSchema(text: string): RecordNode {
   const node = parseNode(JSON.parse(text), '', new Map());
   if (node.kind !== 'record') throw new Error('Expected a record schema at the top.');
@@ -156,9 +155,9 @@ function asAttributes(raw: unknown): Readonly<Record<string, unknown>> {
 }
 
 /**
- * A schema as text with only those parts that decide about bytes and their meaning, in a fixed order: names with their
- * namespace, types, defaults, and scale and precision of decimals, which Avro's own canonical form drops. Two
- * registries may print one schema differently; this text is the same.
+ * Returns a schema as text, in a fixed order, with only the parts that affect the bytes and their meaning: names with
+ * namespaces, types, defaults, and scale and precision of decimals, which Avro's canonical form drops. Two registries
+ * may print one schema differently; this text is the same.
  */
 export function canonicalSchema(schema: RecordNode): string {
   return JSON.stringify(canonical(schema, new Set()));

@@ -1,6 +1,6 @@
 import { ConnectorError } from '../../errors.ts';
 
-/** Confluent's wire format: a zero byte, the schema id as four bytes, big-endian, then the Avro body. */
+/** Confluent's wire format begins with a zero byte and the schema id as four big-endian bytes; the body follows. */
 export const WIRE_HEADER_BYTES = 5;
 
 const MAGIC = 0;

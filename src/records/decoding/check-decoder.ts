@@ -15,7 +15,7 @@ import { compilePlan } from './plan.ts';
 import { RecordWriter } from './record-writer.ts';
 import { fieldText, type RowReader } from './row-reader.ts';
 
-/** A failure has the key and the pointer and no bytes: a check carries a URL that lets its holder trade. */
+/** A failure has no raw bytes, because a check contains a URL that lets its holder trade. */
 export type DecodedCheck =
   | {
       readonly kind: 'record';
@@ -29,7 +29,7 @@ export type DecodedCheck =
 
 export interface CheckDecoder {
   decode(body: AsyncIterable<Uint8Array>): Promise<DecodedList<DecodedCheck>>;
-  /** The response for one id; its shape is not shown: the check itself, or the one check as a member or in a list. */
+  /** Decodes the response for one id, of undocumented shape: the check itself, or a member or list with one check. */
   decodeSingle(body: AsyncIterable<Uint8Array>): Promise<DecodedCheck>;
 }
 
@@ -86,7 +86,7 @@ export function createCheckDecoder(options: CheckDecoderOptions): CheckDecoder {
   };
 }
 
-// An object with any member of a check is the check, complete or not; else it is looked for one step below.
+// An object with any member of a check is the check, complete or not. Otherwise the check is one level below.
 function findCheck(answer: JsonValue, isKnown: (name: string) => boolean): JsonValue | null {
   const isCheck = (value: JsonValue) => value instanceof Map && [...value.keys()].some(isKnown);
   if (isCheck(answer)) return answer;

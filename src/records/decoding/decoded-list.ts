@@ -3,32 +3,32 @@ import type { JsonValue } from '../json/json-value.ts';
 
 export interface DecodedFailure {
   readonly kind: 'failure';
-  /** The key that its record would have had; null when it cannot be read. */
+  /** The key of the row; null if the key cannot be read. */
   readonly key: string | null;
-  /** A JSON pointer from the element, in the schema's spelling: /issuePrice. */
+  /** A JSON pointer from the row to the wrong field, in the schema's spelling: /issuePrice. */
   readonly pointer: string;
   readonly reason: string;
-  /** The size is the reason, not the content. */
+  /** True if the size is the reason, false if the content is the reason. */
   readonly tooLarge: boolean;
   readonly raw: Buffer;
 }
 
 export interface DecodedList<Row> {
   readonly rows: readonly Row[];
-  /** Every other member of the response: links, nextId and so on. */
+  /** All other members of the response: links, nextId and so on. */
   readonly envelope: ReadonlyMap<string, JsonValue>;
   readonly bytes: number;
-  /** Keys that appeared again in their object; the last one counts. */
+  /** The number of repeated keys in objects; the last value of a key counts. */
   readonly duplicateKeys: number;
 }
 
-/** A field of the wrong type makes its record a dead letter, or becomes null and is kept in extras. */
+/** A field of the wrong type makes its record a dead letter, or becomes null while extras keep its value. */
 export type OnMismatch = 'deadLetter' | 'keepInExtras';
 
-// Sizes are passed in, so that a short body of a test spans many pieces and slabs.
+// Tests pass smaller sizes, so that a short body spans many pieces and slabs.
 
 export interface DecodingSizes {
-  /** Input is taken in pieces of this size: other work gets its turn between them. */
+  /** Input is decoded in pieces of this size in bytes; other work can run between two pieces. */
   readonly piece: number;
   readonly buffer: number;
   readonly slab: number;
@@ -38,16 +38,16 @@ export const USUAL_SIZES: DecodingSizes = { piece: 32 * 1024, buffer: 128 * 1024
 
 export interface RecordOptions {
   readonly onMismatch: OnMismatch;
-  /** The longest value, header included, that the topic takes; a longer one is a failure. No limit when absent. */
+  /** The topic's maximum value size in bytes, header included; a longer value is a failure. Absent: no limit. */
   readonly maxValueBytes?: number;
   readonly clock: Pick<Clock, 'monotonicMs'>;
   readonly sizes?: DecodingSizes;
 }
 
-/** Makes a row of the text from `start` to `end` of the reader's bytes, whose note is at 0 of its tape. */
+/** Converts the text from `start` to `end` of the reader's bytes to a row; the row's note is at 0 of the tape. */
 export type RowDecoder<Row, Context> = (start: number, end: number, position: number, context: Context) => Row;
 
-/** Why a row is a failure; the pointer is empty for the row as a whole. */
+/** The reason why a row is a failure; the pointer is empty if the reason concerns the whole row. */
 export type Flaw = Pick<DecodedFailure, 'pointer' | 'reason' | 'tooLarge'>;
 
 export function failureOf(key: string | null, { pointer, reason, tooLarge }: Flaw, raw: Buffer): DecodedFailure {

@@ -1,4 +1,4 @@
-// An event gives two records; its instrument is converted once, into the bytes that `page-decoder.ts` gives.
+// An event becomes two records. Its instrument is converted once, into the same bytes as in `page-decoder.ts`.
 
 import { recordDigest } from '../avro/record-digest.ts';
 import { canonicalSchema, parseSchema } from '../avro/schema.ts';
@@ -37,17 +37,17 @@ export interface EventDecoder {
   decode(body: AsyncIterable<Uint8Array>): Promise<DecodedList<DecodedEvent>>;
 }
 
-/** `maxValueBytes` is what both topics take; the event's value is the longer one. */
+/** `maxValueBytes` is the limit of both topics. Only the event's value is compared, because it is the longer value. */
 export interface EventDecoderOptions extends RecordOptions {
   readonly eventSchema: string;
   readonly eventSchemaId: number;
-  /** The text of the schema Instrument, which the one of the event has written out in it. */
+  /** The Instrument schema as text; the event's schema contains the same definition in full. */
   readonly instrumentSchema: string;
   readonly instrumentSchemaId: number;
 }
 
-// A record is the bytes of its fields one after the other. So the bytes of the instrument's own record are copied
-// behind the fields before it, and the instrument is converted once.
+// An Avro record is the bytes of its fields in order. So the event's record is its first fields, followed by a copy of
+// the instrument's bytes; the instrument is converted once.
 export function createEventDecoder(options: EventDecoderOptions): EventDecoder {
   assertInstrumentIsLast(options);
   const plan = compilePlan(parseSchema(options.eventSchema));

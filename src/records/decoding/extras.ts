@@ -1,6 +1,6 @@
-// Values that no field holds, or not as they were sent: JSON pointers with minified JSON text, for the field `extras`
-// of the nearest record that has one. Nearly all are minified as they were sent: of those only the place in the input
-// is noted. Also the path to where the writer is, since failures need a pointer to it too.
+// Extras are values that no field holds, or that a field holds in another form. An extra is a JSON pointer and minified
+// JSON text in the field `extras` of the nearest record with that field. Most values arrive minified: for these, only
+// the position in the input is noted. Extras also hold the writer's path, because a failure needs a pointer too.
 
 import { type AssumedZone, parseInstant } from '../avro/instant.ts';
 import { BYTES } from '../json/json-bytes.ts';
@@ -21,7 +21,7 @@ const MOST_KEPT = 1_000;
 
 const MOST_BYTES_OF_CHARACTER = 3;
 
-/** The most bytes that the lengths of an extra, and the counts around all of them, take. */
+/** The maximum bytes of the lengths in one extra, and of the counts around all extras. */
 const LENGTHS = 20;
 
 export class Extra {
@@ -37,15 +37,15 @@ export class Extra {
 }
 
 export class Extras {
-  /** The steps to where the writer is, positions in lists as numbers; those from its depth on are left over. */
+  /** The steps to the writer's position; positions in lists are numbers. Steps deeper than the writer are outdated. */
   readonly path: (string | number)[] = [];
   driftFields = 0;
   roundedNumbers = 0;
-  /** How many steps lead to the record that takes what is found. */
+  /** The number of steps to the record that takes the extras. */
   base = 0;
   count = 0;
   readonly #reader: RowReader;
-  // They are used again: those from `count` on are left over.
+  // The objects are reused; the objects at `count` and after are outdated.
   readonly #found: Extra[] = [];
   readonly #lasting: Extra[] = [];
 
@@ -87,7 +87,7 @@ export class Extras {
     this.#lasting.push(Object.assign(new Extra(), this.at(this.count - 1)));
   }
 
-  /** Keeps the members of an object that the schema does not know, unless they are null. */
+  /** Keeps each member of an object that is unknown to the schema and not null. */
   keepUnknown({ members }: RecordPlan, frame: number, depth: number): void {
     const { json, tape } = this.#reader;
     for (let at = tape[frame + 1] as number; at !== 0; at = tape[at] as number) {
@@ -124,7 +124,7 @@ export class Extras {
     this.count = count;
   }
 
-  /** Sorts those from a position on by their pointers; gives the most bytes that they take. */
+  /** Sorts the extras at and after a position by pointer; returns the maximum bytes that these extras take. */
   sort(from: number): number {
     const found = this.#found;
     if (this.count - from > 1) {
@@ -137,7 +137,7 @@ export class Extras {
     return bytes;
   }
 
-  // Two names can have one pointer. The last one counts, which was found first.
+  // Two names can give the same pointer. The value that was sent last counts; the reader finds this value first.
   #dropDoubles(from: number): void {
     const found = this.#found;
     let kept = from;
@@ -179,13 +179,13 @@ function byPointer(a: Extra, b: Extra): number {
 
 const PLAIN_NAME = /^[\w$]*$/;
 
-// The nearest field that may be null gives way, or the whole record fails. No reason quotes a value.
+// A mismatch makes the nearest nullable field null, or makes the whole record a failure. No reason quotes a value.
 
 export class Mismatches implements Flaw {
   pointer = '';
   reason = '';
   readonly tooLarge = false;
-  /** The record must be written once more: a member gave way that an earlier field was taken from. */
+  /** True if the record must be written again: a written field was taken from a member that became null. */
   again = false;
   readonly #reader: RowReader;
   readonly #extras: Extras;
@@ -215,7 +215,7 @@ export class Mismatches implements Flaw {
     if (this.again) return false;
     const plan = record.members[slot] as ValuePlan;
     if (!this.#keepMismatches || !plan.nullable) {
-      // Where a value within it is wrong, that value is the reason.
+      // In a container, the wrong value inside is the reason, and is already noted.
       if (!this.#isContainer(plan, note)) this.member(record, slot, note, depth);
       return false;
     }

@@ -1,4 +1,4 @@
-// Rows are given out once the end of the body was checked: a cut or malformed body gives nothing.
+// The decoder returns rows only after it has checked the whole body: a cut or malformed body returns no rows.
 
 import { isUtf8 } from 'node:buffer';
 import { setImmediate as afterOtherWork } from 'node:timers/promises';
@@ -34,14 +34,14 @@ interface ListDecoderOptions<Row, Context> extends Pick<RecordOptions, 'clock' |
   readonly listKey: string;
   readonly plan: ValuePlan;
   readonly rowDecoder: (reader: RowReader) => RowDecoder<Row | DecodedFailure, Context>;
-  /** Where a row has its key, for rows that are not read; null where rows have none. */
+  /** The path to the key in rows that cannot be decoded; null if rows have no key. */
   readonly key: RowKey | null;
   readonly longestRowBytes?: number;
 }
 
-// Reads a body in *units*: the opening brace, a member beside the list, one row. A unit that the end of the input cuts
-// is read again when the waiting input has doubled. A row that is too long or too deep is only *skimmed* for its end;
-// it costs its row alone, as does a byte that is not UTF-8.
+// Reads a body in *units*: the opening brace, a member outside the list, one row. If the input ends within a unit, the
+// unit is read again after its input has doubled. A row that is too long or too deep is only *skimmed* for its end.
+// Such a row, or a row with invalid UTF-8, becomes a failure; the other rows stay usable.
 class BodyDecoder<Row, Context> {
   readonly #options: ListDecoderOptions<Row, Context>;
   readonly #bufferBytes: number;
@@ -56,7 +56,7 @@ class BodyDecoder<Row, Context> {
   #duplicateKeys = 0;
   #bodyBytes = 0;
   #state = START;
-  // Where the next unit starts in the reader's bytes, and how many bytes must be there before it is tried again.
+  // The start of the next unit in the reader's bytes, and the bytes that the next attempt to read the unit needs.
   #position = 1;
   #enough = 0;
   #skimmedTo = 0;
@@ -178,7 +178,7 @@ class BodyDecoder<Row, Context> {
     }
     const duplicatesBefore = json.duplicateKeys;
     const end = this.#readWhole(at);
-    // A number may go on in the next chunk.
+    // A number may continue in the next chunk.
     const next = json.space(end);
     if (next >= json.end) json.fail(next, 'a comma or the end of the object');
     this.#assertShortMember(end - at);
@@ -214,7 +214,7 @@ class BodyDecoder<Row, Context> {
     try {
       end = this.#reader.readRow(this.#options.plan, start, 2);
       const next = json.space(end);
-      // A number may go on in the next chunk.
+      // A number may continue in the next chunk.
       if (next >= json.end && !json.ended) throw CUT;
       if (end - start > this.#longestRowBytes) return this.#beginLongRow(start, false);
     } catch (error) {
@@ -272,14 +272,14 @@ const LONGEST_TURN_MS = 2;
 
 export class ListDecoder<Row, Context> {
   readonly #options: ListDecoderOptions<Row, Context>;
-  // Used again, so that the engine keeps their compiled code.
+  // Decoders are reused, so that the engine keeps their compiled code.
   readonly #idle: BodyDecoder<Row, Context>[] = [];
 
   constructor(options: ListDecoderOptions<Row, Context>) {
     this.#options = options;
   }
 
-  /** @throws ConnectorError BODY_MALFORMED when the body as a whole is not what was expected. */
+  /** @throws ConnectorError BODY_MALFORMED if the body as a whole cannot be decoded */
   async decode(body: AsyncIterable<Uint8Array>, context: Context): Promise<DecodedList<Row | DecodedFailure>> {
     const { clock, sizes = USUAL_SIZES } = this.#options;
     const decoder = this.#idle.pop() ?? new BodyDecoder(this.#options);

@@ -1,4 +1,4 @@
-// A decimal is number × 10^18 in limbs of 24 bits, the lowest first. Odd numbers go through the slow `encodeDecimal`.
+// A decimal is number × 10^18, in limbs of 24 bits, lowest limb first. Unusual numbers use the slow `encodeDecimal`.
 
 import { encodeDecimal } from '../avro/decimal.ts';
 import { PRECISION, SCALE } from './plan.ts';
@@ -35,7 +35,7 @@ export function writeZigzag(value: number, out: Uint8Array, at: number): number 
   let o = at;
   let word = rest | 0;
   if (rest > 0x7fff_ffff) {
-    // A double has no cheap remainder: its lower four bytes and what is above them are integers of 32 bits.
+    // A double has no cheap remainder. So its low four varint bytes (28 bits) and its high part become 32-bit integers.
     word = Math.floor(rest / FOUR_VARINT_BYTES);
     const low = (rest - word * FOUR_VARINT_BYTES) | 0;
     out[o] = low | 128;
@@ -61,7 +61,7 @@ export function writeBigZigzag(value: bigint, out: Uint8Array, at: number): numb
   return o;
 }
 
-/** The integer that the bytes of a JSON number are; null for another form, or out of the range of 64 bits. */
+/** Reads a JSON number as an integer; null if the number has another form or does not fit in 64 bits. */
 export function readLong(bytes: Buffer, start: number, end: number): bigint | null {
   if (end - start > 20) return null;
   const text = bytes.toString('latin1', start, end);
@@ -90,7 +90,7 @@ export class DecimalWriter {
   readonly #limbs = new Float64Array(LIMBS);
   #used = 0;
 
-  /** The number from `start` to `end`, rounded half-even: its length and bytes. -1 when its integer digits do not fit. */
+  /** Writes the number's length and bytes, rounded half-even. Returns -1 if its integer digits do not fit. */
   write(bytes: Buffer, start: number, end: number, out: Uint8Array, at: number): number {
     const negative = bytes[start] === MINUS;
     const first = negative ? start + 1 : start;
@@ -158,7 +158,7 @@ export class DecimalWriter {
     let inGroup = 0;
     let point = -1;
     let i = first;
-    // One digit more than fits is enough to know.
+    // The loop reads one digit more than fits, to detect a number that is too long.
     let stop = Math.min(end, first + PRECISION + 1);
     for (;;) {
       for (; i < stop; i++) {
@@ -197,7 +197,7 @@ export class DecimalWriter {
     return this.#writeLimbs(negative, out, at);
   }
 
-  // The fraction is full at `from`, and more digits follow.
+  // Rounds a fraction that is full at `from`, by the digits that follow.
   #round(bytes: Buffer, from: number, start: number, end: number, digits: number, out: Uint8Array, at: number): number {
     const next = (bytes[from] as number) - ZERO;
     let isMore = false;
@@ -222,7 +222,7 @@ export class DecimalWriter {
     return at + 1 + encoded.bytes.length;
   }
 
-  // The limbs × factor + addend. The factor is at most 10^7, so that no product reaches 2^53.
+  // Replaces the limbs by limbs × factor + addend. The factor is at most 10^7, so no product reaches 2^53.
   #append(factor: number, addend: number): void {
     const limbs = this.#limbs;
     let carry = addend;
@@ -240,7 +240,7 @@ export class DecimalWriter {
     while (top >= 0 && limbs[top] === 0) top -= 1;
     let flip = 0;
     if (negative && top >= 0) {
-      // In two's complement -m is the complement of m - 1.
+      // In two's complement, -m is the bitwise complement of m - 1.
       flip = -1;
       let k = 0;
       while (limbs[k] === 0) limbs[k++] = BASE - 1;
@@ -248,7 +248,7 @@ export class DecimalWriter {
       if (k === top && limbs[k] === 0) top -= 1;
     }
     const highest = top < 0 ? 0 : (limbs[top] as number);
-    // As many bytes of the highest limb as leave room for the sign bit.
+    // The highest limb takes as many bytes as its bits and one sign bit need.
     const bytes = (40 - Math.clz32(highest)) >> 3;
     let o = at;
     out[o++] = 2 * (bytes + Math.max(0, 3 * top));
@@ -268,7 +268,7 @@ function shortExponent(bytes: Buffer, start: number, end: number): number {
   return Number(bytes.toString('latin1', start, end));
 }
 
-// Most texts are short, and a short loop costs less than a call.
+// Most texts are short, and a short loop is faster than a call.
 
 export function writeText(text: string, out: Buffer, at: number): number {
   const { length } = text;
@@ -290,14 +290,14 @@ export function writeText(text: string, out: Buffer, at: number): number {
   return o + bytes;
 }
 
-/** The first bytes of another buffer, without their length. */
+/** Copies the first `length` bytes of another buffer, without a length prefix. */
 export function copyBytes(from: Uint8Array, length: number, out: Uint8Array, at: number): number {
   if (length > SHORT_COPY) out.set(length < from.length ? from.subarray(0, length) : from, at);
   else for (let k = 0; k < length; k++) out[at + k] = from[k] as number;
   return at + length;
 }
 
-// A field from the caller. Its bytes are made once for each row, and copied into each of the row's records.
+// The caller sets this field. Its bytes are encoded once for each row, and copied into each record of the row.
 
 export class GivenField {
   bytes: Buffer = Buffer.alloc(64);
@@ -310,7 +310,7 @@ export class GivenField {
       digits.length > SHORT_DIGITS ? writeBigZigzag(BigInt(digits), bytes, 0) : writeZigzag(Number(digits), bytes, 0);
   }
 
-  /** A lone surrogate has no UTF-8, and becomes U+FFFD. */
+  /** A lone surrogate has no UTF-8 form and becomes U+FFFD. */
   setText(text: string): void {
     this.#makeRoom(text);
     this.length = writeText(text, this.bytes, 0);
@@ -330,7 +330,7 @@ export class GivenField {
   }
 }
 
-/** Moments in milliseconds since the epoch, each of a field that is a union with null. */
+/** Encodes moments (milliseconds since the epoch) as nullable Avro fields. */
 export function momentsBytes(moments: readonly number[]): Uint8Array {
   const bytes = Buffer.alloc(moments.length * (1 + LONGEST_VARINT));
   let at = 0;

@@ -1,4 +1,4 @@
-// The simplest of the four decoders: read it first.
+// This is the simplest of the four decoders: read this file first.
 
 import { parseSchema } from '../avro/schema.ts';
 import { INSTRUMENT_KEY } from '../json/row-key.ts';
@@ -30,12 +30,12 @@ export type DecodedRow =
 export type DecodedPage = DecodedList<DecodedRow>;
 
 export interface PageDecoder {
-  /** Rejects with BODY_MALFORMED for the body as a whole; a row that does not map is part of the result. */
+  /** Rejects with BODY_MALFORMED for the body as a whole. A row that cannot be decoded is a failure in the result. */
   decode(body: AsyncIterable<Uint8Array>): Promise<DecodedPage>;
 }
 
 export interface PageDecoderOptions extends RecordOptions {
-  /** The text of the Avro schema of a row; it has a long field `id` and a string field `isin`. */
+  /** The Avro schema of a row as text; the schema has a long field `id` and a string field `isin`. */
   readonly schema: string;
   readonly schemaId: number;
   readonly listKey: string;

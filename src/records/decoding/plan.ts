@@ -1,9 +1,9 @@
 import type { FieldNode, RecordNode, ScalarNode, SchemaNode } from '../avro/schema.ts';
 import { pointerStep } from '../json/json-value.ts';
 
-// A tree of plans, compiled once from the Avro schema, says how each value is converted. Reading needs the keys of an
-// object and where on the tape each value is noted; writing needs the fields in Avro's order and the source of each.
-// Most come from the member of the same name, the others as `FieldRole` in `records/avro/schema.ts` lists.
+// A tree of plans, compiled once from the Avro schema, defines how each value is converted. The reader needs the keys
+// of an object and each value's tape position. The writer needs the fields in Avro's order and each field's source.
+// Most fields come from the member of the same name; `FieldRole` in `records/avro/schema.ts` lists the other sources.
 
 export const KIND = {
   STRING: 0,
@@ -24,14 +24,14 @@ export const KIND = {
 
 export const DERIVED = KIND.FIRST_OF;
 
-/** Set beside the kind of a field: its value may be null; it is written as a union with null. */
+/** Flags in addition to a field's kind. NULLABLE: the value may be null. WRITTEN_NULLABLE: a union with null. */
 export const NULLABLE = 16;
 export const WRITTEN_NULLABLE = 32;
 
-/** How many integers a frame has before its notes. */
+/** The number of integers in a frame before its notes. */
 export const NOTES = 2;
 
-/** All decimals have this form: the tables of powers in `number-writer.ts` are made for it. */
+/** The form of all decimals; the tables of powers in `number-writer.ts` depend on these two values. */
 export const PRECISION = 38;
 export const SCALE = 18;
 
@@ -40,7 +40,7 @@ export interface ValuePlan {
   readonly nullable: boolean;
   /** The name in the schema; empty for elements of a list. */
   readonly name: string;
-  /** The step of a JSON pointer to it; of an element of a list, its position takes this place. */
+  /** The value's step in a JSON pointer; empty for elements of a list, whose step is their position. */
   readonly step: string;
   readonly expected: string;
   readonly record: RecordPlan | null;
@@ -50,12 +50,12 @@ export interface ValuePlan {
 export interface DerivedPlan {
   readonly nullable: boolean;
   readonly name: string;
-  /** The member whose object it is taken out of; -1 where it is the record itself. */
+  /** The slot of the member whose object contains the value; -1 if the record itself contains the value. */
   readonly within: number;
-  /** The member there, where its value is taken as it is. */
+  /** The slot of the value in that object; -1 if no single member holds the value. */
   readonly slot: number;
   readonly plan: ValuePlan | null;
-  /** Otherwise the value of the first element of a list there that has a type. */
+  /** A list in that object, whose first element of a given type holds the value; null without such a list. */
   readonly firstOf: FirstOf | null;
 }
 
@@ -67,23 +67,23 @@ export interface FirstOf {
 }
 
 export interface RecordPlan {
-  /** By their slot: the note of the value of members[k] lies at frame + NOTES + 2 * k. */
+  /** The members by slot: the note of members[k] lies at frame + NOTES + 2 * k. */
   readonly members: readonly ValuePlan[];
   readonly frameSize: number;
   readonly keys: ReadonlyMap<string, Key>;
-  /** Stands in front of the first key: its `next` is the guess for it. */
+  /** A placeholder before the first key; its `next` is the guess for the first key. */
   readonly start: Key;
-  /** In Avro's order: kinds[k] and, by k, the slot of a member or the place of a derived field. */
+  /** The kind of each field in Avro's order. sources[k] is the slot of field k's member, or its index in `derived`. */
   readonly kinds: Uint8Array;
   readonly sources: Uint8Array;
   readonly derived: readonly DerivedPlan[];
   readonly envelopes: readonly number[];
   readonly origins: readonly number[];
-  /** Unknown members within it, at any depth, are its own. */
+  /** True if the record has a field for unknown members; this field takes unknown members at any depth. */
   readonly isWhole: boolean;
 }
 
-/** One spelling of a member's name with its quote and colon, as words of four bytes. */
+/** One spelling of a member's name, followed by a quote and a colon, as words of four bytes. */
 export class Key {
   readonly words: Int32Array;
   readonly mask: number;
@@ -91,7 +91,7 @@ export class Key {
   readonly slot: number;
   readonly plan: ValuePlan;
   readonly capitalised: boolean;
-  /** The key that followed this one last time, and so the first guess. */
+  /** The key that last followed this key; it is the first guess for the next key. */
   next: Key;
 
   constructor(spelling: string, slot: number, plan: ValuePlan, capitalised: boolean) {
@@ -131,7 +131,7 @@ export function capitalise(name: string): string {
   return name.charAt(0).toUpperCase() + name.slice(1);
 }
 
-/** @throws Error when the record has no field for unknown members: they would be lost. */
+/** @throws Error if the record has no field for unknown members, which must not be lost */
 export function compilePlan(schema: RecordNode): ValuePlan {
   const record = compileRecord(schema);
   if (!record.isWhole) throw new Error(`The schema ${schema.fullName} has no field for unknown members.`);
@@ -164,7 +164,7 @@ export function named(plan: ValuePlan, name: string): ValuePlan {
   return { ...plan, name, step: name === '' ? '' : inOnePiece(pointerStep(name)) };
 }
 
-/** The same text: one that was put together is read through its parts, character by character. */
+/** Returns the same text in one piece, because the engine reads a concatenated text more slowly. */
 function inOnePiece(text: string): string {
   return Buffer.from(text).toString();
 }
@@ -305,7 +305,7 @@ function derivedField(field: FieldNode, { fields }: RecordNode, members: readonl
       const later = fields.slice(fields.indexOf(field) + 1);
       const isOwn = ({ role: { kind }, name: other }: FieldNode) =>
         kind === 'given' || members.find((member) => member.name === other)?.record?.isWhole === true;
-      // Fields behind it could still find something that belongs to it.
+      // A later field may find values that belong to this field.
       if (!later.every(isOwn)) throw new Error(`The field ${name} must stand behind those that it is filled by.`);
       return [base];
     }
@@ -325,7 +325,7 @@ function firstOf(
 
 function memberOf({ name, node, role }: FieldNode, { fields }: RecordNode): ValuePlan[] {
   if (role.kind !== 'member') return [];
-  // A member that a field without null is taken out of must be there, whatever the schema says of it.
+  // If a field without null is taken from a member, the member must be present, even if the schema allows null.
   const isMust = fields.some(
     (other) => other.role.kind === 'takenFrom' && other.role.within === name && other.node.kind !== 'nullable',
   );

@@ -1,5 +1,5 @@
-// Makes the records of prices from a bulk response. `instrumentOf` of the caller knows the requests, and decides about
-// each item before anything is written. Our two moments come last and are the same for the whole response.
+// Converts a bulk response into price records. The caller's `instrumentOf` knows the requests, and accepts or rejects
+// each item before its records are written. The two moments come last and are the same for the whole response.
 
 import type { AskedPrices } from '../../config/price-kinds/all.ts';
 import {
@@ -39,7 +39,7 @@ import { RecordWriter } from './record-writer.ts';
 import type { RowReader } from './row-reader.ts';
 
 export interface PriceBodyDecoder {
-  /** @throws ConnectorError BODY_MALFORMED, and what `instrumentOf` throws. */
+  /** @throws ConnectorError BODY_MALFORMED, and each error of `instrumentOf` */
   decode(
     body: AsyncIterable<Uint8Array>,
     context: PriceAnswerContext,
@@ -49,12 +49,12 @@ export interface PriceBodyDecoder {
 export interface PriceBodyDecoderOptions extends RecordOptions {
   readonly asked: AskedPrices;
   readonly schemaId: number;
-  /** The zone of instants that are sent without one, by its name; null: they are of the wrong type. */
+  /** The name of the time zone for instants without a zone; null: such an instant has the wrong type. */
   readonly assumedZone: string | null;
 }
 
 const MOST_WINDOWS = 10_000;
-// A series of 10,000 windows, the most that are read, of some 300 bytes each.
+// The longest item is a series of MOST_WINDOWS windows of about 300 bytes each.
 const LONGEST_ITEM_BYTES = 3 * 1024 * 1024;
 const SMALL_N = 0x6e;
 const SMALL_T = 0x74;
@@ -91,7 +91,7 @@ interface Flaw {
 type Prices = { -readonly [Name in keyof PricesOf<PriceItem>]: PricesOf<PriceItem>[Name] };
 type PricesOf<Item> = Extract<Item, { kind: 'prices' }>;
 
-/** Where the members of an item are noted; -1 for those of other kinds of prices. */
+/** The slots of an item's members; -1 for a member that this kind of price does not have. */
 function slotsOf(plan: ValuePlan, kind: AskedPrices['kind']) {
   const response = memberPlan(plan, 'response');
   const isSnapshot = kind === 'overview';
@@ -231,7 +231,7 @@ class PriceItems {
       const value = this.#write(window, `/prices/${index}`);
       if (value === null) return this.#flaw;
       const key = this.#windowKey(window, of.instrumentId);
-      // The last one keeps its place behind all others.
+      // A repeated window moves to the end of the map.
       records.delete(key);
       const digest = recordDigest(value.subarray(0, value.length - this.#tail.length));
       records.set(key, { key: Buffer.from(key), value, digest });

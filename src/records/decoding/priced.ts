@@ -9,7 +9,7 @@ import type { JsonValue } from '../json/json-value.ts';
 export interface PricedInstrument {
   readonly instrumentId: string;
   readonly isin: string;
-  /** Of the instrument; null, or left out, where it has none. */
+  /** The instrument's currency; null or absent if the instrument has no currency. */
   readonly currency?: string | null;
   readonly priceType?: string | null;
 }
@@ -17,7 +17,7 @@ export interface PricedInstrument {
 export interface DecodedPrice {
   readonly key: Buffer;
   readonly value: Buffer;
-  /** Of the sent content with its instrument and request, without our two moments; null for an overview. */
+  /** The digest of the price with its instrument and request, without MOMENT_FIELDS; null for an overview. */
   readonly digest: bigint | null;
 }
 
@@ -27,7 +27,7 @@ export function priceSchemaName(kind: AskedPrices['kind']) {
 
 export const MOMENT_FIELDS: readonly string[] = ['requestedAt', 'receivedAt'];
 
-/** The text of that schema. The two moments come last: they are written behind what the provider sent. */
+/** The price schema as text. The two moments are its last fields: they are written after the provider's content. */
 export function priceSchema(kind: AskedPrices['kind']): string {
   const text = readSchemaText(priceSchemaName(kind));
   const last = fieldsOf(text).slice(-MOMENT_FIELDS.length);
@@ -53,15 +53,15 @@ export interface ItemHead {
 export type PriceItem =
   | {
       readonly kind: 'prices';
-      /** One snapshot, or the windows of a series; of a window that is sent twice the last one counts. */
+      /** One snapshot, or the windows of a series. If a window is sent twice, the second one counts. */
       readonly records: readonly DecodedPrice[];
-      /** Null for series, and when it was not sent. */
+      /** Null for a series, and if the provider did not send the field. */
       readonly isQuotingPulled: boolean | null;
       readonly driftFields: number;
       readonly roundedNumbers: number;
     }
   | { readonly kind: 'problem'; readonly problem: JsonValue; readonly item: Buffer; readonly driftFields: number }
-  /** A field of the wrong type, at this pointer from the item. */
+  /** A field has the wrong type; `pointer` leads from the item to the field. */
   | {
       readonly kind: 'unusable';
       readonly pointer: string;
@@ -73,13 +73,13 @@ export type PriceItem =
 export interface PriceAnswerContext {
   readonly requestedAtMs: number;
   readonly receivedAtMs: number;
-  /** The isin that is expected in the item at a position, so that no text is made of it where it stands there. */
+  /** The expected isin of the item at a position. If the item has this isin, the decoder makes no new text. */
   readonly isinAt: (position: number) => string | undefined;
-  /** The instrument of the item at a position; throws when it was not requested. Null: the item is no object. */
+  /** The instrument of the item at a position; throws if not requested. `head` is null if the item is no object. */
   readonly instrumentOf: (position: number, head: ItemHead | null) => PricedInstrument;
 }
 
-/** The digest as in `DecodedPrice`: without the two moments. Null for another schema: its content counts as different. */
+/** Creates the digest of `DecodedPrice`. The digest is null for another schema: the content counts as different. */
 export function createPriceDigest(kind: AskedPrices['kind'], schemaId: number): (value: Buffer) => bigint | null {
   const contents = avscType(priceContentsSchema(kind));
   return (value) => {

@@ -1,4 +1,4 @@
-// Walks the schema's fields and writes each from its JSON text. A position of -1: the value does not map, or #again.
+// Writes each field of the schema from its JSON text. The position -1 means a mismatch, or that `again` is set.
 
 import {
   type AssumedZone,
@@ -38,10 +38,10 @@ import {
 } from './plan.ts';
 import { derivedNote, ELEMENT_NOTE, type RowReader } from './row-reader.ts';
 
-/** How many bytes behind a string a word that is written as a whole may overwrite. */
+/** Strings are written in whole words, which may overwrite bytes after the string. Each record has this spare room. */
 const SPARE_BYTES = 64;
 
-// Records are views of it. A record begins with room for its greatest size, so that no write checks whether it fits.
+// Records are views of a slab. Each record starts with room for its maximum size, so that writes need no size check.
 class Slab {
   out: Buffer = Buffer.alloc(0);
   view: DataView = new DataView(new ArrayBuffer(0));
@@ -81,10 +81,10 @@ const SHORT_STRING = 128;
 const ONE_BYTE_LENGTH = 64;
 const LARGEST_VARINT = 2 ** 51;
 
-/** Losses of a leaf, whose text is then kept in extras too: nothing, invalid characters, digits. */
+/** The loss of a written leaf: none, invalid characters, digits. After a loss, extras keep the leaf's text. */
 const INEXACT = { NO: 0, MENDED: 1, ROUNDED: 2 } as const;
 
-// Functions give the position behind what they wrote, and -1 for a value of the wrong type.
+// Functions return the position after the written bytes, or -1 for a value of the wrong type.
 class LeafWriter {
   inexact: number = INEXACT.NO;
   readonly #json: JsonScanner;
@@ -99,7 +99,7 @@ class LeafWriter {
     this.#zone = zone;
   }
 
-  /** @param kind of `KIND`, below RECORD; @param end of the value, negative for a string with escapes */
+  /** @param kind a value of `KIND` below RECORD; @param end the value's end, negative for a string with escapes */
   write(kind: number, start: number, end: number, o: number): number {
     const { bytes } = this.#json;
     const { out } = this.#slab;
@@ -154,7 +154,7 @@ class LeafWriter {
 
   #writeEscaped(start: number, end: number, at: number): number {
     const { out } = this.#slab;
-    // It becomes no longer than it is with its escapes, so the length takes as many bytes at most.
+    // The text without escapes is not longer than with escapes, so its length needs at most this many bytes.
     const room = at + varintBytes(-end - start);
     const last = writeUnescaped(this.#json.bytes, start + 1, -end - 1, out, room);
     if (last < 0) return this.#writeMended(start, end, at);
@@ -208,19 +208,19 @@ const NOTHING = new Uint8Array(0);
 export class RecordWriter {
   readonly extras: Extras;
   readonly mismatches: Mismatches;
-  /** The fields that are given, by their name, with the index of their union. */
+  /** The caller's fields by name; the bytes of a nullable field begin with its union index. */
   readonly given = new Map<string, GivenField>();
-  /** Values from beside the record that are kept with it. */
+  /** Unknown values of the enclosing object; the record keeps these values in its extras. */
   beside: readonly Extra[] = [];
   readonly #reader: RowReader;
   readonly #schemaId: number;
   readonly #slab: Slab;
   readonly #leaves: LeafWriter;
-  // The most bytes that the record can become without its extras, and room for extras that turned out to be long.
+  // The maximum bytes of the record without extras, and the additional bytes if the extras did not fit.
   #most = 0;
   #reserve = 0;
 
-  /** @param zone of instants without one; null: they are of the wrong type */
+  /** @param zone the zone for instants without a zone; null: such an instant has the wrong type */
   constructor(
     reader: RowReader,
     schemaId: number,
@@ -236,14 +236,14 @@ export class RecordWriter {
   }
 
   /**
-   * The record of the value at a note, in Confluent's wire format, with `tail` behind its fields; null where it does
-   * not map. `rowBytes`: how many bytes of JSON it comes from.
+   * Writes the value at a note as a record in Confluent's wire format, with `tail` after its fields. Returns null if
+   * the value does not fit the schema. `rowBytes` is the number of the row's JSON bytes.
    */
   write(plan: ValuePlan, note: number, rowBytes: number, tail: Uint8Array = NOTHING): Buffer | null {
     this.extras.clear();
     this.#reserve = 0;
-    // Each note takes two integers, and gives a byte at least. No leaf becomes longer than four times its text and key,
-    // not even a 1 that becomes 10^18.
+    // A note takes two integers, and needs one byte even without a value. A leaf needs at most four times the bytes of
+    // its text and key; for example, a 1 becomes 10^18.
     this.#most = tail.length + (this.#reader.top >> 1) + 4 * rowBytes;
     for (const { length } of this.given.values()) this.#most += length;
     for (;;) {
@@ -274,7 +274,7 @@ export class RecordWriter {
     return end;
   }
 
-  // `found`: how many extras are those of records around this one.
+  // `found` is the number of extras that belong to the records around this record.
   #writeFields(record: RecordPlan, frame: number, at: number, depth: number, found: number): number {
     const { kinds, sources, members } = record;
     const { tape } = this.#reader;
@@ -337,7 +337,7 @@ export class RecordWriter {
         ? this.#writeList(plan.item as ValuePlan, frame, at, depth + 1)
         : this.#writeWhole(plan.record, frame, at, depth + 1);
     if (end < 0 && plan.nullable && !this.mismatches.again) {
-      // The text that is kept holds everything below, so what was found there is forgotten.
+      // Extras keep the text of the whole container, so the extras from inside the container are dropped.
       extras.truncate(count);
       extras.driftFields = driftFields;
       extras.roundedNumbers = roundedNumbers;
@@ -383,7 +383,7 @@ export class RecordWriter {
     return copyBytes(given.bytes, given.length, this.#slab.out, at);
   }
 
-  // From an object around fields of the record, which is looked at here; or from another field, which is looked at there.
+  // Writes a field from an envelope and checks its value. A value from another field is copied; that field checks it.
   #writeTaken(record: RecordPlan, field: DerivedPlan, frame: number, at: number, depth: number): number {
     const note = derivedNote(this.#reader, field, frame);
     const { plan } = field;
@@ -434,7 +434,7 @@ export class RecordWriter {
       return at + 1;
     }
     const bytes = extras.sort(found);
-    // The fields behind it still need their room.
+    // The fields after the extras also need room.
     if (at + bytes + this.#most > out.length) {
       this.#reserve = at - this.#slab.used + bytes + this.#most;
       this.mismatches.again = true;

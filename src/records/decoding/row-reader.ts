@@ -1,18 +1,18 @@
-// Reads one row and notes the position of every value in it; makes no strings and no objects.
+// Reads one row and notes the position of each value; creates no strings and no objects.
 //
-// Where the schema knows an object, a *frame* on the tape (one array of integers, used again for each row) takes the place
-// of a JavaScript object:
+// For an object that the schema knows, a *frame* on the tape replaces a JavaScript object. The tape is one array of
+// integers, which is reused for each row:
 //
-//   note                 two integers: where a value starts, and where it ends; its frame, where it has one
-//   frame of an object   where the object ends; its first unknown member, or 0; a note for each member of the plan
-//   frame of a list      where the list ends; how many elements it has; its first element
+//   note                 two integers: the value's start; the value's end, or its frame if it has a frame
+//   frame of an object   the object's end; its first unknown member, or 0; a note for each member of the plan
+//   frame of a list      the list's end; the number of its elements; its first element
 //   element of a list    the next element; a note
-//   unknown member       the next one; start and end of its key; a note
+//   unknown member       the next unknown member; start and end of its key; a note
 //
-// A start is negative under a key with a capital first letter, and 0 where there is no value: no value stands at 0. The
-// end of a string with escapes is negative. A duplicate key overwrites a note, so that the last one wins by itself.
+// A start is negative under a key with a capital first letter, and 0 if there is no value: no value starts at 0. The
+// end of a string with escapes is negative. A duplicate key overwrites the note, so the last value counts.
 //
-// Keys are not looked up: the key that followed last time is compared as words of four bytes, and is nearly always right.
+// The reader first compares the key that followed last time, as words of four bytes. This guess is nearly always right.
 
 import { BYTES } from '../json/json-bytes.ts';
 import { DEEPEST_NESTING, hashBytes, JsonScanner } from '../json/json-scanner.ts';
@@ -46,7 +46,7 @@ export class RowReader {
     if (this.tape.length > LONGEST_KEPT_TAPE) this.tape = new Int32Array(FIRST_TAPE);
   }
 
-  /** Reads one value that has so many objects and arrays around it; its note is at 0 of the tape. */
+  /** Reads one value inside `depth` objects and arrays; returns the value's end. Its note is at 0 of the tape. */
   readRow(plan: ValuePlan, start: number, depth: number): number {
     this.#top = 0;
     this.json.forgetKeys();
@@ -67,7 +67,7 @@ export class RowReader {
     return note === 0 ? 0 : Math.abs(this.tape[note] as number);
   }
 
-  /** The text of a string; null for any other value. `likely`: given back where it is that text, as none is made then. */
+  /** Returns the text of a string; null for any other value. If the text equals `likely`, no new text is made. */
   stringAt(note: number, likely: string | null = null): string | null {
     const start = this.startAt(note);
     if (this.json.bytes[start] !== QUOTE) return null;
@@ -97,7 +97,7 @@ export class RowReader {
     return count;
   }
 
-  /** The note of the member in a slot of an object; 0 where there is no object. */
+  /** The note of an object's member in a slot; 0 if the value is not an object. */
   noteOf(note: number, slot: number): number {
     const isObject = this.json.bytes[Math.abs(this.tape[note] as number)] === OPEN_BRACE;
     return isObject ? (this.tape[note + 1] as number) + NOTES + 2 * slot : 0;
@@ -197,8 +197,8 @@ export class RowReader {
     return i + 1;
   }
 
-  // A member that has come already: under the same key, which then counts no more, or under its other spelling. Then
-  // the one with the capital letter is among the unknown ones, until the object has ended.
+  // Handles a member that was already read. The same key replaces the earlier value. If only the spelling differs, the
+  // capitalised member is stored among the unknown members until the object ends.
   #placeOfSecond(key: Key, frame: number, own: number): number {
     const isSame = (this.tape[own] as number) < 0 === key.capitalised;
     if (isSame) {
@@ -215,7 +215,7 @@ export class RowReader {
     return own;
   }
 
-  // The note of a member's capitalised spelling among the unknown ones: its key has no start, but its slot below zero.
+  // The note of a member's capitalised spelling among the unknown members. Its key start is -1 - slot.
   #otherSpelling(frame: number, slot: number): number {
     for (let at = this.tape[frame + 1] as number; at !== 0; at = this.tape[at] as number) {
       if (this.tape[at + 1] === -1 - slot) return at + UNKNOWN_NOTE;
@@ -236,7 +236,7 @@ export class RowReader {
     }
   }
 
-  // The note for an unknown member; that of an earlier one, where the key came already.
+  // The note for an unknown member. A repeated key gets the note of the earlier member.
   #unknown(frame: number, keyStart: number, keyEnd: number): number {
     const name = keyEnd < 0 ? this.json.text(keyStart, keyEnd) : null;
     const hash =
@@ -304,7 +304,7 @@ export function derivedNote(reader: RowReader, field: DerivedPlan, frame: number
   return inside + NOTES + 2 * field.slot;
 }
 
-// A list with anything but objects is of the wrong type: its field gives way, or the record.
+// Returns 0 if an element is not an object: such a list has the wrong type, and the writer handles the mismatch.
 function findFirst(reader: RowReader, { list, type, typeSlot, valueSlot }: FirstOf, frame: number): number {
   const {
     json: { bytes },

@@ -30,7 +30,7 @@ export const ESCAPES: ReadonlyMap<number, string> = new Map(
 
 const PLAIN = Uint8Array.from({ length: 128 }, (_, letter) => ESCAPES.get(letter)?.charCodeAt(0) ?? 0);
 
-/** Names a byte without revealing a value: punctuation is shown, letters and digits are not. */
+/** Names a byte for an error: punctuation is shown; letters and digits are hidden, because they are part of a value. */
 export function describeByte(byte: number): string {
   if (byte === 0xef) return 'byte 0xef (a byte order mark begins so)';
   if (byte < 0x21 || byte > 0x7e) return `byte 0x${byte.toString(16).padStart(2, '0')}`;
@@ -46,7 +46,7 @@ export function hexDigit(byte: number): number {
   return lower >= 0x61 && lower <= 0x66 ? lower - 0x57 : -1;
 }
 
-/** Writes what the text between two quotes means; gives the position behind it, or -1 for a lone surrogate. */
+/** Writes a JSON string to `out` without escapes. Returns the position after the text, or -1 for a lone surrogate. */
 export function writeUnescaped(bytes: Uint8Array, start: number, end: number, out: Uint8Array, at: number): number {
   let o = at;
   for (let i = start; i < end; i++) {

@@ -1,4 +1,4 @@
-// Where the input ends within a value, CUT is thrown, and the value is read again. Zero bytes behind the input end loops.
+// If the input ends within a value, the scanner throws CUT, and the caller reads the value again with more input.
 
 import { isAscii, isUtf8 } from 'node:buffer';
 import { ConnectorError } from '../../errors.ts';
@@ -8,7 +8,7 @@ import { type JsonValue, parseJson } from './json-value.ts';
 
 const LONGEST_VALUE_BYTES = 512 * 1024;
 
-// A hash that is missing proves that a key is new; one that is there may belong to another key. Stamps mark this row's.
+// A missing hash proves a new key; a present hash may belong to another key. Hashes of earlier rounds count as absent.
 
 const FIRST_SLOTS = 256;
 const MULTIPLIER = 0x9e37_79b1;
@@ -27,7 +27,7 @@ class SeenKeys {
     if (this.#hashes.length > FIRST_SLOTS || this.#round === 0x7fff_ffff) this.#resize(FIRST_SLOTS);
   }
 
-  /** False when the key may have come before in its object. */
+  /** Returns false if the object may already have this key. */
   add(object: number, key: number): boolean {
     if (2 * this.#count >= this.#hashes.length) this.#grow();
     const hash = Math.imul(object, MULTIPLIER) ^ key;
@@ -70,15 +70,15 @@ export function hashBytes(bytes: Uint8Array, start: number, end: number): number
   return hash;
 }
 
-/** Thrown where the input ends within a value. That happens often: one error for all, without a stack of its own. */
+/** Thrown if the input ends within a value. This happens often, so all throws share one error and its stack. */
 export const CUT = new Error('The input ends within a value.');
 
-/** Thrown where objects and arrays are nested too deep; `flawAt` says where. */
+/** Thrown if objects and arrays are nested too deeply; `flawAt` is the position. */
 export const TOO_DEEP = new Error('Nesting too deep.');
 
 export const DEEPEST_NESTING = 64;
 
-/** Zero bytes behind the input: no function reads further beyond its end. */
+/** The number of zero bytes after the input. A zero byte ends each loop, so no function reads more than these bytes. */
 const PADDING = 8;
 const { QUOTE, COMMA, MINUS, POINT, ZERO, NINE, COLON, BACKSLASH } = BYTES;
 const { OPEN_BRACKET, CLOSE_BRACKET, OPEN_BRACE, CLOSE_BRACE } = BYTES;
@@ -90,17 +90,17 @@ const SMALL_U = 0x75;
 const PLUS = 0x2b;
 
 export class JsonScanner {
-  /** The input, from 1 to `end`; byte 0 is an `n`, so that a value that is noted at 0 looks like null. */
+  /** The input lies from 1 to `end`. Byte 0 is an `n`, so that a value noted at position 0 looks like null. */
   bytes: Buffer;
   view: DataView;
   end = 1;
-  /** Behind the last piece that was not ASCII: only before it can there be bytes that are not UTF-8. */
+  /** The position after the last piece that was not ASCII. Invalid UTF-8 can only lie before this position. */
   asciiFrom = 1;
   ended = false;
   offset = -1;
   duplicateKeys = 0;
   flawAt = 0;
-  /** Of the objects of this row: those that the schema knows are numbered by their frames, others by numbers below 0. */
+  /** The keys of this row's objects. An object's number is its frame, or is below 0 if the schema does not know it. */
   readonly seen = new SeenKeys();
   #skippedObjects = 0;
   #maybeDuplicates = false;
@@ -111,7 +111,7 @@ export class JsonScanner {
     this.view = viewOf(this.bytes);
   }
 
-  /** Bytes before `keep` are dropped; gives how far the rest has moved to the front. */
+  /** Appends a piece and may drop the bytes before `keep`. Returns how many bytes the rest moved to the front. */
   append(piece: Uint8Array, keep: number): number {
     let moved = 0;
     if (this.end + piece.length + PADDING > this.bytes.length) {
@@ -160,7 +160,7 @@ export class JsonScanner {
     return i;
   }
 
-  /** Reads a key; the end is negative where it has escapes. */
+  /** Reads a key; returns the position after the key, negative if the key has escapes. */
   key(start: number): number {
     if (this.bytes[start] !== QUOTE) this.fail(start, 'a key in quotes');
     return this.string(start + 1);
@@ -172,7 +172,7 @@ export class JsonScanner {
     return this.space(i + 1);
   }
 
-  /** From behind the opening quote to behind the closing one; negative where there are escapes. */
+  /** Reads a string from after its opening quote to after its closing quote; the end is negative if it has escapes. */
   string(start: number): number {
     const { bytes } = this;
     let i = start;
@@ -202,7 +202,7 @@ export class JsonScanner {
     return parseJson(this.bytes.toString('utf8', start, end));
   }
 
-  /** @throws CUT where more input may follow, or BODY_MALFORMED */
+  /** @throws CUT if `at` is the end of the input so far, else BODY_MALFORMED */
   fail(at: number, expected: string): never {
     if (at >= this.end && !this.ended) throw CUT;
     this.flawAt = at;
@@ -215,7 +215,7 @@ export class JsonScanner {
     return this.bytes.toString('utf8', start + 1, end - 1);
   }
 
-  /** True when a string, quotes included, is this ASCII text without escapes. */
+  /** True if the string, whose span includes its quotes, equals this ASCII text and has no escapes. */
   isText(start: number, end: number, text: string): boolean {
     const { length } = text;
     if (end - start !== length + 2) return false;
@@ -308,7 +308,7 @@ export class JsonScanner {
         if (texts.has(text)) this.duplicateKeys += 1;
         texts.add(text);
       }
-      // A key with escapes may be the same as one without.
+      // A key with escapes may equal a key without escapes.
       else if (keyEnd < 0 || !this.seen.add(object, hashBytes(bytes, i + 1, keyEnd - 1))) this.#maybeDuplicates = true;
       i = this.space(this.#skip(this.colon(Math.abs(keyEnd)), depth));
     }
@@ -353,7 +353,7 @@ export async function readJson(body: BodyChunks, maxBytes = LONGEST_VALUE_BYTES)
   try {
     return parseJson(bytes.toString());
   } catch {
-    // The error of the parser quotes the body.
+    // The parser's error is dropped, because it quotes the body.
     throw new ConnectorError('BODY_MALFORMED', 'The body is not JSON. Nothing was written.');
   }
 }
@@ -361,13 +361,13 @@ export async function readJson(body: BodyChunks, maxBytes = LONGEST_VALUE_BYTES)
 /** @param at the position of the bytes in the body */
 export function assertUtf8(bytes: Buffer, at: number): void {
   if (isUtf8(bytes)) return;
-  // U+FFFD takes the place of an invalid byte.
+  // The text has U+FFFD for each invalid byte, so the first difference is the first invalid byte.
   const mended = Buffer.from(bytes.toString());
   const first = bytes.findIndex((byte, k) => byte !== mended[k]);
   throw malformedAt(at + first, 'a byte that is not UTF-8', 'text');
 }
 
-/** An error for a body that is JSON but not what is expected; `what` never quotes a value. */
+/** The error for a JSON body of an unexpected shape; `what` never quotes a value. */
 export function malformed(what: string): ConnectorError {
   return new ConnectorError('BODY_MALFORMED', `The body is JSON that ${what}. Nothing was written.`);
 }

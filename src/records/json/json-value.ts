@@ -1,11 +1,11 @@
 declare global {
   interface JSON {
-    /** Written by `stringify` as it is. Node.js has it, and the types of TypeScript do not yet. */
+    /** `stringify` writes this text unchanged. Node.js has this function; TypeScript's types do not have it yet. */
     rawJSON(text: string): object;
   }
 }
 
-/** A JSON number as it was written: "1.0" and "1e0" stay different texts, and no number becomes a float. */
+/** A JSON number with its original text: "1.0" and "1e0" stay different texts, and no number becomes a float. */
 export class JsonNumber {
   readonly text: string;
   constructor(text: string) {
@@ -17,7 +17,7 @@ export class JsonNumber {
   }
 }
 
-/** A JSON value. Objects are maps, so that a key named __proto__ is a key like any other. */
+/** A JSON value. Objects are maps, so that a key named __proto__ is an ordinary key. */
 export type JsonValue = null | boolean | string | JsonNumber | readonly JsonValue[] | JsonObject;
 export type JsonObject = ReadonlyMap<string, JsonValue>;
 
@@ -32,7 +32,7 @@ function isPlainObject(value: unknown): value is Record<string, JsonValue> {
   return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype;
 }
 
-/** A value as JSON: numbers as they were written, lone surrogates as escapes, so always valid UTF-8. */
+/** Returns a value as JSON. Numbers keep their text; lone surrogates become escapes, so the text is valid UTF-8. */
 export function toJsonText(value: JsonValue, indent = 0): string {
   return JSON.stringify(value, (_key, one: JsonValue) => (one instanceof Map ? Object.fromEntries(one) : one), indent);
 }
@@ -50,7 +50,7 @@ export function isArray(value: JsonValue): value is readonly JsonValue[] {
   return Array.isArray(value);
 }
 
-/** One more step of a JSON pointer (RFC 6901). A key that is no valid text is written with JSON's escapes. */
+/** Returns one step of a JSON pointer (RFC 6901). A key with a lone surrogate is written with JSON's escapes. */
 export function pointerStep(key: string | number): string {
   if (typeof key === 'number') return `/${key}`;
   const text = key.isWellFormed() ? key : JSON.stringify(key).slice(1, -1);

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { BYTES } from './json-bytes.ts';
 
-/** Where a row has its key: the members on the way, in the schema's spelling, and the form of the key. */
+/** The path to a row's key (member names in the schema's spelling), and the form of the key. */
 export interface RowKey {
   readonly path: readonly string[];
   readonly form: 'integer' | 'text';
@@ -16,10 +16,10 @@ const { QUOTE, BACKSLASH, COMMA, COLON, OPEN_BRACKET, CLOSE_BRACKET, OPEN_BRACE,
 const MOST_SKIMMED_BYTES = 8 * 1024 * 1024;
 const LEAST_TOO_LONG = 19;
 const INTEGER = /^-?(0|[1-9]\d{0,18})$/;
-// Ids of checks that were seen have 14 characters; a key must leave room for the value.
+// Known ids of checks have 14 characters. The limit leaves room for the value in a Kafka record.
 const LONGEST_KEY_CHARACTERS = 512;
 
-/** The key of a row that cannot be read as a whole: its first 8 MiB are skimmed. Null without a key. */
+/** Finds the key in the first 8 MiB of a row that cannot be decoded; null if no key is found. */
 export function skimKey(row: Buffer, { path, form }: RowKey): string | null {
   let at: Span | null = [0, Math.min(row.length, MOST_SKIMMED_BYTES)];
   for (const name of path) at = at === null ? null : findMember(row, at, name);
@@ -36,7 +36,7 @@ export function isIntegerKey(text: string): boolean {
   return text.length < LEAST_TOO_LONG || BigInt.asIntN(64, BigInt(text)) === BigInt(text);
 }
 
-// The last member of this name; where it is missing or null, the last one with a capital first letter. As the mapping does.
+// Finds the last member of this name. If it is missing or null, the last member with a capital first letter counts.
 function findMember(bytes: Buffer, [start, end]: Span, name: string): Span | null {
   if (bytes[start] !== OPEN_BRACE) return null;
   const capitalised = name.charAt(0).toUpperCase() + name.slice(1);
@@ -87,8 +87,8 @@ function skipSpace(bytes: Buffer, start: number): number {
 }
 
 /**
- * Finds the end of a JSON value that is too long or too deep to be read, without reading it: brackets and strings are
- * followed, the grammar is not checked. The value may come in parts.
+ * Finds the end of a JSON value that is too long or too deep to decode. The skimmer follows brackets and strings, and
+ * does not check the grammar. The value may come in several parts.
  */
 export class ValueSkimmer {
   #depth = 0;
@@ -101,7 +101,7 @@ export class ValueSkimmer {
     this.#isEscaped = false;
   }
 
-  /** Where the value ends; its next part lies from `start` to `end`. -1 when it goes on. */
+  /** Reads the next part, from `start` to `end`. Returns the end of the value, or -1 if the value continues. */
   skim(bytes: Uint8Array, start: number, end: number): number {
     for (let at = start; at < end; at++) {
       const byte = bytes[at];
@@ -115,7 +115,7 @@ export class ValueSkimmer {
       } else if (byte === QUOTE) this.#inString = true;
       else if (opens(byte)) this.#depth += 1;
       else if (closes(byte)) {
-        // A bracket that was never opened belongs to the object or array around a number.
+        // A bracket that the value did not open closes the object or array around the value.
         if (this.#depth === 0) return at;
         this.#depth -= 1;
         if (this.#depth === 0) return at + 1;
@@ -125,7 +125,7 @@ export class ValueSkimmer {
   }
 }
 
-/** The same for a whole value. Exported for tests. */
+/** Skims a whole value; returns its end, or `end` if the value is incomplete. Exported for tests. */
 export function skipValue(bytes: Uint8Array, start: number, end: number): number {
   const found = new ValueSkimmer().skim(bytes, start, end);
   return found < 0 ? end : found;
