@@ -7,60 +7,60 @@ import type { EnsureOptions, TopicPartition, TopicReport, TopicSpecification } f
 import type { TransactionalWriter, WriterOptions } from './transactional-writer.ts';
 
 export interface CommittedOffset {
-  /** The next one to read. */
+  /** The offset of the next record to read. */
   readonly offset: bigint;
-  /** Of the same transaction; empty for none. */
+  /** The metadata that was committed with the offset; empty if there is none. */
   readonly metadata: string;
 }
 
 export interface DescribedMember {
-  /** The address from which it connects. */
+  /** The address from which the member connects. */
   readonly host: string;
   readonly partitions: readonly TopicPartition[];
 }
 
-/** All that the rest of the code sees of Kafka. Another client, or memory, can implement it. */
+/** Other rooms use Kafka only through this interface. Another client, or an in-memory version, can implement it. */
 export interface KafkaCluster {
-  /** A closed writer; `open` makes it usable. */
+  /** Returns a closed writer. Call `open` before use. */
   transactionalWriter(transactionalId: string, options?: WriterOptions): TransactionalWriter;
   readonly logReader: LogReader;
   readonly logTail: LogTail;
   readonly groupReader: GroupReader;
   /**
-   * Null when none is committed, or one for an earlier topic of the same name. Waits until a transaction that commits another
-   * one has ended. To be called from the `readPosition` of its writer: before the fence, a commit may still be under way.
-   *
-   * @throws ConnectorError KAFKA_UNREACHABLE (also without the partition), TRANSACTION_HANGS, or the signal's reason.
+   * Null if no offset is committed, or if it belongs to an earlier topic of the same name. Waits for an open
+   * transaction that commits an offset. Call it in the writer's `readPosition`: before the fence, a commit may be in
+   * progress.
+   * @throws ConnectorError KAFKA_UNREACHABLE (also if the partition is missing), TRANSACTION_HANGS, or the signal's
+   *   reason.
    */
   consumerOffset(groupId: string, partition: TopicPartition, signal: AbortSignal): Promise<CommittedOffset | null>;
   /**
-   * Creates what is missing (when `create` is true) and verifies what is there; alters nothing.
-   *
-   * @throws ConnectorError TOPIC_MISSING, TOPIC_NOT_CREATED, TOPIC_MISMATCH, TOPIC_REFUSED, KAFKA_UNREACHABLE, unless the topic
-   *   may be refused: then the report has it.
+   * Creates the missing topics if `create` is true, then verifies all topics. Changes no existing topic.
+   * @throws ConnectorError TOPIC_MISSING, TOPIC_NOT_CREATED, TOPIC_MISMATCH, TOPIC_REFUSED, KAFKA_UNREACHABLE. If the
+   *   topic may be refused, the report has the error instead.
    */
   ensureTopics(topics: readonly TopicSpecification[], options: EnsureOptions): Promise<TopicReport>;
   /**
-   * By name. A topic that is created again has another id. Missing and forbidden topics are left out; at brokers before 2.8 all.
-   *
+   * The topic ids by name. A topic that is created again has a new id. Missing and forbidden topics have no entry.
+   * Before Kafka 2.8, the map is empty.
    * @throws ConnectorError KAFKA_UNREACHABLE, or the signal's reason.
    */
   topicIds(topics: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, string>>;
-  /** The members of a group; null while it rebalances. @throws ConnectorError KAFKA_UNREACHABLE. */
+  /** The members of a group; null during a rebalance. @throws ConnectorError KAFKA_UNREACHABLE. */
   groupMembers(groupId: string): Promise<readonly DescribedMember[] | null>;
-  /** The cluster's own id. @throws ConnectorError KAFKA_UNREACHABLE. */
+  /** The id of the cluster. @throws ConnectorError KAFKA_UNREACHABLE. */
   clusterId(): Promise<string>;
-  /** When a broker last answered, by the monotonic clock; null before the first time. A follower asks every 5 s at least. */
+  /** Monotonic time of the last broker response; null before the first. A follower requests every 5 s at least. */
   answeredMs(): number | null;
   close(): Promise<void>;
 }
 
 const CHECK_EVERY_MS = 2_000;
 
-/** Rejects with TOPIC_REPLACED (field `topics`) once a topic's id is not the `known` one; or the signal's reason. */
+/** Rejects with TOPIC_REPLACED (field `topics`) if a topic's id is not the `known` id; or with the signal's reason. */
 export async function untilReplaced(options: {
   readonly kafka: Pick<KafkaCluster, 'topicIds'>;
-  /** As `KafkaCluster.topicIds` gave them before anything was read. */
+  /** The topic ids that `KafkaCluster.topicIds` returned before the first read. */
   readonly known: ReadonlyMap<string, string>;
   readonly clock: Clock;
   readonly signal: AbortSignal;
@@ -69,7 +69,7 @@ export async function untilReplaced(options: {
   if (known.size === 0) return untilAborted(new Promise<never>(() => {}), signal);
   for (;;) {
     await clock.sleep(CHECK_EVERY_MS, signal);
-    // Brokers that do not answer say nothing about topics.
+    // While brokers do not answer, the topics count as unchanged.
     const found = await kafka.topicIds([...known.keys()], signal).catch(() => known);
     signal.throwIfAborted();
     const topics = [...known].flatMap(([name, id]) => ((found.get(name) ?? id) === id ? [] : [name]));

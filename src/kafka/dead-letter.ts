@@ -6,21 +6,21 @@ import type { LogReader } from './log-reader.ts';
 import { type CommittedRecord, type OutgoingRecord, partitionFor, type TargetTopic } from './record.ts';
 
 const LONGEST_VALUE_BYTES = 256 * 1024;
-/** Brokers would refuse a key of a megabyte for ever, with all records behind it. */
+/** Brokers would refuse a key of a megabyte at every attempt. This would block all later records. */
 const LONGEST_KEY_BYTES = 64 * 1024;
 
-/** An input that could not become a record, and why. */
+/** An input that could not become a record, and the reason. */
 interface RejectedInput {
-  /** Null when it cannot be read. */
+  /** Null if the key cannot be read. */
   readonly key: string | null;
-  /** A JSON pointer into the input. */
+  /** The JSON pointer of the rejected part of the input. */
   readonly pointer: string;
-  /** The reason; it quotes no value. */
+  /** The reason; it contains no value of the input. */
   readonly reason: string;
   readonly raw: Buffer;
 }
 
-/** With Kafka Connect's error headers, and the length and SHA-256 of the whole input. */
+/** Adds Kafka Connect's error headers, and the length and SHA-256 of the whole input. */
 export function deadLetterRecord(options: {
   readonly topic: TargetTopic;
   readonly source: string;
@@ -50,24 +50,24 @@ export function deadLetterRecord(options: {
   };
 }
 
-/** At the ends of all partitions together. */
+/** The maximum number of offsets to read, summed over all partitions. */
 const MOST_READ = 50_000;
 const PATIENCE_MS = 60_000;
 
 export interface DeadLetterTail {
   readonly reader: LogReader;
   readonly topic: TargetTopic;
-  /** As `spc-source` of the dead letters has it. */
+  /** The value of the header `spc-source` of the source's dead letters. */
   readonly source: string;
-  /** The header `__connect.errors.topic` names its target. */
+  /** Called for each dead letter. The header `__connect.errors.topic` names the target topic of the letter. */
   readonly onLetter: (letter: Pick<CommittedRecord, 'headers'> & { readonly key: string | null }) => void;
   readonly clock: Clock;
   readonly signal: AbortSignal;
 }
 
 /**
- * Reads the newest dead letters, so that a restart writes none of them again. Best effort: one that is not found is written
- * twice. @throws the signal's reason, and nothing else.
+ * Reads the newest dead letters, so that a restart does not write them again. A missed dead letter is written twice.
+ * @throws only the signal's reason.
  */
 export async function readDeadLetterTail(options: DeadLetterTail): Promise<void> {
   const { reader, topic, source, onLetter, clock, signal } = options;

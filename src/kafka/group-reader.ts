@@ -3,22 +3,22 @@ import type { CommittedRecord } from './record.ts';
 import type { TopicPartition } from './topic.ts';
 
 export interface ReadBatch {
-  /** In offset order; may be empty, behind control records or aborted ones. */
+  /** In offset order; empty if the fetch had only control records or aborted records. */
   readonly records: readonly CommittedRecord[];
-  /** Behind everything that this fetch covered. */
+  /** The first offset after this fetch, which includes control records and aborted records. */
   readonly nextOffset: bigint;
   /** The high watermark at the time of the fetch. */
   readonly endOffset: bigint;
 }
 
-/** The reader of one partition, from the assignment until it is lost. */
+/** Reads one partition, from its assignment until its loss. */
 export interface PartitionReader {
   /**
-   * The first offset to read: at the beginning, and after each rebalance that leaves the partition here, when the batch under
-   * way was taken. Never below the `nextOffset` of a batch that was taken.
+   * The first offset to read. Called at the start and after each rebalance that keeps the partition, when no batch is
+   * in progress. Never below the `nextOffset` of a batch that was taken.
    */
   position(): bigint;
-  /** The next batch of this partition comes when the promise has resolved; other partitions go on meanwhile. */
+  /** After the promise resolves, the next batch of this partition comes. Other partitions are read meanwhile. */
   take(batch: ReadBatch): Promise<void>;
 }
 
@@ -26,58 +26,57 @@ export interface GroupReaderOptions {
   readonly groupId: string;
   readonly topics: readonly string[];
   /**
-   * A partition is newly ours. Reading begins when it resolves; other partitions do not wait for it. The signal aborts when
-   * the partition is lost or the reader ends. Work under way is not awaited then: only the fence protects against its writes.
-   * `ownershipProof` is the proof that its writer needs.
+   * Called when the member gets a new partition. Reading begins when the promise resolves; other partitions do not
+   * wait. The signal aborts when the partition is lost or the reader ends. The reader does not wait for unfinished
+   * work: only the fence prevents late writes. The partition's writer needs `ownershipProof`.
    */
   readonly assigned: (
     partition: TopicPartition,
     signal: AbortSignal,
     ownershipProof: OwnershipProof['since'],
   ) => Promise<PartitionReader>;
-  /** It has joined (again) with these partitions, perhaps none; or goes ahead with them (head-start.ts). */
+  /** Called at each join with the member's partitions, perhaps none, and also at a head start (head-start.ts). */
   readonly joined?: (partitions: readonly TopicPartition[]) => void;
-  /** So many members divide a limit: after a join all of them, some time later those that own partitions. */
+  /** Called with the number of members that divide a limit: after a join all members, later only partition owners. */
   readonly members?: ((count: number) => void) | undefined;
-  /** Round robin when left out. */
+  /** Default: round robin. */
   readonly assignor?: Assignor;
-  /** Taken ahead where the group is empty (head-start.ts): what the assignor gives a single member, when left out. */
+  /** The partitions of a head start (head-start.ts). Default: the assignor's result for a single member. */
   readonly alone?: readonly TopicPartition[];
   readonly signal: AbortSignal;
 }
 
-/** A member of a consumer group that commits no offset itself: each partition's writer does, in its transactions. */
+/** A member of a consumer group. It commits no offsets: each partition's writer commits them in its transactions. */
 export interface GroupReader {
   /**
-   * Joins and reads until the signal aborts; leaves the group before it ends.
-   *
-   * @returns never: rejects with the signal's reason, what `assigned` or `take` threw, or ConnectorError KAFKA_UNREACHABLE when
-   *   another run is worth trying, WRITER_REFUSED or TOPIC_REFUSED when it may not join or read.
+   * Joins the group and reads until the signal aborts. Leaves the group before it ends.
+   * @returns never: rejects with the signal's reason, the error of `assigned` or `take`, or ConnectorError:
+   *   KAFKA_UNREACHABLE if another run may succeed, WRITER_REFUSED or TOPIC_REFUSED if the member may not join or read.
    */
   run(options: GroupReaderOptions): Promise<never>;
 }
 
 export interface GroupMember {
   readonly id: string;
-  /** The result of its `Assignor.describe`, of an unknown form. */
+  /** The result of the member's `Assignor.describe`. Its format is not verified. */
   readonly description: string;
 }
 
 export interface Assignor {
-  /** The broker refuses a member with another name. */
+  /** The broker refuses a member whose assignor has another name. */
   readonly name: string;
-  /** Called at each join. `wasForgotten`: other members have its partitions by now. */
+  /** Called at each join. If `wasForgotten` is true, other members may own this member's partitions now. */
   describe(wasForgotten: boolean): string;
-  /** By the member's id; called in one member at each join. Partitions may be left out. */
+  /** Returns the partitions of each member, by member id. One member calls it at each join. It may omit partitions. */
   assign(members: readonly GroupMember[]): ReadonlyMap<string, readonly TopicPartition[]>;
 }
 
-/** A member that was cut off sees only network errors; opening a writer after these, it would fence the rightful owner. */
+/** A disconnected member sees only network errors. Without proof, its next writer would fence the rightful owner. */
 export interface OwnershipProof {
-  /** The group confirmed a request that was sent at this moment of the monotonic clock. */
+  /** Call it when the group confirms a request. `askedAtMs` is the monotonic time at which the request was sent. */
   confirm(askedAtMs: number): void;
   holdsSince(monotonicMs: number): boolean;
-  /** Resolves when the group has confirmed since that moment; rejects with the signal's reason. */
+  /** Resolves when the group confirms a request that is newer than this time; rejects with the signal's reason. */
   since(monotonicMs: number, signal: AbortSignal): Promise<void>;
 }
 

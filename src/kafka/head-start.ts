@@ -4,12 +4,12 @@ import type { Assignor } from './group-reader.ts';
 import type { TopicPartition } from './topic.ts';
 
 /*
- * A broker lets the first member of a group wait for others, 3 s by default (group.initial.rebalance.delay.ms). In a group
- * without members no partition has an owner. So a member of an empty group goes ahead with the partitions that it would get
- * alone; the response to its join confirms them, or takes some away. Until then it asks for the group's state instead of
- * sending heartbeats, and counts as confirmed while there is no second member.
+ * A broker lets the first member of a group wait for others, 3 s by default (group.initial.rebalance.delay.ms). But an
+ * empty group's partitions have no owner. So the member starts with the partitions that it would get alone. The
+ * response to its join confirms these partitions, or takes some away. Until then, the member requests the group's state
+ * instead of heartbeats. It counts as confirmed while the group has no second member.
  *
- * Two replicas that start together may both go ahead: the later one fences the earlier one, and both wait for their joins.
+ * Two replicas may start together. Then the later replica fences the earlier one, and both wait for their joins.
  */
 
 export interface DescribedGroup {
@@ -17,7 +17,7 @@ export interface DescribedGroup {
   readonly members: readonly unknown[];
 }
 
-/** On a connection of its own: the member's connection waits for the join. */
+/** Uses a separate connection, because the member's connection waits for the join. */
 export interface GroupQuestions {
   describe(): Promise<DescribedGroup>;
   close(): void;
@@ -25,21 +25,21 @@ export interface GroupQuestions {
 
 export interface HeadStartOptions {
   readonly open: () => GroupQuestions;
-  /** The group is empty: the member may take what it would get alone. */
+  /** Called if the group is empty: the member takes the partitions that it would get alone. */
   readonly take: () => void;
-  /** The group was asked at this moment of the monotonic clock, and has no other member. */
+  /** Called when the group has no other member. `askedAtMs` is the monotonic time of the request. */
   readonly confirm: (askedAtMs: number) => void;
-  /** Whether the join has reached the broker: from then on a single member is this one. */
+  /** True after the join has reached the broker. Then a single member of the group is this member. */
   readonly isKnown: () => boolean;
   readonly everyMs: number;
-  /** The join waits no longer than this for the first response. */
+  /** The join waits at most this long for the first response. */
   readonly patienceMs: number;
   readonly clock: Clock;
-  /** Aborts when the join is answered, or the member ends. */
+  /** Aborts at the response to the join, or at the member's end. */
   readonly signal: AbortSignal;
 }
 
-/** To be awaited before the join. Rejects when the group cannot be asked: the join goes on. */
+/** Await this before the join. Rejects if the group's state cannot be read; then join without a head start. */
 export async function headStart(options: HeadStartOptions): Promise<void> {
   const { open, take, confirm, patienceMs, clock, signal } = options;
   const questions = open();
@@ -56,7 +56,7 @@ export async function headStart(options: HeadStartOptions): Promise<void> {
     if (!isAlone) questions.close();
   }
   confirmWhileJoining(options, questions)
-    // Without a confirmation nothing is written until the join is answered.
+    // Without a confirmation, the member writes nothing until the response to its join.
     .catch(() => {})
     .finally(() => questions.close());
 }
@@ -70,9 +70,9 @@ async function confirmWhileJoining(
     const askedAtMs = clock.monotonicMs();
     const own = isKnown() ? 1 : 0;
     const { state, members } = await questions.describe();
-    // A group that is complete before this member's join was answered is a group of others.
+    // A group that is stable before the response to this member's join consists of other members.
     if (signal.aborted || members.length > 1 || state === 'Stable') return;
-    // Before the join has reached the broker, a single member is another one, which may also count itself as alone.
+    // Before the join has reached the broker, a single member is another process. It may also count itself as alone.
     if (members.length <= own) confirm(askedAtMs);
   }
 }

@@ -2,27 +2,26 @@ import type { CommittedRecord } from './record.ts';
 
 export interface ReadToEnd {
   readonly topic: string;
-  /** Every one of them must exist. */
+  /** Each of these partitions must exist. */
   readonly partitions: readonly number[];
-  /** Skips records that the broker appended before this moment, by its clock, as far as its index shows. */
+  /** Skips records that the broker appended before this time, by its own clock and its time index. */
   readonly sinceMs?: number;
-  /** Only so many offsets at the end of each partition. */
+  /** Reads only this number of offsets at the end of each partition. */
   readonly newest?: number;
-  /** Called in offset order within each partition, each offset once. Its error ends the reading and reaches the caller. */
+  /** Called in offset order within each partition, once for each offset. Its error ends the reading and is thrown. */
   readonly onRecord: (record: CommittedRecord) => void;
-  /** Awaited between handfuls of records, however long. It resolves when the signal aborts, and never rejects. */
+  /** Awaited after each batch of records, without a time limit. Resolves when the signal aborts; never rejects. */
   readonly room?: () => Promise<void>;
-  /** Reads up to the high watermark: waits for open transactions, which can hide a newer offset. */
+  /** Reads up to the high watermark. Waits for open transactions, because they can hide a newer offset. */
   readonly behindOpen?: boolean;
   readonly signal: AbortSignal;
 }
 
 export interface LogReader {
   /**
-   * Reads committed records up to the end at the call: the last stable offset, or with `behindOpen` the high watermark. It
-   * never ends early: a deadline fails, since silence is not an empty log.
-   *
-   * @throws ConnectorError KAFKA_UNREACHABLE, TRANSACTION_HANGS (`behindOpen` alone), or the signal's reason.
+   * Reads committed records up to the end at the time of the call: the last stable offset, or with `behindOpen` the
+   * high watermark. Never ends early: a timeout is an error, because silence does not prove an empty log.
+   * @throws ConnectorError KAFKA_UNREACHABLE, TRANSACTION_HANGS (only with `behindOpen`), or the signal's reason.
    */
   readToEnd(request: ReadToEnd): Promise<void>;
 }
@@ -30,7 +29,7 @@ export interface LogReader {
 export interface FollowLog {
   readonly topic: string;
   readonly partitions: readonly number[];
-  /** Skips the records that exist when following begins. */
+  /** Skips the records that exist at the start. */
   readonly onlyNew?: boolean;
   readonly onRecord: (record: CommittedRecord) => void;
   readonly room?: () => Promise<void>;
@@ -39,16 +38,15 @@ export interface FollowLog {
 
 export interface LogTail {
   /**
-   * Gives every committed record that exists, and each further one within milliseconds of its commit. It does not report the
-   * end. Failures do not end it: it tries again for ever, with a growing wait, and goes on where it was.
-   *
-   * @returns never; rejects with the signal's reason, what `onRecord` threw, or ConnectorError KAFKA_UNREACHABLE when the
-   *   cluster was closed.
+   * Delivers every existing committed record, and each new record within milliseconds of its commit. Does not report
+   * the end. After a failure it retries without a limit, with growing waits, and continues at the same offset.
+   * @returns never; rejects with the signal's reason, the error of `onRecord`, or ConnectorError: KAFKA_UNREACHABLE if
+   *   the cluster is closed, or if the first request with `onlyNew` fails.
    */
   follow(request: FollowLog): Promise<never>;
 }
 
-/** Separates new records from repeated ones when a log is read again. */
+/** Separates new records from repeated records when a log is read again. */
 export class FreshRecords {
   readonly #nextOffsets = new Map<number, bigint>();
 

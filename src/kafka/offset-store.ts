@@ -4,11 +4,11 @@ import { type CommittedRecord, type OutgoingRecord, partitionFor } from './recor
 import { OFFSETS_PARTITIONS } from './topic-plan.ts';
 
 /*
- * The offsets topic has the format of Kafka Connect's, byte for byte. The key `["<source>",{"endpoint":"<source type>"}]`
- * never changes: with another one a source would move to another writer, and two would run at once. Null is a reset.
+ * The offsets topic has Kafka Connect's exact format. The key `["<source>",{"endpoint":"<source type>"}]` never
+ * changes: with another key, a source would move to another writer, and two would run at once. A null value is a reset.
  */
 
-/** The position of a source: a flat map of primitives, as in Kafka Connect. Integers beyond 2^53 are kept as text. */
+/** A source's offset: a flat map of primitives, as in Kafka Connect. Integers above 2^53 are text. */
 export type SourceOffset = Readonly<Record<string, string | number | boolean | null>>;
 
 export function offsetKey(source: string, sourceType: string): string {
@@ -36,9 +36,8 @@ export function offsetRecord(options: {
 }
 
 /**
- * By key text. A reset key has the mark of the reset (see `parseReset`), an unreadable one its OFFSET_UNREADABLE. To be
- * called from the `readPosition` of the partition's writer: only the fence before it makes the result final.
- *
+ * The offsets by key. A reset key has the mark of the reset (see `parseReset`), an unreadable value its
+ * OFFSET_UNREADABLE. Call it in the writer's `readPosition`: only the fence makes the result final.
  * @throws ConnectorError as `readToEnd` does.
  */
 export async function readOffsets(
@@ -57,7 +56,7 @@ export async function readOffsets(
   return offsets;
 }
 
-/** The offset before a reset, as far as the topic still holds it; null for an offset that is no mark of a reset. */
+/** The offset before a reset; empty if the topic has lost it. Null if `offset` is not the mark of a reset. */
 export function parseReset(offset: SourceOffset): SourceOffset | null {
   if (offset.reset !== true) return null;
   try {
@@ -75,7 +74,7 @@ export interface StoredOffset {
   readonly error: ConnectorError | null;
 }
 
-/** Without keys that were reset. An open transaction may hide a newer offset, unless read `behindOpen` and behind a fence. */
+/** Omits reset keys. An open transaction may hide a newer offset, except with `behindOpen` after a fence. */
 export async function readAllOffsets(
   reader: LogReader,
   topic: string,
@@ -93,7 +92,7 @@ export async function readAllOffsets(
   });
 }
 
-/** Of a reset, also the value before it if the topic still has that. */
+/** The newest record of each key. `before`: the value before a reset, null if the topic has lost it. */
 async function readNewest(
   reader: LogReader,
   request: Omit<ReadToEnd, 'onRecord'>,
@@ -131,15 +130,15 @@ function parseOffset(key: string, record: CommittedRecord, value: Buffer): Sourc
 function isSourceOffset(value: unknown): value is SourceOffset {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
   return Object.values(value).every((field) => {
-    // An integer that JavaScript cannot hold was rounded already; going on from it would skip or repeat.
+    // JavaScript has already rounded an integer that it cannot hold. A rounded offset would skip or repeat.
     if (typeof field === 'number') return !Number.isInteger(field) || Number.isSafeInteger(field);
     return typeof field !== 'object' || field === null;
   });
 }
 
 /*
- * An operator's command takes a partition's transactional id from a running connector. Its transaction has a mark, so that
- * the connector does not count it as another installation with the same ids.
+ * An operator's command takes a partition's transactional id from a running connector. The command's transaction has a
+ * mark. Without the mark, the connector would count the command as another installation with the same ids.
  */
 
 const KEY = Buffer.from('["",{"operator":true}]');
@@ -158,7 +157,7 @@ function isOperatorMark({ key }: Pick<CommittedRecord, 'key'>): boolean {
   return key?.equals(KEY) === true;
 }
 
-/** The marks of one partition, over all the times that it is read from its beginning. */
+/** Counts the marks of one partition. A mark counts once, even if the partition is read again. */
 export class OperatorMarks {
   #nextOffset = 0n;
   #fencings = 0;
@@ -170,7 +169,7 @@ export class OperatorMarks {
     this.#fencings += Number.isSafeInteger(fencings) && fencings > 0 ? fencings : 1;
   }
 
-  /** The fencings that were not returned before. */
+  /** Returns the fencings since the last call. */
   drain(): number {
     const fencings = this.#fencings;
     this.#fencings = 0;

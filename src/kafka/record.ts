@@ -1,16 +1,16 @@
-/** We choose the partition, never the client: consumers join topics by partition. */
+/** The connector chooses the partition, not the Kafka client, because consumers join topics by partition. */
 export interface OutgoingRecord {
   readonly topic: string;
   readonly partition: number;
   readonly key: Buffer | null;
-  /** Null is a tombstone. */
+  /** Null means a tombstone. */
   readonly value: Buffer | null;
   readonly headers: Readonly<Record<string, string>>;
 }
 
 export interface CommittedRecord extends OutgoingRecord {
   readonly offset: bigint;
-  /** Milliseconds since the epoch, the broker's clock (LogAppendTime). */
+  /** Milliseconds since the epoch, by the broker's clock (LogAppendTime). */
   readonly timestampMs: number;
 }
 
@@ -29,12 +29,12 @@ export function keyedRecord(
   return { topic: topic.name, partition: partitionFor(bytes, topic.partitions), key: bytes, value, headers };
 }
 
-/** Constants of MurmurHash2 and the seed that Kafka's Java client uses. */
+/** The constants of MurmurHash2, and the seed of Kafka's Java client. */
 const SEED = 0x9747b28c;
 const MULTIPLIER = 0x5bd1e995;
 const SHIFT = 24;
 
-/** As in Kafka's Java client (`Utils.murmur2`): a signed 32-bit number. */
+/** Equals `Utils.murmur2` of Kafka's Java client; the result is a signed 32-bit number. */
 export function murmur2(key: Buffer): number {
   const wholeWords = key.length & ~3;
   let hash = SEED ^ key.length;
@@ -51,7 +51,7 @@ export function murmur2(key: Buffer): number {
   return hash ^ (hash >>> 15);
 }
 
-/** The partition of a key, the same as that of Java producers, Kafka Connect and Kafka Streams. */
+/** The partition of a key, equal to the choice of Java producers, Kafka Connect and Kafka Streams. */
 export function partitionFor(key: Buffer, partitions: number): number {
   return (murmur2(key) & 0x7fffffff) % partitions;
 }

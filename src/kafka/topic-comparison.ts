@@ -7,7 +7,7 @@ export interface FoundTopic {
   readonly settings: ReadonlyMap<string, string>;
 }
 
-/** Differences as sentences. @throws ConnectorError TOPIC_MISMATCH for one that would lose or misplace records. */
+/** Returns differences as sentences. @throws ConnectorError TOPIC_MISMATCH if one would lose or misplace records. */
 export function compareTopic(wanted: TopicSpecification, found: FoundTopic): string[] {
   const { name } = wanted;
   if (found.partitions !== wanted.partitions) {

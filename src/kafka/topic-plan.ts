@@ -7,19 +7,19 @@ export type TopicPlan = Readonly<Record<TopicRole, TopicSpecification>>;
 export interface TopicPlanOptions {
   readonly prefix: string;
   readonly names: Readonly<Partial<Record<TopicRole, string>>>;
-  /** Of topics whose records are joined by instrument id. */
+  /** The partitions of topics whose records are joined by instrument id. */
   readonly partitions: number;
   readonly replicationFactor: number;
 }
 
-/** Never changes: a source's key stays on its partition, and so on its transactional id. Connect's default. */
+/** This number never changes, so a source's key keeps its partition and transactional id. Kafka Connect's default. */
 export const OFFSETS_PARTITIONS = 25;
 
 const HOUR_MS = 60 * 60 * 1000;
 const DAY_MS = 24 * HOUR_MS;
 const MIB = 1024 * 1024;
 
-/** A row has less than 1 MB, usually. One that has grown still fits, and every default of brokers and consumers takes this. */
+/** A row is usually below 1 MB. Larger rows still fit, and brokers and consumers take this size by default. */
 const ROW_MAX_BYTES = 4 * MIB;
 
 const compacted = { 'cleanup.policy': 'compact' };
@@ -32,9 +32,9 @@ const rows = { 'max.message.bytes': String(ROW_MAX_BYTES) };
 
 interface TopicDefinition {
   readonly settings: Readonly<Record<string, string>>;
-  /** Where it is not the configured number. */
+  /** Replaces the configured number of partitions. */
   readonly partitions?: number;
-  /** Of its values; null where they are not Avro. */
+  /** The schema of the values; null if the values are not Avro. */
   readonly schema: string | null;
 }
 
@@ -43,7 +43,7 @@ const TABLE = {
     settings: {
       ...compacted,
       ...rows,
-      // A reader that lags by an hour still sees every version; a tombstone outlives a week without a consumer.
+      // A reader that lags by an hour still sees every version. A tombstone stays for a week, for stopped consumers.
       'min.compaction.lag.ms': String(HOUR_MS),
       'max.compaction.lag.ms': String(7 * DAY_MS),
       'delete.retention.ms': String(7 * DAY_MS),
@@ -53,7 +53,7 @@ const TABLE = {
   'instrument-events': { settings: { ...deleted(30), ...rows }, schema: 'InstrumentEvent' },
   'pre-trade-checks': { settings: { ...compactedAndDeleted(30), ...rows }, schema: 'PreTradeCheck' },
   prices: { settings: { ...compactedAndDeleted(7), ...rows }, schema: PRICE_KINDS.overview.schema },
-  // Longer than any look-back: a record that is not written again, since it has not changed, must still exist.
+  // Longer than any look-back: an unchanged record is not written again, so it must still exist.
   'daily-prices': { settings: { ...compactedAndDeleted(400), ...rows }, schema: PRICE_KINDS.daily.schema },
   'intraday-prices': { settings: { ...compactedAndDeleted(400), ...rows }, schema: PRICE_KINDS.intraday.schema },
   notifications: { settings: deleted(90), partitions: 1, schema: 'Notification' },
@@ -61,10 +61,10 @@ const TABLE = {
   offsets: {
     settings: {
       ...compacted,
-      // Small segments keep the topic quick to read at a start: only closed segments are compacted.
+      // Small segments make the topic quick to read at a start, because Kafka compacts only closed segments.
       'segment.bytes': String(16 * MIB),
       'segment.ms': String(HOUR_MS),
-      // A reset is a null, from which the source that starts next reports what may be missing, however long it was stopped.
+      // A reset is a null. Even after a long stop, the source's next start uses it to report what may be missing.
       'delete.retention.ms': String(90 * DAY_MS),
     },
     partitions: OFFSETS_PARTITIONS,
@@ -73,12 +73,12 @@ const TABLE = {
   states: { settings: compacted, partitions: 1, schema: null },
 } as const satisfies Readonly<Record<TopicRole, TopicDefinition>>;
 
-/** The name of the schema of a topic's values; null where they are not Avro. */
+/** The name of the schema of a topic's values; null if the values are not Avro. */
 export function schemaNameOf(role: TopicRole) {
   return TABLE[role].schema;
 }
 
-/** With the broker's clock (LogAppendTime): brokers refuse a record from an hour ahead, and delete one from a week ago. */
+/** Uses LogAppendTime: brokers refuse a producer's time an hour ahead, and delete a record with a time a week ago. */
 export function topicPlan({ prefix, names, partitions, replicationFactor }: TopicPlanOptions): TopicPlan {
   const specification = (role: TopicRole): TopicSpecification => {
     const own: TopicDefinition = TABLE[role];

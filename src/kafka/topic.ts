@@ -1,21 +1,21 @@
 import type { ConnectorError } from '../errors.ts';
 
-/** Key, headers and framing of a record, at most: the limit of a topic counts them too. */
+/** The maximum size of a record's key, headers and framing. A topic's limit includes them. */
 export const RECORD_ALLOWANCE_BYTES = 4_096;
 
 export interface TopicSpecification {
   readonly name: string;
   readonly partitions: number;
   readonly replicationFactor: number;
-  /** Topic settings by their Kafka names, `cleanup.policy` among them; all values as text. */
+  /** Topic settings by their Kafka names, `cleanup.policy` included. All values are text. */
   readonly settings: Readonly<Record<string, string>>;
 }
 
 export interface EnsureOptions {
   readonly create: boolean;
-  /** Where they are not: whether the brokers are asked if they would create them. */
+  /** Validates the creation of missing topics at the brokers, even if `create` is false. */
   readonly tryCreation?: boolean;
-  /** Names of topics whose refusal is part of the report; that of any other is thrown. */
+  /** Names of topics whose refusal goes into the report. The refusal of any other topic is thrown. */
   readonly mayBeRefused?: ReadonlySet<string>;
 }
 
@@ -23,9 +23,9 @@ export interface TopicReport {
   readonly created: readonly string[];
   /** Differences that are not errors: one sentence each, with topic, setting, expected and found value. */
   readonly warnings: readonly string[];
-  /** Why a topic is refused, by name; only of those that may be refused. */
+  /** The error of each refused topic, by name. Only topics that may be refused are in this map. */
   readonly refused: ReadonlyMap<string, ConnectorError>;
-  /** Of every other topic, by name: the largest record batch that the broker takes, in bytes. */
+  /** The largest record batch that the broker takes, in bytes, by name of each topic that is not refused. */
   readonly maxMessageBytes: ReadonlyMap<string, number>;
 }
 

@@ -22,28 +22,28 @@ export interface KafkajsOptions {
   readonly clientId: string;
   readonly ssl?: ConnectionOptions | boolean;
   readonly sasl?: SASLOptions | Mechanism;
-  /** Called before a new client connects: what `ssl` and `sasl` hold is up to date when it resolves. */
+  /** Called before a new client connects. After it resolves, the contents of `ssl` and `sasl` are up to date. */
   readonly refreshLogin?: () => Promise<void>;
   readonly compression?: 'zstd' | 'gzip' | 'none';
   readonly tuning?: Partial<KafkaTuning>;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  /** How far the broker's clock is ahead of that of this machine, as each response to records shows it. */
+  /** Called for each response to records. `aheadMs` is the broker's clock minus this machine's clock. */
   readonly clockSeen?: (aheadMs: number) => void;
   /** Tests wrap producers to stop the process at an exact step. */
   readonly wrap?: (kafka: Kafka) => Kafka;
-  /** Tests lead connections through a proxy. */
+  /** Tests connect through a proxy. */
   readonly socketFactory?: ISocketFactory;
 }
 
 /**
- * A connection logs in again so long before its session ends, by a token that was renewed earlier (run/kafka-client.ts).
- * kafkajs' default of 10 s is more than a short session has; brokers refuse a second login within a second.
+ * A connection logs in again this long before its session ends, with a token renewed earlier (run/kafka-client.ts).
+ * kafkajs' default of 10 s exceeds a short session. Brokers refuse a second login within a second.
  */
 const LOGIN_AGAIN_MS = 1_400;
 
-/** One per process: kafkajs keeps committed offsets per instance. It does not connect by itself. */
+/** Call once per process, because kafkajs keeps committed offsets per instance. This function opens no connection. */
 export function connectKafka(options: KafkajsOptions): KafkaCluster {
   const { clientId, clock, random, log } = options;
   const around = { clock, random, log, clockSeen: options.clockSeen };
@@ -137,20 +137,20 @@ function topicFacts(parts: Parameters<typeof fetchMaxMessageBytes>[0], limits: M
 const KAFKAJS_ERROR = 1;
 const KAFKAJS_WARN = 2;
 
-/** ERROR lines of kafkajs during normal work; it tries again. */
+/** Messages that kafkajs logs as ERROR during normal work, before it retries. */
 const NORMAL_ERRORS = [
   'This server is not the leader for that topic-partition',
   'The producer attempted to update a transaction while another concurrent operation on the same transaction was ongoing',
   'This server does not host this topic-partition',
 ];
 
-/** Of a request that was given up. */
+/** kafkajs' message for a response to an abandoned request. */
 const LATE_RESPONSE = 'Response without match';
 
-/** Each of a dozen attempts logs its lines here; the caller reports the outcome once. */
+/** Namespaces that log lines at each of a dozen attempts. The caller reports the outcome once. */
 const CONNECTING = ['Connection', 'BrokerPool'];
 
-/** Errors of kafkajs are warnings here: it tries again, and the caller logs the last failure. */
+/** Logs errors of kafkajs as warnings, because kafkajs retries and the caller logs the last failure. */
 function bridgeLog(log: Log): logCreator {
   return () =>
     ({ namespace, level, log: entry }: LogEntry) => {

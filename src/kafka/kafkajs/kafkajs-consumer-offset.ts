@@ -10,8 +10,8 @@ import { askBroker, type Cluster, COORDINATOR_MOVES, type Decoder, endOf, kafkaj
 import { type KafkaTuning, longestOpenMs } from './tuning.ts';
 
 /*
- * OffsetFetch for one partition of one group, version 7 (brokers from 2.5); kafkajs has it up to version 4. Those answer with
- * the offset before a transaction whose end the coordinator has in its log and not yet in its table. Version 7 waits.
+ * OffsetFetch for one partition of one group, version 7 (brokers from 2.5). kafkajs supports versions up to 4. Version
+ * 4 can return an old offset while the coordinator's table is behind its log. Version 7 waits.
  */
 
 const OFFSET_FETCH = { apiKey: 9, apiVersion: 7, apiName: 'OffsetFetch' };
@@ -25,7 +25,7 @@ export type CoordinatedCluster = Pick<
   'connect' | 'disconnect' | 'addTargetTopic' | 'findTopicPartitionMetadata' | 'findGroupCoordinator'
 >;
 
-/** The coordinator has no answer yet. */
+/** The coordinator has no stable offset yet. */
 class NotYet extends Error {
   readonly code: number;
 
@@ -65,15 +65,15 @@ export async function fetchConsumerOffset(
     });
   };
   const asked = ask();
-  // Not earlier: a client that is disconnected while it connects stays connected.
+  // Not earlier, because a client that is disconnected while it connects stays connected.
   const over = () => cluster.disconnect().catch(() => {});
   asked.then(over, over);
   try {
     const [{ offset, metadata }, ids] = await Promise.all([untilAborted(asked, signal), topicIds([topic], signal)]);
-    // The topic's id then, and what else was committed with the offset; those of earlier versions have none.
+    // The metadata is the topic's id, then the writer's own text. Offsets of earlier versions have no id.
     const [id = '', ...rest] = metadata.split(' ');
     if (id !== '' && id !== (ids.get(topic) ?? id)) return null;
-    // -1 is no offset. kafkajs commits -2, the beginning of the log, when the position has fallen out of the log.
+    // -1 is no offset. kafkajs commits -2, the beginning of the log, when the log no longer contains the position.
     return offset < 0n ? null : { offset, metadata: rest.join(' ') };
   } catch (cause) {
     signal.throwIfAborted();
@@ -112,10 +112,10 @@ async function askOnce(cluster: CoordinatedCluster, groupId: string, of: TopicPa
   return found;
 }
 
-/** The offset is negative where there is none; the metadata begins with the topic's id. */
+/** The offset is negative if none is committed. The metadata begins with the topic's id. */
 function readOffset(from: Decoder): CommittedOffset & { readonly errorCode: number } {
   let found = { offset: -1n, metadata: '', errorCode: 0 };
-  // None where the whole group is refused.
+  // The array is empty if the broker refuses the whole group.
   from.readUVarIntArray(() => {
     from.readUVarIntString();
     from.readUVarIntArray(() => {

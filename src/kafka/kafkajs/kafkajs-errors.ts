@@ -1,11 +1,11 @@
 import { tlsAdvice } from '../../support/tls-advice.ts';
 
-/** kafkajs wraps at most three deep. */
+/** kafkajs nests at most three causes. */
 const MAX_CAUSES = 10;
 
 /**
- * Broker errors by which a producer learns that it was replaced: INVALID_PRODUCER_EPOCH, INVALID_TXN_STATE,
- * INVALID_PRODUCER_ID_MAPPING, PRODUCER_FENCED. kafkajs does not know the last one and has it in its text only.
+ * Errors of a replaced producer: INVALID_PRODUCER_EPOCH, INVALID_TXN_STATE, INVALID_PRODUCER_ID_MAPPING,
+ * PRODUCER_FENCED. kafkajs does not know the last error: only its text has the code.
  */
 const FENCED_CODES: readonly unknown[] = [47, 48, 49, 90];
 const FENCED_TEXT = 'Unknown error code 90';
@@ -15,7 +15,7 @@ export function isFenced(error: unknown): boolean {
 }
 
 export const LEADERLESS = ['NOT_LEADER_FOR_PARTITION', 'LEADER_NOT_AVAILABLE'];
-/** The coordinator still ends the producer's earlier transaction; the request had no effect. */
+/** The coordinator is still ending the producer's earlier transaction. The request had no effect. */
 export const CONCURRENT = ['CONCURRENT_TRANSACTIONS'];
 /** The topic does not exist, or this broker does not know it yet. */
 export const UNKNOWN_TOPIC = ['UNKNOWN_TOPIC_OR_PARTITION'];
@@ -47,7 +47,7 @@ export function refusedRecords(error: unknown): number | undefined {
   return causes(error).find((cause) => cause.refusedRecords !== undefined)?.refusedRecords;
 }
 
-/** Of kafkajs, without a name: the connection was lost between two requests. */
+/** The text of a kafkajs error without a specific name: the connection was lost between two requests. */
 const NOT_CONNECTED = 'Broker not connected';
 
 export function isUnanswered(error: unknown): boolean {
@@ -57,7 +57,7 @@ export function isUnanswered(error: unknown): boolean {
   );
 }
 
-/** The broker's name of the error; undefined without a response of a broker. */
+/** The broker's name of the error; undefined if no broker answered. */
 export function typeOf(error: unknown): string | undefined {
   return causes(error).find(({ type }) => typeof type === 'string')?.type;
 }
@@ -70,7 +70,7 @@ export function isLoginFailure(error: unknown): boolean {
   return causes(error).some(({ type }) => type === LOGIN_REFUSED);
 }
 
-/** For texts and logs: the broker's name of the error, or the innermost message. */
+/** The reason for texts and logs: the broker's name of the error, or the innermost message. */
 export function kafkaReason(error: unknown): string {
   const login = causes(error).find((cause) => cause instanceof LoginFailed);
   if (login !== undefined) return login.message;
@@ -84,7 +84,7 @@ export function kafkaReason(error: unknown): string {
   return advice === null ? reason : `${reason}: ${advice}`;
 }
 
-/** With the fields of kafkajs' errors, and of ours. */
+/** An error with the fields of kafkajs' errors and of our errors. */
 interface KafkaCause extends Error {
   readonly type?: string;
   readonly code?: unknown;
@@ -106,7 +106,7 @@ export function topicsOf(error: unknown): readonly string[] | undefined {
   return named;
 }
 
-/** A failed login, which kafkajs tries again for these members: a broker learns of a new signing key when it meets it. */
+/** A failed login. kafkajs retries it, because a broker loads a new signing key at the first login with it. */
 export class LoginFailed extends Error {
   override readonly name = 'LoginFailed';
   readonly retriable = true;

@@ -8,28 +8,28 @@ import { sendRound } from './send-plan.ts';
 import type { Ending, WriterProducer } from './writer-producer.ts';
 
 /*
- * Records hang when nothing ends their transaction in their partition. They hide later commits, and end as the next
- * transaction of the same id does. Since Kafka 4.1 a killed broker without replicas leaves such records: markers are dropped
- * while it is away (KAFKA-20734). A power loss can lose the end of the transaction log.
+ * Records hang if nothing ends their transaction in their partition. They hide later commits, and get the outcome of
+ * the id's next transaction. Since Kafka 4.1, a killed broker without replicas leaves such records: its markers are
+ * dropped meanwhile (KAFKA-20734). A power loss can lose the end of the transaction log.
  *
- * So before any offset is read, one transaction ends what hangs in every partition, and for the group of the offset. If the
- * coordinator says that the last transaction was committed, the new one adds all partitions without a record, and is
- * committed. Otherwise it writes to all partitions, which also shows whether they take records, and is aborted.
+ * So before any offset is read, one transaction ends the hanging records in every partition and in the offset's group.
+ * If the coordinator reports a commit of the last transaction, the new transaction adds all partitions without a record
+ * and commits. Otherwise it writes to all partitions, which also shows whether they take records, and aborts.
  *
- * Only records of the last transaction hang: a producer that lost a connection after a transaction first ends that again. A
- * writer that has cut off a transaction itself aborts. For another process, a commit can repeat a part of a page; an abort
- * could lose a part of an acknowledged one. Partitions that an opening leaves out, as of a stopped source, end later as they
- * would have ended then. Where not all can be added, the transaction is committed with the others, so that the coordinator
- * still names a committed one.
+ * Only records of the last transaction hang: after a lost connection, a producer first ends its last transaction again.
+ * A writer aborts a transaction that it cut off itself. After another process, a commit can repeat a part of a page. An
+ * abort could lose a part of an acknowledged page. An opening may leave out partitions, such as a stopped source's.
+ * Later their records get that opening's outcome. If some partitions cannot be added, the others are committed, so that
+ * a commit stays known.
  *
- * A second fault remains: when the process or its coordinator is lost between the fence and this commit, the next opening
- * aborts what hangs.
+ * One double fault remains: if the process or its coordinator fails between the fence and this commit, the next opening
+ * aborts the hanging records.
  */
 
 const NOT_COMPRESSED = 0;
 const KEY = Buffer.from('["",{"settles":true}]');
 
-/** Going on from the last visible offset would repeat everything behind it. */
+/** To continue from the last visible offset would repeat everything after it. */
 export function transactionHangs(topic: string, partitions: readonly number[], openMs: number): ConnectorError {
   const where = partitions.length === 0 ? topic : `${topic}, partition ${partitions.join(', ')}`;
   const command = `kafka-transactions.sh --bootstrap-server <broker>`;
@@ -49,10 +49,10 @@ export class AbortHangingFailed extends Error {
   }
 }
 
-/** One by one, a failure without the name of a topic shows which topic takes no records. */
+/** With `oneByOne`, a failure that names no topic still shows which topic takes no records. */
 export type TouchingWay = 'together' | 'oneByOne';
 
-/** The producer's first transaction: fences every earlier holder of the id, and ends what hangs of the last transaction. */
+/** The producer's first transaction. Fences every earlier holder of the id, and ends the last transaction's records. */
 export async function fenceAndEnd(
   producer: WriterProducer,
   last: LastTransaction,
@@ -61,7 +61,7 @@ export async function fenceAndEnd(
 ): Promise<void> {
   await producer.connect();
   const partitions = abortHanging?.() ?? [];
-  // Before the fence, which ends the transaction.
+  // The state is read before the fence, because the fence ends the transaction.
   const wasCommitted = partitions.length > 0 && (await last.wasCommitted(producer));
   const [ending, otherwise] = wasCommitted ? (['commit', 'abort'] as const) : (['abort', 'commit'] as const);
   const others = last.left.endingOtherwise(partitions, ending);
@@ -82,7 +82,7 @@ export async function fenceAndEnd(
   last.left.opened(partitions, ending);
 }
 
-/** The markers of the last transaction may have been dropped. The fence proves that no other began: no offset is read. */
+/** Markers of the last transaction may be lost. The fence proves that no other began, so no offset is read again. */
 export async function endAgain(
   producer: WriterProducer,
   { abortHanging, abortHangingOffset, transactionalId, log }: Fencing,
@@ -93,7 +93,7 @@ export async function endAgain(
   log.debug({ transactionalId, ending }, 'a connection was lost; the last transaction is ended again');
   const transaction = await producer.transaction();
   await endAll(transaction, ending, async () => {
-    // Unlike the group, partitions wait until the transaction before has ended.
+    // Unlike the group, partitions wait until the previous transaction has ended.
     await sendTo(transaction, partitions, ADDED, 'together');
     if (abortHangingOffset !== undefined) await addGroup(transaction, abortHangingOffset);
   });
@@ -103,7 +103,7 @@ export function isCutOff(producer: WriterProducer): boolean {
   return producer.cutOffAfter?.() !== undefined;
 }
 
-/** Ends it also when not all could be added: the next opening would abort what hangs of a committed one. */
+/** Ends the transaction even if `add` fails. Otherwise the next opening would abort records of a committed one. */
 async function endAll(transaction: Transaction, ending: Ending, add: () => Promise<void>): Promise<void> {
   try {
     await add();
@@ -119,7 +119,7 @@ interface Fencing extends Pick<WriterOptions, 'abortHanging' | 'abortHangingOffs
   readonly log: Log;
 }
 
-/** No request shows where records hang. The caller aborts all of it. */
+/** No request shows where records hang, so all partitions get a record. The caller aborts the transaction. */
 async function touchAll(
   transaction: Transaction,
   partitions: readonly TopicPartition[],
@@ -135,7 +135,7 @@ async function touchAll(
 
 const ADDED = { key: null, addsOnly: true };
 
-/** The offset's group or partition comes first: with it alone the transaction can be committed, and so stay known. */
+/** Adds the group or the position's partition first: with it alone, a commit is possible and stays known. */
 async function addAfterFence(
   transaction: Transaction,
   partitions: readonly TopicPartition[],
@@ -162,7 +162,7 @@ async function sendTo(
     if (round.length === 0) continue;
     const sends = round.map((at) => ({ ...at, records: [{ ...at, value: null, headers: {}, ...content }] }));
     await sendRound(transaction, sends, NOT_COMPRESSED).catch((cause: unknown) => {
-      // Another writer has taken the id meanwhile: that says nothing of the topic.
+      // Another writer took the id. This error says nothing about the topic.
       if (isFenced(cause)) throw cause;
       const topic = topicsOf(cause)?.[0] ?? (way === 'oneByOne' ? round[0]?.topic : undefined);
       throw topic === undefined ? cause : new AbortHangingFailed(topic, cause);
@@ -170,7 +170,7 @@ async function sendTo(
   }
 }
 
-/** What hangs in partitions that an opening left out belongs to the transaction before that opening. */
+/** Hanging records in partitions that an opening left out belong to the transaction before that opening. */
 class LeftPartitions {
   #opened: ReadonlySet<string> = new Set();
   readonly #endings = new Map<string, Ending>();
@@ -191,15 +191,15 @@ function nameOf({ topic, partition }: TopicPartition): string {
   return `${topic}/${partition}`;
 }
 
-/** The coordinator has decided to commit; the fence returns only once it has sent the markers. */
+/** The coordinator has decided to commit. The fence returns only after the coordinator has sent the markers. */
 const COMMITTED: readonly string[] = ['PrepareCommit', 'CompleteCommit'];
 const EMPTY = 'Empty';
 
 export class LastTransaction {
   readonly left = new LeftPartitions();
-  /** Records of this writer were acknowledged, and their commit was never requested. */
+  /** Records of this writer were acknowledged, but their commit was never requested. */
   #isCutOff = false;
-  /** Of an earlier attempt to open: its fence may have replaced that state by Empty. */
+  /** An earlier opening attempt saw a commit; its fence may have replaced that state by Empty. */
   #wasCommitted = false;
 
   wasWritten(): void {
@@ -211,7 +211,7 @@ export class LastTransaction {
     this.#wasCommitted = false;
   }
 
-  /** To be called before the fence. A transaction that the writer itself has cut off is not the committed one. */
+  /** Call it before the fence. A reported commit does not belong to a transaction that this writer cut off. */
   async wasCommitted(producer: WriterProducer): Promise<boolean> {
     const state = await producer.lastTransaction?.();
     if (state === undefined) return false;

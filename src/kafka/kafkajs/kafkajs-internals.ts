@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import type { BatchRecord } from './produce/record-batch.ts';
 
-/* The parts of kafkajs 2.2.4 that we use and that are not public there. */
+/* The parts of kafkajs 2.2.4 that we use and that kafkajs does not publish. */
 
 export interface PartitionResponse {
   readonly topicName: string;
@@ -50,7 +50,7 @@ export interface Cluster {
   refreshMetadataIfNecessary(): Promise<void>;
   refreshMetadata(): Promise<void>;
   findTopicPartitionMetadata(topic: string): readonly { readonly partitionId: number }[];
-  /** By the leader's node id: the partitions that it leads. Partitions that the metadata lacks are left out. */
+  /** The partitions of each leader, by its node id. Partitions that the metadata lacks are left out. */
   findLeaderForPartitions(topic: string, partitions: readonly number[]): Record<string, number[]>;
   fetchTopicsOffset(
     topics: readonly {
@@ -61,7 +61,7 @@ export interface Cluster {
   ): Promise<readonly { readonly partitions: readonly { partition: number; offset: string }[] }[]>;
   findBroker(of: { readonly nodeId: string }): Promise<Broker>;
   findGroupCoordinator(of: { readonly groupId: string; readonly coordinatorType?: number }): Promise<Broker>;
-  /** Of a transactional producer: whether a connection that its last transaction used has ended since. */
+  /** Only of a transactional producer: true if a connection that its last transaction used has ended. */
   hasLostConnection?: () => boolean;
 }
 
@@ -105,7 +105,7 @@ export type SendMessages = (of: {
     readonly topic: string;
     readonly messages: readonly (BatchRecord & {
       readonly partition: number;
-      /** Only adds the partition to the transaction; there is no record. */
+      /** Adds the partition to the transaction, and sends no record. */
       readonly addsOnly?: boolean;
     })[];
   }[];
@@ -139,10 +139,10 @@ export function kafkajsError(code: number): Error {
   return inKafkajs('protocol/error.js').createErrorFromCode(code);
 }
 
-/** COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR. */
+/** The error codes COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR. */
 export const COORDINATOR_MOVES: readonly number[] = [14, 15, 16];
 
-/** Sends a request that kafkajs does not have, in the flexible format: each structure ends with its tagged fields. */
+/** Sends a request that kafkajs lacks, in Kafka's flexible format: each structure ends with its tagged fields. */
 export async function askBroker<Found>(
   { connectionPool }: Pick<Broker, 'connectionPool'>,
   kind: { readonly apiKey: number; readonly apiVersion: number; readonly apiName: string },
@@ -163,7 +163,7 @@ export async function askBroker<Found>(
   return (await connectionPool.send({ request: { ...kind, encode }, response })) as Found;
 }
 
-/** No tagged fields. */
+/** Ends a structure that has no tagged fields. */
 export function endOf(structure: Encoder): Encoder {
   return structure.writeUVarInt(0);
 }

@@ -10,8 +10,8 @@ import { committedRecord } from './kafkajs-record.ts';
 import { FETCH_BYTES_PER_PARTITION, type KafkaTuning } from './tuning.ts';
 
 /*
- * kafkajs reads through consumer groups alone, and joining a new group takes 3 s by default: longer than all the rest of
- * opening a writer. Its consumers are built on parts that need no group. They are used here as the consumer uses them.
+ * kafkajs reads only through consumer groups. Joining a new group takes 3 s by default, longer than the rest of a
+ * writer's opening. The parts of kafkajs' consumers need no group, and are used here as the consumers use them.
  */
 
 const MAX_BYTES = 4 * 1024 * 1024;
@@ -21,10 +21,10 @@ const READ_COMMITTED = 1;
 const BEGINNING = -2;
 const END = -1;
 
-/** Of a broker's two connections, the one for fetches alone. */
+/** The index of a broker's connection that is used only for fetches. The broker has two connections. */
 const FETCHES = 1;
 
-/** kafkajs closes a connection only when all its requests have their responses; a fetch waits for long. */
+/** kafkajs closes a connection only after all responses have arrived, but a fetch waits long. */
 function dropFetches({ brokerPool }: Pick<Cluster, 'brokerPool'>): void {
   for (const { connectionPool } of Object.values(brokerPool.brokers)) {
     const connection = connectionPool.pool[FETCHES];
@@ -36,7 +36,7 @@ function dropFetches({ brokerPool }: Pick<Cluster, 'brokerPool'>): void {
 export interface FetchedPart {
   readonly partition: number;
   readonly records: readonly CommittedRecord[];
-  /** Also behind control records, aborted records and gaps of compaction. */
+  /** The next offset to fetch. It also passes control records, aborted records and gaps from compaction. */
   readonly nextOffset: bigint;
 }
 
@@ -45,7 +45,7 @@ export interface Bounds {
   readonly high: bigint;
 }
 
-/** After any failure it is closed, and another one is opened. */
+/** After any failure, the owner closes the client and opens another one. */
 export type LogClient = Pick<KafkajsLogClient, 'connect' | 'byLeader' | 'bounds' | 'fetch' | 'close'>;
 
 /** The end of a partition is its last stable offset, or with `behindOpen` its high watermark. */
@@ -61,13 +61,13 @@ export interface KafkajsLogClientOptions {
 export function kafkajsLogClients(options: KafkajsLogClientOptions): OpenLogClient {
   const createCluster = clusterFactory(options.kafka);
   return (topic, behindOpen = false) => {
-    // Of the questions for the end; a fetch names its own.
+    // This level applies to the requests for the end; a fetch has its own level.
     const isolationLevel = behindOpen ? READ_UNCOMMITTED : READ_COMMITTED;
     return new KafkajsLogClient(createCluster(isolationLevel), topic, options);
   };
 }
 
-/** @throws Error when this kafkajs is not built like 2.2.4. */
+/** @throws Error if this kafkajs is not built like 2.2.4. */
 export function clusterFactory(kafka: Kafka): (isolationLevel?: number) => Cluster {
   const symbol = Object.getOwnPropertySymbols(kafka).find((own) => String(own).includes('Kafka:createCluster'));
   const factory: unknown = symbol && Reflect.get(kafka, symbol);
@@ -106,7 +106,7 @@ class KafkajsLogClient {
     return new Map(leaders.map(([leader, led]) => [Number(leader), led]));
   }
 
-  /** `low` is the first offset appended at `sinceMs` or later, by the broker's clock. */
+  /** `low` is the first offset that the broker appended at `sinceMs` or later, by the broker's clock. */
   async bounds(partitions: readonly number[], sinceMs: number | undefined): Promise<ReadonlyMap<number, Bounds>> {
     this.byLeader(partitions);
     const [low, high, given] = await Promise.all([
@@ -119,7 +119,7 @@ class KafkajsLogClient {
       partitions.map((partition) => {
         const end = offsetOf(high, partition);
         const from = offsetOf(since, partition);
-        // Negative: no record was appended since then.
+        // A negative offset means that no record was appended since then.
         return [partition, { low: from < 0n ? end : from, high: end }];
       }),
     );
@@ -131,7 +131,7 @@ class KafkajsLogClient {
     return new Map(found.flatMap((topic) => topic.partitions.map((at) => [at.partition, BigInt(at.offset)])));
   }
 
-  /** Up to the last stable offset; waits up to `waitMs` for some. */
+  /** Fetches up to the last stable offset. Waits up to `waitMs` for records. */
   async fetch(leader: number, from: ReadonlyMap<number, bigint>, waitMs: number): Promise<readonly FetchedPart[]> {
     const broker = await this.#cluster.findBroker({ nodeId: String(leader) });
     const partitions = [...from].map(([partition, offset]) => {
@@ -165,7 +165,7 @@ class KafkajsLogClient {
   }
 }
 
-/** A fetch gives whole batches: the first may begin before the requested offset. */
+/** A fetch returns whole batches, so the first batch may begin before the requested offset. */
 function partOf(topic: string, { partition, messages, abortedTransactions }: RawPart, from: bigint): FetchedPart {
   const asked = messages.filter(({ offset }) => BigInt(offset) >= from);
   const last = asked.at(-1);

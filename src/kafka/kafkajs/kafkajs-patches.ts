@@ -9,8 +9,8 @@ import { sendOnce } from './produce/send-messages.ts';
 import { askingForLast } from './writer-producer.ts';
 
 /*
- * Some functions of kafkajs 2.2.4, the last release, lose data, repeat it, waste CPU or fail without need. Each replacement
- * was written for one exact source text; with any other its effect is unknown, so loading fails.
+ * Some functions of kafkajs 2.2.4, the last release, lose or repeat data, waste CPU, or fail without need. Each
+ * replacement was written for one exact source text. With another text, its effect is unknown, so loading fails.
  */
 
 type Kafkajs = typeof import('kafkajs');
@@ -38,7 +38,7 @@ type ScheduleCheck = (this: { readonly pending: readonly unknown[] }) => void;
 
 const ABORT_MARKER_KEY = Buffer.from([0, 0, 0, 0]);
 
-/** An empty queue needs no check; the original wakes up every millisecond. */
+/** An empty queue needs no check, but the original checks it every millisecond. */
 function scheduleOnlyWhenPending(original: ScheduleCheck): ScheduleCheck {
   return function scheduleCheckPendingRequests() {
     if (this.pending.length > 0) original.call(this);
@@ -46,8 +46,8 @@ function scheduleOnlyWhenPending(original: ScheduleCheck): ScheduleCheck {
 }
 
 /**
- * Compaction can remove the last records of a batch and keep the batch. A consumer would stay before their offsets for ever,
- * so the end of the batch becomes a control record, which moves the consumer's offset and reaches no handler.
+ * Compaction can remove the last records of a batch and keep the batch. Then a consumer would wait before their offsets
+ * forever. So a control record marks the batch's end. It moves the consumer's offset and reaches no handler.
  */
 function markBatchEnd(original: DecodeBatch): DecodeBatch {
   return async function decodeRecordBatch(decoder) {
@@ -62,8 +62,8 @@ function markBatchEnd(original: DecodeBatch): DecodeBatch {
 }
 
 /**
- * The original starts at most one aborted transaction per record, in the broker's order, which is that of the
- * transactions' *ends*; and it takes a key of four zero bytes for an abort marker. Both let aborted records through.
+ * The original starts at most one aborted transaction per record, in the order of the transactions' *ends*. It also
+ * takes a key of four zero bytes for an abort marker. Both errors let aborted records through.
  */
 export const withoutAborted: FilterAborted = ({ messages, abortedTransactions }) => {
   if (!abortedTransactions?.length) return messages;
@@ -87,8 +87,8 @@ export const withoutAborted: FilterAborted = ({ messages, abortedTransactions })
 };
 
 /**
- * A new producer, and most functions of an admin client, ask for all topics of the cluster. The original fails for the error
- * of any partition, so one partition without a leader, of any topic and owner, kept every writer from opening.
+ * A new producer, and most functions of an admin client, request the metadata of all topics. The original fails on the
+ * error of any partition. So one partition of any topic without a leader kept every writer from opening.
  */
 function allWithoutErrors(original: MetadataProtocol): MetadataProtocol {
   return (of) => (asked) => {
@@ -109,7 +109,7 @@ interface TopicErrors {
   readonly partitions?: readonly PartitionError[];
 }
 
-/** Has one of the lists, by its request. */
+/** Has one of the lists, depending on the request. */
 interface TopicsResponse {
   readonly topicMetadata?: readonly TopicErrors[];
   readonly errors?: readonly TopicErrors[];
@@ -129,8 +129,8 @@ const OPERATION_NOT_ATTEMPTED = 55;
 type Parse = (data: TopicsResponse) => Promise<unknown>;
 
 /**
- * A response about several topics has an error code for each. The original throws the first one, without its topic, and
- * that may be "not attempted" because of another partition. Here the error has the field `topics`: those with its code.
+ * A response about several topics has an error code for each topic. The original throws the first error without its
+ * topic. That error may be "not attempted". Here the error has the field `topics`: all with its code.
  */
 function namingTopics(original: Parse): Parse {
   return async (data) => {
@@ -157,8 +157,8 @@ type CreateFetchManager = (options: {
 }) => FetchManager;
 
 /**
- * A stopped member must not fetch. When another broker leads a partition, the original ends its loops and begins new ones.
- * If a member leaves in between, nothing ends the new ones, which spin at 100 % CPU. Here their first fetch stops them.
+ * A stopped member must not fetch. When a partition's leader changes, the original replaces its loops. If the member
+ * leaves meanwhile, nothing ends the new loops, which take 100 % CPU. Here their first fetch stops them.
  */
 function stoppedForGood(original: CreateFetchManager): CreateFetchManager {
   return (options) => {
@@ -167,7 +167,7 @@ function stoppedForGood(original: CreateFetchManager): CreateFetchManager {
       ...options,
       async fetch(nodeId) {
         if (!isStopped) return options.fetch(nodeId);
-        // It waits for the loop that is here.
+        // Not awaited, because `stop` waits for the loop that runs here.
         void manager.stop();
         return [];
       },
@@ -188,9 +188,9 @@ function stoppedForGood(original: CreateFetchManager): CreateFetchManager {
 
 interface Patch {
   readonly module: string;
-  /** A path of names in the module's exports; the exports themselves when left out. */
+  /** A path of names in the module's exports. Default: the exports themselves. */
   readonly member?: string;
-  /** Of the original's source text in 2.2.4. */
+  /** The SHA-256 of the original's source text in 2.2.4. */
   readonly sourceSha256: string;
   // biome-ignore lint/suspicious/noExplicitAny: kafkajs has no types for what is replaced here.
   readonly replace: (original: any) => unknown;
@@ -198,9 +198,9 @@ interface Patch {
 
 const namesTopics = { member: 'parse', replace: namingTopics };
 
-/** In the order of their loading: a module holds on to the functions that it finds then. */
+/** In loading order, because a module keeps the functions that it finds when it is loaded. */
 const PATCHES: readonly Patch[] = [
-  // Of a fetched record, only the fields that a reader looks at are decoded.
+  // Decodes only the fields that a reader uses.
   {
     module: 'src/protocol/recordBatch/record/v0/decoder.js',
     sourceSha256: 'fbe3525528b41bced97fb4ab8a5669fcdc18b56179a1e565690feae7b5f80ac7',
@@ -243,7 +243,7 @@ const PATCHES: readonly Patch[] = [
     sourceSha256: '32529e32a3c135dfba608a4e37fd60a27a7b5d38621b1986ae571a1beb64cddc',
     replace: allWithoutErrors,
   },
-  // The original repeats a request for all partitions of a broker, and so can double a record; see send-messages.ts.
+  // The original repeats a request for all partitions of a broker, so it can double a record (send-messages.ts).
   {
     module: 'src/producer/sendMessages.js',
     sourceSha256: '3ee877abaa2b09ea8cb91be9a3673501c918985228257820669935ea74741f4d',
@@ -267,9 +267,9 @@ const PATCHES: readonly Patch[] = [
 ];
 
 /**
- * Loaded again as a separate instance when it was loaded before: its modules already hold the unpatched functions.
+ * Loads a separate instance if kafkajs was loaded before: the modules of the first instance hold unpatched functions.
  *
- * @throws Error when a function is not the one that its patch was written for.
+ * @throws Error if a function is not the function that its patch was written for.
  */
 export function loadKafkajs(): Kafkajs {
   const require = createRequire(import.meta.url);

@@ -11,7 +11,7 @@ import type { Bounds, FetchedPart, LogClient, OpenLogClient } from './kafkajs-lo
 import { type KafkaTuning, longestOpenMs } from './tuning.ts';
 
 const LEADER_POLL_MS = 50;
-/** A topic that was created a moment ago is not known to every broker yet. */
+/** After the creation of a topic, some brokers do not know the topic for a moment. */
 const UNKNOWN_TOPIC_PATIENCE_MS = 5_000;
 
 interface KafkajsReaderOptions {
@@ -23,10 +23,10 @@ interface KafkajsReaderOptions {
 }
 
 /**
- * Each reading has a connection of its own. Its end was passed when control records, aborted records and emptied batches up
- * to it were. A connection that fails after some progress is replaced; one without progress fails the reading, unless a
- * partition has no leader for a moment, or the topic is not known yet. A follower replaces every connection that fails or
- * gets no responses: kafkajs would ask on the dead one for ever.
+ * Each reading has its own connection. It ends when it has passed its end, through control records, aborted records and
+ * emptied batches. A failed connection is replaced if it made progress. Without progress the reading fails, unless a
+ * partition has no leader or the topic is unknown for a moment. A follower replaces every connection that fails or
+ * stalls, because kafkajs would use the dead connection forever.
  */
 export function createKafkajsReader(options: KafkajsReaderOptions): LogReader & LogTail & { close(): void } {
   const { clock, log, random, tuning } = options;
@@ -66,7 +66,7 @@ export function createKafkajsReader(options: KafkajsReaderOptions): LogReader & 
         const cause = await reading.through(stalled).finally(() => stalled.end());
         signal.throwIfAborted();
         if (cause instanceof ReadRefused) throw cause.cause;
-        // The end at the beginning is unknown then, and so is which records are new.
+        // The first end is still unknown, so the reader cannot tell new records from old records.
         if (onlyNew && reading.progress() < 0n && !isOneOf(LEADERLESS, cause)) throw unreachable(topic, cause);
         if (reading.fetches > before) failures = 1;
         const waitMs = backOffMs(failures, tuning.tailBackOff, random);
@@ -90,7 +90,7 @@ class Reading {
   readonly #positions = new Map<number, bigint>();
   readonly #beganMs: number;
   #movedMs: number;
-  /** As the first connection found them. */
+  /** The ends that the first connection found. */
   #ends: ReadonlyMap<number, Bounds> | undefined;
   fetches = 0;
 
@@ -101,7 +101,7 @@ class Reading {
     this.#movedMs = this.#beganMs;
   }
 
-  /** Grows with each read offset, and when the ends are known. */
+  /** Grows with each read offset, and when the ends become known. */
   progress(): bigint {
     if (this.#ends === undefined) return -1n;
     let read = 0n;
@@ -114,7 +114,7 @@ class Reading {
     return isOneOf(LEADERLESS, error) || (isOneOf(UNKNOWN_TOPIC, error) && sinceMs < UNKNOWN_TOPIC_PATIENCE_MS);
   }
 
-  /** @returns undefined when the end was reached; else why not: ReadRefused where another connection would not help. */
+  /** @returns undefined at the end, else the error: ReadRefused if another connection would not help. */
   async through(stalled: StallWatch): Promise<unknown> {
     const { topic, behindOpen, signal } = this.#request;
     const client = this.#options.openClient(topic, behindOpen);
@@ -123,7 +123,7 @@ class Reading {
     try {
       await untilAborted(this.#begin(client), until);
       stalled.moved();
-      // Side by side, so that no leader waits for another one. A failure at one of them ends all.
+      // The leaders are read in parallel, so that no leader waits for another. A failure at one leader ends all.
       const leaders = [...client.byLeader([...this.#positions.keys()])];
       await Promise.all(
         leaders.map(([leader, partitions]) =>
@@ -193,7 +193,7 @@ class Reading {
     if (room !== undefined && records.length > 0) await untilAborted(stalled.whileHeld(room()), signal);
   }
 
-  /** Nothing comes while a transaction is open: its coordinator ends it in time, unless it hangs. */
+  /** No record arrives while a transaction is open. Its coordinator ends the transaction in time, unless it hangs. */
   #mustMove(): void {
     const { clock, tuning } = this.#options;
     const { topic, behindOpen } = this.#request;
@@ -204,10 +204,10 @@ class Reading {
   }
 }
 
-/** Its cause reaches the caller unchanged. */
+/** The cause reaches the caller unchanged. */
 class ReadRefused extends Error {}
 
-/** Offsets that were deleted meanwhile are skipped. A log that is shorter now, as after its creation again, is awaited. */
+/** Skips offsets that were deleted meanwhile. If the log is shorter now, for example recreated, waits at its end. */
 function keepWithin(positions: Map<number, bigint>, bounds: ReadonlyMap<number, Bounds>): void {
   for (const [partition, position] of positions) {
     const { low, high } = bounds.get(partition) ?? { low: position, high: position };

@@ -21,7 +21,7 @@ import { giveUpAborting, type TopicFacts, topicRefused, writerRefused } from './
 import { planRounds, sendRound } from './send-plan.ts';
 import { type KafkaTuning, kafkajsRetry, longestProofMs } from './tuning.ts';
 
-/** An id that was taken so often in this time is used by another installation: both would fence each other for ever. */
+/** If an id was taken this often in this time, another installation uses it. Both would fence each other forever. */
 const MAX_FENCINGS = 3;
 const FENCINGS_WITHIN_MS = 5 * 60_000;
 
@@ -30,11 +30,11 @@ export interface KafkajsWriterOptions extends WriterOptions {
   readonly transactionalId: string;
   readonly compression: CompressionTypes;
   readonly tuning: KafkaTuning;
-  /** In bytes, by topic, as far as known. */
+  /** The largest record batch by topic, in bytes, if known. */
   readonly limits: ReadonlyMap<string, number>;
   readonly facts: TopicFacts;
   readonly topicIds: KafkaCluster['topicIds'];
-  /** Writers that were opened and not closed since, to be closed with the client. */
+  /** Writers that were opened and not closed. The client closes them with itself. */
   readonly opened: Set<KafkajsWriter>;
   readonly clock: Clock;
   readonly random: Random;
@@ -43,17 +43,17 @@ export interface KafkajsWriterOptions extends WriterOptions {
 }
 
 /**
- * After any failure a kafkajs producer can lose records silently: it reuses the sequence number of a batch that the broker
- * kept, and the next batch is taken for its duplicate. So a producer is never used again after a rejection.
+ * After any failure, a kafkajs producer can lose records silently. It reuses the sequence number of a batch that the
+ * broker kept. The broker takes the next batch for a duplicate. So no producer is used again after a rejection.
  *
- * Opening: a new producer under the same transactional id fences the earlier holder; only then is the offset read.
- * Committing: rounds of one request to each broker, the source offset in the last one, then a consumer offset. The commit
- * follows only when every partition has acknowledged every round.
+ * Opening: a new producer with the same transactional id fences the earlier holder; then the writer reads the offset.
+ * Committing: rounds of one request to each broker, the source offset in the last round, then a consumer offset. The
+ * commit follows only after every partition has acknowledged every round.
  */
 export class KafkajsWriter implements TransactionalWriter {
   readonly #options: KafkajsWriterOptions;
   #fencedAtMs: readonly number[] = [];
-  /** The producer that may write. Undefined before the first `open`, after any failure and after `close`. */
+  /** The producer that may write; undefined before the first `open`, after any failure and after `close`. */
   #live: Producer | undefined;
   #opening: AbortController | undefined;
   #stopped = AbortSignal.abort();
@@ -62,7 +62,7 @@ export class KafkajsWriter implements TransactionalWriter {
   #failedAtMs = Number.NEGATIVE_INFINITY;
   readonly #working = new Set<Promise<unknown>>();
   readonly #last = new LastTransaction();
-  /** Of the topic of the consumer offset, which is committed with it. */
+  /** The id of the consumer offset's topic, which is committed with the offset. */
   #inputId: string | null = null;
 
   constructor(options: KafkajsWriterOptions) {
@@ -170,7 +170,7 @@ export class KafkajsWriter implements TransactionalWriter {
       this.#inputId = await this.#topicIdOfPosition(signal);
       const position = await untilAborted(readPosition(signal), signal);
       signal.throwIfAborted();
-      // Only now: the proof excludes a rightful owner, and the operators' fencings are marked beside the offset.
+      // Checked here: the proof excludes a rightful owner, and `readPosition` has read the operators' marks.
       this.#refuseWhenShared(this.#options.excused?.() ?? 0);
       this.#live = producer;
       this.#last.ended();
@@ -181,7 +181,7 @@ export class KafkajsWriter implements TransactionalWriter {
     }
   }
 
-  /** The latest `excused` fencings were an operator's. @throws WRITER_IDS_SHARED, once: then the count begins at 0. */
+  /** Operators caused the latest `excused` fencings. @throws WRITER_IDS_SHARED once, then the count restarts at 0. */
   #refuseWhenShared(excused: number): void {
     const { clock, transactionalId } = this.#options;
     const sinceMs = clock.monotonicMs() - FENCINGS_WITHIN_MS;
@@ -223,7 +223,7 @@ export class KafkajsWriter implements TransactionalWriter {
     });
   }
 
-  /** Fails with the first request without a response; kafkajs would repeat it six times on the same connection. */
+  /** Fails at the first request without a response. kafkajs would repeat it six times on the same connection. */
   async #unlessUnanswered(producer: Producer, work: Promise<void>): Promise<void> {
     const unanswered = new AbortController();
     const text = `a request got no response within ${this.#options.tuning.requestTimeoutMs} ms`;
@@ -252,7 +252,7 @@ export class KafkajsWriter implements TransactionalWriter {
       const isAlone = written.records.length === 0 && written.sourceOffset === undefined;
       await sendConsumerOffset(this.#options, transaction, consumerOffset, this.#inputId, () => {
         this.#mustBeLive(producer);
-        // The transaction before may have ended without its markers at a lost broker.
+        // The previous transaction may have ended without its markers at a lost broker.
         if (isAlone && isCutOff(producer)) throw new Error('a connection was lost before the offset was added');
       });
     }
@@ -262,12 +262,12 @@ export class KafkajsWriter implements TransactionalWriter {
     await transaction.commit();
   }
 
-  /** Otherwise an abandoned transaction could go on sending, and even commit, once the broker answers. */
+  /** Otherwise an abandoned transaction could continue to send, and even commit, after the broker answers. */
   #mustBeLive(producer: Producer): void {
     if (this.#live !== producer) throw new Error('the writer was given up or opened again during this commit');
   }
 
-  /** Never aborts: that can overtake a produce request. Disconnects after the last work: kafkajs would connect again. */
+  /** Never aborts, because an abort can overtake a produce request. Disconnects last: kafkajs would connect again. */
   #leaveBehind(producer: Producer | undefined, work: Promise<void> | undefined): void {
     if (producer === undefined) return;
     if (this.#live === producer) this.#live = undefined;
@@ -312,8 +312,8 @@ export class KafkajsWriter implements TransactionalWriter {
 }
 
 /**
- * The coordinator refuses it while it still ends the transaction before. kafkajs repeats such a request for records only.
- * The refusal has no effect, so this one does not cost the producer. `mayWrite` throws when the transaction was given up.
+ * The coordinator refuses the offset while it still ends the previous transaction. kafkajs repeats such a request only
+ * for records. A refusal has no effect: the producer stays usable. `mayWrite` throws after a cut-off.
  */
 async function sendConsumerOffset(
   { clock, random, tuning }: { readonly clock: Clock; readonly random: Random; readonly tuning: KafkaTuning },

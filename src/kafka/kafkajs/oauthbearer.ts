@@ -7,12 +7,12 @@ export interface BrokerTokens {
   refused(token: string): void;
 }
 
-/** RFC 7628, 3.1. */
+/** RFC 7628, section 3.1. */
 const SEPARATOR = '\u0001';
 const LENGTH_BYTES = 4;
 const LONGEST_REASON = 300;
 
-/** In place of that of kafkajs, which takes a refused token for a login: the connection closes later, without a reason. */
+/** Replaces kafkajs' mechanism, which accepts a refused token. Later the broker disconnects without a reason. */
 export function oauthbearer(
   tokens: BrokerTokens,
   { extensions, clock }: { readonly extensions: Readonly<Record<string, string>>; readonly clock: Clock },
@@ -43,7 +43,7 @@ async function answerTo(message: string, send: Send): Promise<string> {
   try {
     const refusal = await send({ request: requestOf(message), response: RESPONSE });
     if (!refusal) return '';
-    // The broker waits for this to close the exchange.
+    // The broker ends the exchange after this message.
     await send({ request: requestOf(SEPARATOR), response: RESPONSE }).catch(() => {});
     return statusOf(refusal);
   } catch (error) {
@@ -76,7 +76,7 @@ function statusOf(refusal: string): string {
     const { status }: { status?: unknown } = JSON.parse(refusal);
     if (typeof status === 'string') return status.slice(0, LONGEST_REASON);
   } catch {
-    // Any text.
+    // The refusal is not JSON.
   }
   return refusal.slice(0, LONGEST_REASON);
 }
@@ -87,10 +87,10 @@ function messageOf(error: unknown): string {
 
 const LONGEST_VALUE = 200;
 const UNSAFE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
-/** By these, brokers judge a token. None is a secret. */
+/** Brokers check these claims. They are not secret. */
 const SHOWN = { iss: 'issuer', aud: 'audience', sub: 'subject', scope: 'scope', scp: 'scope' } as const;
 
-/** Nothing from which the token could be made again. */
+/** The description must not allow anyone to rebuild the token. */
 function describeToken(token: string, wallMs: number): string {
   const claims = claimsOf(token);
   if (claims === null) return 'It is no JWT, so that only the brokers can know what it says';

@@ -6,24 +6,24 @@ import type { Clock } from '../../support/clock.ts';
 
 const KEEP_ALIVE_DELAY_MS = 60_000;
 
-/** As kafkajs opens them. */
+/** Opens a socket in the same way as kafkajs. */
 const openSocket: ISocketFactory = ({ host, port, ssl, onConnect }) => {
   const name = isIP(host) === 0 ? { servername: host } : {};
   const socket = ssl ? connectTls({ host, port, ...name, ...ssl }, onConnect) : connect({ host, port }, onConnect);
   return socket.setKeepAlive(true, KEEP_ALIVE_DELAY_MS);
 };
 
-/** A broker that does not answer is not asked first for so long. */
+/** For this time, no client connects first to a broker that does not answer. */
 const SILENT_MS = 60_000;
 
-/** A request that kafkajs repeats while its client disconnects connects again: the process could not end by itself. */
+/** Closes all sockets: while it disconnects, kafkajs may repeat a request and connect again, and block the exit. */
 export class BrokerConnections {
   readonly #brokers: readonly string[];
   readonly #clock: Pick<Clock, 'monotonicMs'>;
   readonly #random: Random;
   readonly #create: ISocketFactory;
   readonly #open = new Set<Socket>();
-  /** By host:port, from a connection without an answer on. */
+  /** By host:port, the monotonic time of the first connection without a response. */
   readonly #silentSinceMs = new Map<string, number>();
   #isClosed = false;
   #answeredMs: number | null = null;
@@ -40,14 +40,14 @@ export class BrokerConnections {
     this.#create = create;
   }
 
-  /** kafkajs tries another broker only when a connection fails: a frozen first one would keep clients waiting. */
+  /** kafkajs changes the broker only after a failed connection. A frozen first broker would delay clients. */
   choose(): string[] {
     const answering = this.#brokers.filter((broker) => !this.#isSilent(broker));
     const from = answering.length > 0 ? answering : this.#brokers;
     return from.slice(Math.floor(this.#random() * from.length)).slice(0, 1);
   }
 
-  /** By the monotonic clock; null before the first time. */
+  /** The monotonic time of the last response; null before the first. */
   readonly answeredMs = () => this.#answeredMs;
 
   readonly factory: ISocketFactory = (options) => {
@@ -60,12 +60,12 @@ export class BrokerConnections {
       this.#silentSinceMs.delete(broker);
       this.#answeredMs = this.#clock.monotonicMs();
     });
-    // Its creator listens for the error only once it has it.
+    // The caller adds its error listener only after it has received the socket.
     if (this.#isClosed) setImmediate(() => end(socket));
     return socket;
   };
 
-  /** Ends what is open, and from now on each new connection. */
+  /** Ends all open sockets, and from now on each new socket. */
   close(): void {
     this.#isClosed = true;
     for (const socket of this.#open) end(socket);
@@ -77,7 +77,7 @@ export class BrokerConnections {
   }
 }
 
-/** kafkajs passes the error to every request that waits, unless it has ended the connection itself. */
+/** kafkajs passes the error to every waiting request, unless kafkajs has ended the connection itself. */
 function end(socket: Socket): void {
   socket.once('error', () => {});
   socket.destroy(socket.writableEnded ? undefined : new Error('The client of Kafka was closed.'));

@@ -5,7 +5,7 @@ import type { AbortHangingFailed } from './kafkajs-hanging.ts';
 
 export interface TopicFacts {
   missing(topics: readonly string[]): Promise<readonly string[]>;
-  /** Reads the largest batches again; the next transactions are cut by them. */
+  /** Reads the largest batch sizes again. The next transactions use them. */
   learnLimits(topics: readonly string[]): Promise<void>;
 }
 
@@ -17,8 +17,8 @@ const WHAT_TO_DO: Readonly<Record<TopicRefusal, string>> = {
 };
 
 /**
- * Undefined when the refusal may pass. A broker that has just started knows no topic, so a missing one is checked again. Only
- * a batch of one record cannot be cut to a lowered limit.
+ * Undefined if the refusal may pass. A broker that has just started knows no topic, so a missing topic is checked
+ * again. After a lowered limit, only a batch of one record cannot be cut.
  */
 export async function topicRefused(
   cause: unknown,
@@ -45,7 +45,7 @@ export async function topicRefused(
   });
 }
 
-/** Reported at once, since other sources may go on without the topic; the first one has the offset. */
+/** Throws, because other sources can continue without the topic. The first topic is retried: it has the offset. */
 export async function giveUpAborting(
   cause: AbortHangingFailed,
   { transactionalId, facts, abortHanging }: Pick<WriterOptions, 'abortHanging'> & Opening,
@@ -71,7 +71,7 @@ interface Refused extends Pick<WriterOptions, 'abortHangingOffset'> {
   readonly transactionalId: string;
 }
 
-/** Refusals that depend neither on the records nor on retries. */
+/** Advice for refusals that depend neither on the records nor on retries. */
 const ADVICE: Readonly<Record<string, (of: Refused) => string>> = {
   TRANSACTIONAL_ID_AUTHORIZATION_FAILED: ({ transactionalId }) =>
     `Give the connector's account the right Write on this transactional id: ${acl(`--transactional-id ${transactionalId}`, 'Write')}`,

@@ -6,7 +6,7 @@ interface PlannedSend {
   readonly topic: string;
   readonly partition: number;
   readonly records: readonly OutgoingRecord[];
-  /** Before compression; never less than the real size. */
+  /** The size before compression; never less than the real size. */
   readonly bytes: number;
 }
 
@@ -14,19 +14,19 @@ interface SendLimits {
   readonly maxSendBytes: number;
   readonly maxSendRecords: number;
   readonly maxBatchBytes?: (topic: string) => number | undefined;
-  /** Of all batches of a round, unless it holds one single batch. */
+  /** The limit of all batches of a round. A single batch may exceed it. */
   readonly maxRoundBytes: number;
 }
 
-/** Length, attributes, deltas and the lengths of key, value and headers of one record in a batch, at most. */
+/** The most bytes for a record's length, attributes, deltas, and the lengths of its key, value and headers. */
 const RECORD_OVERHEAD_BYTES = 32;
 const BATCH_OVERHEAD_BYTES = 61;
 const HEADER_OVERHEAD_BYTES = 10;
 
 /**
- * A round is sent at once: one request to each broker, with one batch for each partition. A batch is within the limits, unless
- * it holds one single record. The source offset comes in the last round, last in its partition: never before the records that
- * it covers.
+ * A round is sent at once: one request to each broker, with one batch for each partition. A batch exceeds the limits
+ * only if it is a single record. The source offset is in the last round, last in its partition: never before the
+ * records that it covers.
  */
 export function planRounds(
   { records, sourceOffset }: Omit<WriterTransaction, 'consumerOffset'>,
@@ -77,7 +77,7 @@ function bytesOf(sends: readonly PlannedSend[]): number {
   return sends.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
-/** Before compression, without the headers. */
+/** The size before compression, without the headers. */
 function contentBytes({ key, value }: OutgoingRecord): number {
   return RECORD_OVERHEAD_BYTES + (key?.length ?? 0) + (value?.length ?? 0);
 }
@@ -102,7 +102,7 @@ function cut(group: readonly OutgoingRecord[], limits: SendLimits): PlannedSend[
     chunk = [];
     chunkBytes = 0;
   };
-  // The records of a page share one object of headers, whose size is computed once.
+  // The records of a page share one headers object. Its size is computed once.
   let headers: OutgoingRecord['headers'] | undefined;
   let sharedBytes = 0;
   for (const record of group) {
@@ -124,8 +124,8 @@ function partitionKey({ topic, partition }: OutgoingRecord): string {
 }
 
 /**
- * @returns when the broker appended the batches, by its clock; null where the topics keep our time instead.
- * @throws Error when a partition did not acknowledge its batch, or what the client throws; some may be written then.
+ * @returns the time of the append, by the broker's clock; null if the topics keep our time instead.
+ * @throws Error if a partition did not acknowledge its batch, or the client's error. Some batches may be written.
  */
 export async function sendRound(
   transaction: Transaction,

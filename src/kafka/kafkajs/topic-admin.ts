@@ -19,7 +19,7 @@ interface TopicAdminOptions {
 }
 
 const LEADER_POLL_MS = 50;
-/** How long an optional topic may delay the start. */
+/** The longest delay of the start by an optional topic. */
 const REFUSABLE_LEADER_WAIT_MS = 5_000;
 
 export async function ensureTopics(
@@ -99,13 +99,13 @@ async function settingsOf(
   });
 }
 
-/** The largest batch: a segment must hold it too. */
+/** The largest batch that fits the topic's limit and a segment. */
 function limitOf(settings: FoundTopic['settings']): number {
   const [batch, segment] = ['max.message.bytes', 'segment.bytes'].map((name) => Number(settings.get(name)));
   return Math.min(batch ?? Number.NaN, segment || Number.POSITIVE_INFINITY);
 }
 
-/** The partitions of each topic that has a leader for all of them; waits for those that have not. */
+/** Returns the partitions of each topic in which every partition has a leader. Waits for the other topics. */
 async function untilLed(
   { clock, tuning }: TopicAdminOptions,
   admin: Admin,
@@ -114,7 +114,7 @@ async function untilLed(
 ): Promise<ReadonlyMap<string, ITopicMetadata['partitions']>> {
   const startedMs = clock.monotonicMs();
   for (;;) {
-    // All topics are asked for, because asking for one that this broker does not know yet costs seconds of retries.
+    // Requests all topics, because a request for a topic that this broker does not know yet costs seconds of retries.
     const { topics: metadata } = await admin.fetchTopicMetadata();
     const isLed = ({ partitions }: ITopicMetadata) =>
       partitions.length > 0 && partitions.every(({ leader }) => leader >= 0);
@@ -152,7 +152,7 @@ async function describedSettings(
   }
 }
 
-/** Of one topic: for several at once kafkajs does not report which existed. False when another process was quicker. */
+/** Creates one topic: for several, kafkajs does not report which existed. False if another process was faster. */
 async function createTopic(
   admin: Admin,
   { name, partitions, replicationFactor, settings }: TopicSpecification,
@@ -173,7 +173,7 @@ async function createTopic(
   }
 }
 
-/** kafkajs hides why a topic was refused in `errors`, one level down or behind a cause. */
+/** kafkajs hides the reasons of a refused topic in the field `errors`, of this error or of a cause. */
 function hiddenErrors(error: unknown): unknown[] {
   if (!(error instanceof Error)) return [];
   return 'errors' in error && Array.isArray(error.errors) ? error.errors : hiddenErrors(error.cause);
@@ -204,7 +204,7 @@ export async function askAdmin<Found>(
     await admin.connect();
     return await ask(admin);
   } finally {
-    // Not earlier: a client that is disconnected while it connects stays connected.
+    // Not earlier, because a client that is disconnected while it connects stays connected.
     admin.disconnect().catch(() => {});
   }
 }

@@ -3,9 +3,9 @@ import { untilAborted } from '../../support/until-aborted.ts';
 import { kafkaReason } from './kafkajs-errors.ts';
 import { askBroker, type Cluster, type Decoder, endOf } from './kafkajs-internals.ts';
 
-/** From version 10 on (brokers from 2.8) it has the ids of topics; kafkajs has none beyond version 6. */
+/** Version 10 (brokers from 2.8) has the ids of topics; kafkajs supports versions up to 6. */
 const METADATA = { apiKey: 3, apiVersion: 10, apiName: 'Metadata' };
-/** The id of a broker without ids, and the one in a request for a name. */
+/** The id from a broker without topic ids, and the id in a request by name. */
 const NO_ID = Buffer.alloc(16);
 
 type MetadataCluster = Pick<Cluster, 'connect' | 'disconnect' | 'brokerPool'>;
@@ -25,7 +25,7 @@ export class TopicIds {
     try {
       return await untilAborted(ask(cluster, topics), signal);
     } catch (cause) {
-      // Not this connection again: kafkajs would try a broken one for as long as its time-outs allow.
+      // The next call opens a new connection, because kafkajs would retry a broken connection until its time-outs.
       if (this.#cluster === cluster) this.#cluster = null;
       cluster.disconnect().catch(() => {});
       signal.throwIfAborted();
@@ -45,7 +45,7 @@ async function ask(cluster: MetadataCluster, topics: readonly string[]): Promise
     (request, element) =>
       request
         .writeUVarIntArray(topics.map((topic) => endOf(element().writeBuffer(NO_ID).writeUVarIntString(topic))))
-        // No topic is created, and no rights are described.
+        // The broker creates no topic and describes no rights.
         .writeBoolean(false)
         .writeBoolean(false)
         .writeBoolean(false),
@@ -53,7 +53,7 @@ async function ask(cluster: MetadataCluster, topics: readonly string[]): Promise
   );
 }
 
-/** As Kafka's own tools show an id. A topic with an error is left out. */
+/** Returns ids in the form of Kafka's own tools. Omits topics with an error. */
 function readTopicIds(from: Decoder): ReadonlyMap<string, string> {
   const ids = new Map<string, string>();
   from.readUVarIntArray(skipBroker);
@@ -83,7 +83,7 @@ function skipBroker(from: Decoder): void {
 function skipPartition(from: Decoder): void {
   from.readInt16();
   from.readBytes(12);
-  // Replicas: all, in sync, offline.
+  // The three lists of replicas: all, in sync, offline.
   for (let lists = 3; lists > 0; lists--) from.readUVarIntArray(() => from.readInt32());
   from.readTaggedFields();
 }

@@ -1,16 +1,16 @@
 export type KafkaTuning = Readonly<typeof DEFAULT_TUNING>;
 
-/** Every limit of our Kafka clients. The defaults are measured; tests shorten them. */
+/** All limits of our Kafka clients. The defaults are measured; tests shorten them. */
 export const DEFAULT_TUNING = {
   requestTimeoutMs: 10_000,
   connectionTimeoutMs: 3_000,
-  /** Inside kafkajs; never 0, since the normal CONCURRENT_TRANSACTIONS would become a failure. */
+  /** Retries inside kafkajs. Never 0, because the normal CONCURRENT_TRANSACTIONS would become a failure. */
   retries: 5,
   initialRetryMs: 50,
   maxRetryMs: 2_000,
-  /** The broker aborts a transaction that is older; ours gives up at the same age. */
+  /** The broker aborts an older transaction. Our writer gives up at the same age. */
   transactionTimeoutMs: 60_000,
-  /** Beyond the transaction time-out, within which the broker ends an earlier transaction. */
+  /** An opening's time in addition to the transaction time-out, within which the broker ends an earlier transaction. */
   openGraceMs: 20_000,
   openBackOff: { initialMs: 100, maximumMs: 2_000 },
   disconnectMs: 3_000,
@@ -21,22 +21,22 @@ export const DEFAULT_TUNING = {
   maxRoundBytes: 8_000_000,
   readStallMs: 30_000,
   groupSessionTimeoutMs: 6_000,
-  /** For all to join again when the group changes; at least a session. */
+  /** The time for all members to join again after a change of the group; at least a session. */
   groupJoinMs: 20_000,
-  /** For the state of the group, before a join without a head start. */
+  /** The wait for the group's state, before a join without a head start. */
   headStartMs: 1_000,
-  /** Between two heartbeats and two fetches of a member: it must know soon when another one has left. */
+  /** Between two heartbeats and two fetches of a member. Short, because a member must soon notice a leaving member. */
   confirmIntervalMs: 300,
   /**
-   * A proof of ownership is no older than this, or than half a session. It counts from the sending of its heartbeat, and the
-   * group gives a partition away one session later at the earliest: at least 4 s are left for the next request.
+   * The maximum age of a proof of ownership, and at most half a session. The age begins when the heartbeat is sent. The
+   * group reassigns a partition one session later or more: at least 4 s remain for the next request.
    */
   proofMs: 2_000,
-  /** A reader's fetch waits so long for data; its disconnect takes as long at most. */
+  /** A reader's fetch waits at most this long for data. The reader's disconnect takes at most the same time. */
   readWaitMs: 50,
-  /** Of a follower. A record ends the wait at once, and so does the end of the follower. */
+  /** A follower's fetch waits at most this long. A record ends the wait at once, and so does the follower's end. */
   tailWaitMs: 5_000,
-  /** A batch that is being taken holds up the other partitions no longer. */
+  /** A batch in progress delays other partitions at most this long. */
   takeGraceMs: 100,
   tailBackOff: { initialMs: 200, maximumMs: 30_000 },
   topicsTimeoutMs: 30_000,
@@ -46,10 +46,10 @@ export function longestProofMs({ proofMs, groupSessionTimeoutMs }: KafkaTuning):
   return Math.min(proofMs, groupSessionTimeoutMs / 2);
 }
 
-/** A join without a response takes this much longer than a broker lets members of the group take to join. */
+/** Our wait for the response to a join is longer by this time than the broker's wait for all members. */
 const JOIN_GRACE_MS = 10_000;
 
-/** A join fails later than the broker ends it; else the next join would wait for a member that is left behind. */
+/** A join fails later here than at the broker. Else the next join would wait for an abandoned member. */
 export function joinLimits({ groupJoinMs, groupSessionTimeoutMs, readStallMs }: KafkaTuning): {
   readonly rebalanceMs: number;
   readonly stallMs: number;
@@ -58,15 +58,15 @@ export function joinLimits({ groupJoinMs, groupSessionTimeoutMs, readStallMs }: 
   return { rebalanceMs, stallMs: Math.max(readStallMs, rebalanceMs + JOIN_GRACE_MS) };
 }
 
-/** Of one fetch, as stored on the broker: a batch or two. Larger ones are no faster, and outlive the young generation. */
+/** The bytes of one fetch, as stored on the broker: a batch or two. More is not faster and uses more memory. */
 export const FETCH_BYTES_PER_PARTITION = 128 * 1024;
-/** Of a member's fetch from one broker: batches that wait for others of their fetch outlive the young generation too. */
+/** The bytes of a member's fetch from one broker. More waiting batches would outlive the young generation. */
 export const FETCH_BYTES = 192 * 1024;
 
-/** The coordinator looks for transactions that are too old each 10 s by default. */
+/** By default, the coordinator searches for expired transactions every 10 s. */
 const TOO_OLD_SEEN_MS = 12_000;
 
-/** The connector keeps no transaction open for longer; below the deadline of an opening. */
+/** The longest time that the connector keeps a transaction open; below the deadline of an opening. */
 export function longestOpenMs({ transactionTimeoutMs, openGraceMs }: KafkaTuning): number {
   return transactionTimeoutMs + Math.min(TOO_OLD_SEEN_MS, openGraceMs / 2);
 }

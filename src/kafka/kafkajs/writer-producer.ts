@@ -13,11 +13,11 @@ import {
 
 export interface WriterProducer extends Producer {
   /**
-   * The state of the last transaction, before this producer begins one; undefined when the coordinator does not know the id,
-   * or is older than 3.0. @throws Error when no coordinator answers.
+   * The state of the last transaction, before this producer begins one; undefined if the coordinator does not know the
+   * id, or is older than 3.0. @throws Error if no coordinator answers.
    */
   lastTransaction?(): Promise<string | undefined>;
-  /** How this producer ended its last transaction, when a connection that it used for it has ended since. */
+  /** The end of this producer's last transaction, if a connection of that transaction was lost; else undefined. */
   cutOffAfter?(): Ending | undefined;
 }
 
@@ -33,20 +33,20 @@ interface ProducerParts {
 export type CreateProducer = (of: ProducerParts) => Producer;
 
 const TRANSACTION = 1;
-/** Brokers from 3.0. */
+/** Supported by brokers from 3.0. */
 const DESCRIBE = { apiKey: 65, apiVersion: 0, apiName: 'DescribeTransactions' };
 const RETRY = { backOff: { initialMs: 50, maximumMs: 2_000 }, attempts: 6 };
 
 class CoordinatorMoves extends Error {}
 
-/** The coordinator that it finds is used for the request behind it too, which saves that one a round trip. */
+/** The next request uses the coordinator that this request found, which saves a round trip. */
 export function askingForLast(original: CreateProducer, clock: Clock): CreateProducer {
   return (of) => {
     const { cluster, transactionalId } = of;
     if (transactionalId === undefined) return original(of);
     const find = cluster.findGroupCoordinator.bind(cluster);
     let found: Broker | undefined;
-    // The cluster is this producer's own.
+    // Only this producer uses the cluster, so its function may be replaced.
     cluster.findGroupCoordinator = async (asked) => {
       const coordinator = asked.coordinatorType === TRANSACTION ? found : undefined;
       found = undefined;
@@ -71,14 +71,14 @@ export function askingForLast(original: CreateProducer, clock: Clock): CreatePro
   };
 }
 
-/** Of one transactional id: Ongoing, PrepareCommit, CompleteCommit, CompleteAbort and such; empty with an error. */
+/** The state of one transactional id: Ongoing, PrepareCommit, CompleteCommit, CompleteAbort, others; empty on error. */
 function readState(from: Decoder): { readonly errorCode: number; readonly state: string } {
   let found = { errorCode: 0, state: '' };
   from.readUVarIntArray(() => {
     const errorCode = from.readInt16();
     from.readUVarIntString();
     found = { errorCode, state: from.readUVarIntString() ?? '' };
-    // Its other fields, behind which nothing is read.
+    // The other fields are not needed, and nothing after them is read.
   });
   return found;
 }
@@ -108,7 +108,7 @@ function watched(producer: Producer, cluster: OwnCluster): WriterProducer {
   };
 }
 
-/** kafkajs connects again, and says nothing. Other connections do not count: brokers close those that are idle. */
+/** kafkajs reconnects silently. Only used connections count, because brokers close idle connections. */
 class UsedConnections {
   readonly #open: () => readonly UsedSocket[];
   #begun = new Map<UsedSocket, number>();

@@ -2,7 +2,7 @@ import { untilAborted } from '../../../support/until-aborted.ts';
 import type { GroupReaderOptions, OwnershipProof, PartitionReader, ReadBatch } from '../../group-reader.ts';
 import type { TopicPartition } from '../../topic.ts';
 
-/** Fetches for a member of a group. A partition is not fetched before `readFrom`, nor after `pause`. */
+/** Controls the fetches of a group member. A partition is fetched only after `readFrom`, and not after `pause`. */
 export interface PartitionFetcher {
   pause(partitions: readonly TopicPartition[]): void;
   readFrom(partition: TopicPartition, offset: bigint): void;
@@ -11,7 +11,7 @@ export interface PartitionFetcher {
 export interface HeldPartitionsOptions extends Pick<GroupReaderOptions, 'assigned' | 'joined'> {
   readonly ownershipProof: OwnershipProof['since'];
   readonly fetcher: PartitionFetcher;
-  /** Called with the error of `assigned` or `take`; the member cannot go on. */
+  /** Called with the error of `assigned` or `take`. The member cannot continue. */
   readonly failed: (error: unknown) => void;
 }
 
@@ -19,14 +19,14 @@ interface Held {
   readonly partition: TopicPartition;
   readonly lost: AbortController;
   reader: PartitionReader | undefined;
-  /** All offsets below it were given to the reader. */
+  /** The reader has received all offsets below this one. */
   nextOffset: bigint;
   taken: Promise<void>;
-  /** The join after which reading began; batches fetched before an earlier join are dropped. */
+  /** The number of the join after which reading began. After a newer join, the partition's batches are dropped. */
   readSinceJoin: number;
 }
 
-/** A kept partition goes on at its reader's position, whatever is committed. */
+/** A kept partition continues at its reader's position, not at the committed offset. */
 export class HeldPartitions {
   readonly #options: HeldPartitionsOptions;
   #held = new Map<string, Held>();
@@ -37,9 +37,9 @@ export class HeldPartitions {
     this.#options = options;
   }
 
-  /** At each join, before anything more is fetched. */
+  /** Called at each join, before the next fetch. */
   rejoin(partitions: readonly TopicPartition[]): void {
-    // The response to a join comes even after the member has ended; partitions accepted then would never be released.
+    // The response to a join may come after the member's end. Partitions accepted then would never be released.
     if (this.#isOver) return;
     this.#joins += 1;
     this.#options.fetcher.pause(partitions);
@@ -57,7 +57,7 @@ export class HeldPartitions {
     }
   }
 
-  /** Without the records that the reader had before. Resolves when the batch was taken; never rejects. */
+  /** Removes the records that the reader already has. Resolves after the batch was taken; never rejects. */
   offer(partition: TopicPartition, batch: ReadBatch): Promise<void> {
     const held = this.#held.get(keyOf(partition));
     const reader = held?.reader;
@@ -91,7 +91,7 @@ export class HeldPartitions {
 
   #begin(held: Held): void {
     const lost = held.lost.signal;
-    // A process can still be a member and have lost this partition.
+    // A process can lose this partition and still be a member.
     const ownershipProof: OwnershipProof['since'] = async (sinceMs, signal) => {
       await untilAborted(this.#options.ownershipProof(sinceMs, signal), lost);
       lost.throwIfAborted();
@@ -104,7 +104,7 @@ export class HeldPartitions {
     begin().catch((error: unknown) => this.#fail(held, error));
   }
 
-  /** After a join, the consumer stands at the group's committed offset, which may lie far behind the reader. */
+  /** After a join, kafkajs starts at the group's committed offset, which may be far before the reader's position. */
   #readOn(held: Held, reader: PartitionReader): void {
     const join = this.#joins;
     held.taken

@@ -23,16 +23,16 @@ export interface KafkajsGroupReaderOptions {
   readonly log: Log;
 }
 
-/** Batches of different partitions are handed over in parallel; this is more than any member has partitions. */
+/** Batches of different partitions are handed over in parallel. No member has more partitions than this. */
 const MAX_PARTITIONS_AT_ONCE = 100;
-/** kafkajs sends no heartbeat that comes earlier than its interval; a fetch may return a little early. */
+/** kafkajs sends no heartbeat before its interval has passed, and a fetch may return slightly early. */
 const CLOCK_SLACK_MS = 20;
 
 /**
- * kafkajs never commits an offset here (its auto-commit would even commit the target of a seek). After each join it starts
- * every partition at the group's committed offset; so all are paused in the listener of the join, before the next fetch, and
- * each goes on with a seek to its own position. A fetch waits only a moment for a batch that is being taken: then its
- * partition is paused, so that heartbeats and the other partitions go on.
+ * kafkajs never commits an offset here, because its auto-commit would even commit the target of a seek. After each
+ * join, kafkajs starts every partition at the group's committed offset. So the join's listener pauses all partitions
+ * before the next fetch. Each partition continues with a seek to its own position. A fetch waits only a moment for a
+ * batch in progress. Then its partition is paused, so that heartbeats and other partitions continue.
  */
 export function createKafkajsGroupReader(options: KafkajsGroupReaderOptions): GroupReader & { close(): Promise<void> } {
   const closing = new AbortController();
@@ -67,7 +67,7 @@ export function createKafkajsGroupReader(options: KafkajsGroupReaderOptions): Gr
   };
 }
 
-/** Its cause is what `assigned` or `take` threw, which reaches the caller unchanged. */
+/** The cause is the error of `assigned` or `take`, which reaches the caller unchanged. */
 class OwnerFailed extends Error {}
 
 interface Member {
@@ -106,15 +106,15 @@ function openMember(options: KafkajsGroupReaderOptions, request: GroupReaderOpti
   if (members) reportMemberCount({ kafkajs, consumer, members, proof, tuning, clock, log, signal });
   confirmAtHeartbeats(consumer, clock, (askedAtMs) => {
     proof.confirm(askedAtMs);
-    // Heartbeats show life, not fetches. When the wall clock is set back by an hour, kafkajs sends none for an hour, and
-    // no member may write. A new member begins with the new time.
+    // Only heartbeats count: if the wall clock is set back by an hour, kafkajs fetches but sends no heartbeat for an
+    // hour. Without a heartbeat, no member may write. A new member begins with the new time.
     onConfirmed();
   });
-  // With `restart: false` the consumer would live on and read nothing; here it is always false.
+  // After a crash, `restart` is always false here. Otherwise the consumer would stay alive and read nothing.
   consumer.on(consumer.events.CRASH, ({ payload }) => failed.reject(payload.error));
   let isKnown = false;
   consumer.on(consumer.events.REQUEST, ({ payload }) => {
-    // The first one is answered with the member's id, and with that kafkajs joins at once.
+    // The response to the first request contains the member's id. kafkajs then joins at once with this id.
     if (payload.apiName === 'JoinGroup') isKnown = true;
   });
   const own = alone ?? (assignor && assignmentOfOne(assignor));
@@ -148,7 +148,7 @@ function consumerOf(
   { groupId, assignor }: GroupReaderOptions,
   proof: OwnershipProof,
 ): Consumer {
-  // A member whose process stood still has lost its partitions. It must not claim them when it joins again.
+  // A member whose process stopped for a session has lost its partitions. It must not claim them at its next join.
   const wasForgotten = () => !proof.holdsSince(clock.monotonicMs() - tuning.groupSessionTimeoutMs);
   return kafka.consumer({
     groupId,
@@ -173,16 +173,16 @@ interface Consuming {
   readonly isOver: () => boolean;
 }
 
-/** Resolves when the join is answered. */
+/** Resolves at the response to the join. */
 async function consume(consumer: Consumer, topics: readonly string[], { goAhead, offer, isOver }: Consuming) {
   consumer.on(consumer.events.END_BATCH_PROCESS, ({ payload }) => {
-    // A batch of only markers and aborted records reaches no handler, and still moves the offset.
+    // A batch of only markers and aborted records reaches no handler, but moves the offset.
     if (payload.batchSize === 0) void offer(payload, readBatch([], payload.lastOffset, payload.highWatermark));
   });
   await consumer.connect();
   await consumer.subscribe({ topics: [...topics], fromBeginning: true });
   await goAhead();
-  // A member cannot leave before its join is answered, and the next one would wait for it.
+  // A member cannot leave before the response to its join, and the next member would wait for it.
   if (isOver()) return;
   await consumer.run({
     autoCommit: false,
@@ -190,7 +190,7 @@ async function consume(consumer: Consumer, topics: readonly string[], { goAhead,
     partitionsConsumedConcurrently: MAX_PARTITIONS_AT_ONCE,
     async eachBatch({ batch, resolveOffset, isStale }: EachBatchPayload) {
       if (isStale()) return;
-      // At once: after a join in the meantime, the partition may be unknown to kafkajs.
+      // Resolved at once, because kafkajs may not know the partition after another join.
       resolveOffset(batch.lastOffset());
       const { topic, partition, messages } = batch;
       const records = messages.map((message) => committedRecord(topic, partition, message));
@@ -215,7 +215,7 @@ async function leave(
   );
 }
 
-/** The event of a heartbeat has no time; its request, just before, has a duration, negative when the clock was set back. */
+/** A heartbeat event has no time. The request before it has a duration, which is negative if the clock was set back. */
 function confirmAtHeartbeats(consumer: Consumer, clock: Clock, confirm: (askedAtMs: number) => void): void {
   let askedAtMs = Number.NEGATIVE_INFINITY;
   consumer.on(consumer.events.REQUEST, ({ payload }) => {
@@ -239,7 +239,7 @@ function groupQuestions(kafka: Kafka, groupId: string, tuning: KafkaTuning): Gro
   };
 }
 
-/** After a crash kafkajs has no group and throws. */
+/** After a crash, kafkajs has no group, so its functions throw. */
 function fetcherOf(consumer: Consumer, log: Log): PartitionFetcher {
   const unlessGone = (action: () => void) => {
     try {

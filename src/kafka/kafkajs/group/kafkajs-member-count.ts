@@ -6,7 +6,7 @@ import type { TopicPartition } from '../../topic.ts';
 import { kafkaReason } from '../kafkajs-errors.ts';
 import type { KafkaTuning } from '../tuning.ts';
 
-/** A member that is cut off is noticed so often within a session, beside the half of it that must have passed. */
+/** The checks per session. After half a session without confirmation, the next check counts all members. */
 const LOOKS_PER_SESSION = 8;
 
 interface MemberCountOptions {
@@ -21,17 +21,17 @@ interface MemberCountOptions {
 }
 
 /**
- * Owners alone divide a limit of the group: standby members ask for nothing. But an earlier owner may still go on, so after
- * each join, and in a rebalance, all members count for one session. So they do for a member that was not confirmed for half a
- * session: its larger share ends before its work goes to others. The group is asked after each join, and with each heartbeat
- * until it answers.
+ * Only owners divide a limit of the group, because standby members send no requests. But an earlier owner may still
+ * work. So after each join, and in a rebalance, all members count for one session. All members also count after half a
+ * session without confirmation. So a larger share ends before its work moves. The count is requested after each join,
+ * and with each heartbeat until the group answers.
  */
 export function reportMemberCount(options: MemberCountOptions): void {
   const { kafkajs, consumer, members, proof, clock, log, signal } = options;
   const sessionMs = options.tuning.groupSessionTimeoutMs;
-  /** 0 before the group has answered. */
+  /** 0 before the first response about the group. */
   let all = 0;
-  /** Null until the group has said who owns partitions after the newest join. */
+  /** The members that own partitions; null until the first response about the newest join. */
   let owners: number | null = null;
   let reported = 0;
   let joins = 0;
@@ -52,7 +52,7 @@ export function reportMemberCount(options: MemberCountOptions): void {
     if (reported < all && !isWatching) watch().catch(() => {});
   }
 
-  /** A larger share than that of all must end in time without any event. */
+  /** A share among owners is larger than a share among all. It must end in time without any event. */
   async function watch(): Promise<void> {
     isWatching = true;
     for (; reported < all; report()) await clock.sleep(sessionMs / LOOKS_PER_SESSION, signal);
@@ -60,13 +60,13 @@ export function reportMemberCount(options: MemberCountOptions): void {
   }
 
   async function count(): Promise<void> {
-    // A member that has ended would connect again, and nothing would close that connection.
+    // A member that has ended would connect again, and nothing would close this connection.
     if (isAsking || countedAtJoin === joins || signal.aborted) return;
     isAsking = true;
     const join = joins;
     try {
       const group = await consumer.describeGroup();
-      // After another join meanwhile, this response must not count.
+      // A response that arrives after another join must not count.
       if (join === joins) {
         const isStable = group.state === 'Stable';
         all = Math.max(1, group.members.length);
@@ -96,7 +96,7 @@ export function reportMemberCount(options: MemberCountOptions): void {
     report();
     void count();
   });
-  // The next member of this process begins with the share of all until its group has answered.
+  // The next member of this process begins with the share among all members, until its group answers.
   signal.addEventListener('abort', () => {
     if (all > 0) members(all);
   });
@@ -106,7 +106,7 @@ function ownersOf({ members }: GroupDescription, kafkajs: MemberCountOptions['ka
   return members.filter(({ memberAssignment }) => heldBy(memberAssignment, kafkajs).length > 0).length;
 }
 
-/** The partitions of a member, as its group describes it. */
+/** The partitions of a member, from the description of its group. */
 export function heldBy(assignment: Buffer, { AssignerProtocol }: MemberCountOptions['kafkajs']): TopicPartition[] {
   const decoded = assignment.length > 0 ? AssignerProtocol.MemberAssignment.decode(assignment) : null;
   return listed(decoded?.assignment ?? {});

@@ -8,12 +8,12 @@ import {
 } from './record-batch.ts';
 
 /*
- * A Produce request (version 7) in one buffer, with room in front for the frame:
+ * A Produce request (version 7) in one buffer, which begins with free room for the frame:
  *
  *   transactional id · acks (2) · time-out (4) · topics [ name · partitions [ number (4) · length (4) · one batch ] ]
  *
- * First all records are written uncompressed. Then they are packed, off the event loop. Last, the request is put together
- * from the front: a packed batch is never longer, so no byte is overwritten before it is read.
+ * First all records are written uncompressed. Then they are packed, off the event loop. Last, the request is assembled
+ * from the front. A packed batch is never longer, so no byte is overwritten before it is read.
  */
 
 const ACKS_FROM_ALL = -1;
@@ -45,7 +45,7 @@ interface WrittenRecords {
   packed?: Buffer;
 }
 
-/** Give the buffer back (`pool.giveBack`) once the request was answered, and never after a failure. */
+/** Return the buffer by `pool.giveBack` after the response, not after a failure: a late write could still read it. */
 export async function encodeProduceRequest(
   request: ProduceRequest,
   writer: RecordBatchWriter,
@@ -126,7 +126,7 @@ const LARGEST_KEPT_BYTES = 8 * 1024 * 1024;
 const SMALLEST_BYTES = 64 * 1024;
 const MOST_KEPT = 2;
 
-/** New buffers for each page would cost a full collection every page or two. After a failure a late write could read one. */
+/** Keeps buffers, because new buffers for each page would cost a full garbage collection every page or two. */
 export class BufferPool {
   readonly #kept: Buffer[] = [];
 
@@ -136,7 +136,7 @@ export class BufferPool {
     return kept ?? Buffer.allocUnsafeSlow(roundUp(bytes));
   }
 
-  /** The caller must not read or write the buffer from now on. */
+  /** The caller must not use the buffer after this call. */
   giveBack(buffer: Buffer): void {
     if (buffer.length > LARGEST_KEPT_BYTES) return;
     this.#kept.push(buffer);
@@ -152,15 +152,15 @@ function roundUp(bytes: number): number {
 }
 
 /*
- * The frame in front of every request: length (4), API key (2), API version (2), correlation id (4), client id. kafkajs
- * copies the whole request behind it, twice. Here the frame is written into the room in front of a request's buffer.
+ * The frame of a request: length (4), API key (2), API version (2), correlation id (4), client id. kafkajs copies the
+ * whole request twice to add it. Here the frame is written into the free room before the request.
  */
 
 const FIXED_BYTES = 14;
 /** Enough for a client id of some hundred bytes. Exported for tests. */
 export const FRAME_ROOM_BYTES = 512;
 
-/** The body of a request, which begins at `FRAME_ROOM_BYTES` of the buffer. Exported for tests. */
+/** The body of a request. It begins at `FRAME_ROOM_BYTES` of the buffer. Exported for tests. */
 export class FramedRequest {
   readonly buffer: Buffer;
   readonly end: number;
@@ -183,7 +183,7 @@ interface RequestToFrame {
 
 export type CreateRequest = (of: RequestToFrame) => Promise<{ readonly buffer: Buffer }>;
 
-/** kafkajs' framing of a request, without copies where the request has room in front. */
+/** Replaces kafkajs' framing: a `FramedRequest` gets its frame without copies. */
 export function framedInPlace(original: CreateRequest): CreateRequest {
   return async function createRequest(of) {
     const payload = await of.request.encode();

@@ -1,4 +1,4 @@
-/* Kafka's signed varint: zigzag, then seven bits a byte, the lowest first. For whole numbers of 32 bits. */
+/* Kafka's signed varint for integers of 32 bits: zigzag, then seven bits per byte, the lowest bits first. */
 
 const MAX_VARINT_BYTES = 5;
 
@@ -40,7 +40,7 @@ function encodeHeaders(headers: RecordHeaders): Buffer {
   return buffer.subarray(0, at);
 }
 
-/** Headers as they are encoded. The records of a page share one object, which is encoded once. */
+/** Encodes headers. The records of a page share one headers object, which is encoded once. */
 class HeaderEncoder {
   #headers = NONE;
   #encoded = encodeHeaders(NONE);
@@ -55,8 +55,8 @@ class HeaderEncoder {
 }
 
 /*
- * A record batch (magic 2). kafkajs builds ten small buffers per record and copies the batch seven times; here the records
- * are written once, into the buffer that is sent.
+ * A record batch (magic 2). kafkajs builds ten small buffers per record and copies the batch seven times. Here the
+ * records are written once, into the buffer that is sent.
  *
  *   offset  0 base offset (8)   8 length (4)  12 leader epoch (4)  16 magic (1)  17 CRC (4)  21 attributes (2)
  *          23 last offset delta (4)  27 first timestamp (8)  35 last timestamp (8)
@@ -69,7 +69,7 @@ const CRC_AT = 17;
 const CRC_COUNTS_FROM = 21;
 const MAGIC = 2;
 const TRANSACTIONAL = 16;
-/** The most bytes of a record beyond key, value and headers: its length, those of key and value, its index, two zeroes. */
+/** The most bytes of a record without key, value and headers: its length, their two lengths, its index, two zeroes. */
 const RECORD_BYTES = 4 * MAX_VARINT_BYTES + 2;
 
 export interface BatchRecord {
@@ -83,7 +83,7 @@ interface BatchHead {
   readonly producerId: bigint;
   readonly producerEpoch: number;
   readonly firstSequence: number;
-  /** Of all records, milliseconds since the epoch. Topics with LogAppendTime replace it. */
+  /** The time of all records, milliseconds since the epoch. Topics with LogAppendTime replace it. */
   readonly timestampMs: number;
 }
 
@@ -99,7 +99,7 @@ export function roomForRecords(records: readonly BatchRecord[]): number {
 export class RecordBatchWriter {
   readonly #headers = new HeaderEncoder();
 
-  /** Into a buffer with room (`roomForRecords`); returns the end. */
+  /** Needs a buffer with enough room (`roomForRecords`). Returns the end position. */
   writeRecords(buffer: Buffer, start: number, records: readonly BatchRecord[]): number {
     let at = start;
     for (const [index, { key, value, headers }] of records.entries()) {
@@ -117,7 +117,7 @@ export class RecordBatchWriter {
   }
 }
 
-/** For `count` records up to `end`, compressed or not. */
+/** The head is for `count` records that end at `end`, compressed or not. */
 export function writeBatchHead(buffer: Buffer, start: number, end: number, count: number, head: BatchHead): void {
   const timestamp = BigInt(head.timestampMs);
   buffer.writeBigInt64BE(0n, start);
@@ -141,7 +141,7 @@ function sizeOf(bytes: Buffer | null): number {
 
 function writeBytes(buffer: Buffer, start: number, bytes: Buffer | null): number {
   if (bytes === null) return writeVarint(buffer, start, -1);
-  // A string has a length as well, and would silently become zeroes.
+  // A string also has a length, and would silently become zeroes.
   if (!Buffer.isBuffer(bytes)) throw new TypeError(`Expected a Buffer for a key or value, got a ${typeof bytes}`);
   const at = writeVarint(buffer, start, bytes.length);
   buffer.set(bytes, at);
@@ -149,8 +149,8 @@ function writeBytes(buffer: Buffer, start: number, bytes: Buffer | null): number
 }
 
 /*
- * CRC-32C (Castagnoli), eight bytes at a step ("slicing by eight"): table k holds the effect of a byte that k more bytes
- * follow. kafkajs takes four times as long. `zlib.crc32` is another polynomial.
+ * CRC-32C (Castagnoli), eight bytes per step ("slicing by eight"). Table k holds the effect of a byte with k more bytes
+ * after it. kafkajs takes four times as long. `zlib.crc32` has another polynomial.
  */
 
 const POLYNOMIAL = 0x82f63b78;
@@ -171,7 +171,7 @@ function entryOf(slice: number, byte: number): number {
 
 const NO_WORDS = new Int32Array(0);
 
-/** For little-endian machines, like Node's own. */
+/** Works only on little-endian machines. */
 function crc32c(bytes: Buffer, start: number, end: number): number {
   const aligned = Math.min(end, start + ((4 - ((bytes.byteOffset + start) & 3)) & 3));
   let checksum = byteByByte(-1, bytes, start, aligned);

@@ -15,20 +15,20 @@ import { BufferPool, encodeProduceRequest, type PartitionRecords, type TopicReco
 import { type BatchRecord, RecordBatchWriter } from './record-batch.ts';
 
 /*
- * In place of kafkajs' own function:
+ * Replaces kafkajs' own function:
  *
- * 1. All partitions are added to the transaction by one request. Nothing was sent before, so this may be tried again.
- * 2. One Produce request goes to each leader. When one fails, the sending fails: it is unknown what the broker has taken.
- *    kafkajs tries it again, by the metadata of that moment, and doubles records within one transaction.
- * 3. Only a partition whose broker has *answered* that it does not lead it gets its batch again, with the same sequence
- *    number, once all requests were answered. A new leader that has the batch knows it by that number.
+ * 1. One request adds all partitions to the transaction. No record was sent before, so the request may be repeated.
+ * 2. One Produce request goes to each leader. If one fails, the sending fails: it is unknown what the broker has taken.
+ *    kafkajs repeats the request with newer metadata, and doubles records within one transaction.
+ * 3. Only a partition whose broker *answered* that it is not the leader gets its batch again. The batch is sent after
+ *    all responses, with the same sequence number. A new leader with the batch recognizes this number.
  */
 
 const PRODUCE = { apiKey: 0, apiVersion: 7, apiName: 'Produce', expectResponse: () => true };
 const DEFAULT_TIMEOUT_MS = 30_000;
-/** The broker ends the transaction before within milliseconds; kafkajs waits 50 ms and more each time. */
+/** The broker ends the previous transaction within milliseconds; kafkajs would wait 50 ms or more each time. */
 const CONCURRENT_WAIT = { initialMs: 1, maximumMs: 20, limitMs: 30_000 };
-/** Records do not wait until a broker that was lost without a word counts as lost, which takes 9 s by default. */
+/** Records do not wait for a silently lost broker to count as lost, which takes 9 s by default. */
 const RECORDS_LIMIT_MS = 6_000;
 
 const UNKNOWN_TOPIC_OR_PARTITION = 3;
@@ -134,10 +134,10 @@ function batchesOf(topicMessages: Parameters<SendMessages>[0]['topicMessages']):
 }
 
 /**
- * Sends no record, so it may be tried again.
+ * Sends no record, so it may be repeated.
  *
- * @returns the added partitions. One that is known a moment later is missing too: brokers before 3.6 would take its records
- *   outside the transaction.
+ * @returns the added partitions. A partition that becomes known a moment later is also missing: brokers before 3.6
+ *   would take its records outside the transaction.
  */
 async function prepare(
   batches: readonly PartitionBatch[],
@@ -153,7 +153,7 @@ async function prepare(
     throw Object.assign(new Error(`no broker knows partition ${lacking.partition}`), { topic: lacking.topic });
   if (known.length === 0) return known;
   const beganAtMs = clock.monotonicMs();
-  // A broker that is lost now may never get the markers of the transaction before; its records would end as these do.
+  // A broker lost now may miss the previous markers. Its older records would get this transaction's outcome.
   const hasRecords = !batches.every(isEmpty);
   const limitMs = hasRecords ? RECORDS_LIMIT_MS : CONCURRENT_WAIT.limitMs;
   const mayRetry = (error: unknown) =>
@@ -162,7 +162,7 @@ async function prepare(
     !(hasRecords && cluster.hasLostConnection?.());
   const add = () => eosManager.addPartitionsToTransaction(byTopic(known));
   await retry(add, { backOff: CONCURRENT_WAIT, mayRetry, clock, random: () => 1 });
-  // A partition that has no leader any more, by now, does not get the markers of this transaction either.
+  // A partition that has lost its leader does not get the markers of this transaction either.
   if (!hasRecords && cluster.hasLostConnection?.()) await cluster.refreshMetadata();
   return known;
 }
@@ -225,7 +225,7 @@ function byTopic(batches: readonly PartitionBatch[]): TopicRecords[] {
   return [...topics.values()];
 }
 
-/** Never given back. Behind 2^31 - 1 they go on at 0; kafkajs begins again with 2^31 - 1, so that is kept there as -1. */
+/** Numbers are never reused. After 2^31 - 1 comes 0. kafkajs resets at 2^31 - 1, so this number is stored as -1. */
 function withSequences(batches: readonly PartitionBatch[], eosManager: EosManager): PartitionBatch[] {
   return batches.map(({ topic, partition, records }) => {
     const kept = eosManager.getSequence(topic, partition);
