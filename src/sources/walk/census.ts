@@ -4,27 +4,27 @@ import { ReportedEvents } from '../stream/reported-events.ts';
 const SEEN = 1;
 const OTHER_SCHEMA = 2;
 const ADDED_LATELY = 4;
-/** Deletions by events that are remembered; more within an hour are a broken stream. */
+/** The most remembered deletions by events. More deletions within an hour show a broken stream. */
 const MOST_DELETED_LATELY = 100_000;
 
-/** How long events are remembered: an hour before the walk, and the time that the census takes. */
+/** The time for which events are remembered: an hour before the walk, and the duration of the census. */
 export const REMEMBERED_MS = 90 * 60_000;
 
-/** Greater ages count as this one. */
+/** Greater ages count as this age. */
 const OLDEST_MS = 18 * 3_600_000;
 
-/** The words of a row behind its id: age in the high bits and marks in the low ones, then the digest. */
+/** The words of a row after its id: the age (high bits) with the marks (low bits), then the digest. */
 const MARKS = 2;
 const DIGEST = 3;
 const WIDTH = 5;
 const MARK_BITS = 6;
 
-/** How a row compares with what the topic holds. */
+/** The comparison of a row with the record on the topic. */
 export type CensusComparison = 'absent' | 'same' | 'sameUnderOtherSchema' | 'different';
 
 /**
- * The content of the instruments topic, in 25 to 26 bytes an id: a digest, marks, and how long ago an event named it, in
- * whole seconds and one more; 0 where no such event is remembered.
+ * The content of the instruments topic, in 25 to 26 bytes an id: a digest, marks, and the age of the last event that
+ * named the id. The age is in whole seconds plus one; 0: no event is remembered.
  */
 export class Census {
   readonly #rows = new IdRows(WIDTH);
@@ -41,7 +41,7 @@ export class Census {
     return this.#rows.size;
   }
 
-  /** The newest content of an id. The digest is 8 bytes of the Avro body without its header, in the current schema. */
+  /** Takes the newest content of an id. `digest`: 8 bytes of the Avro body without header, in the current schema. */
   put(id: bigint, digest: bigint, isCurrentSchema: boolean): void {
     const known = this.#find(id);
     const row = known < 0 ? this.#rows.add(lowOf(id), highOf(id)) : known;
@@ -52,7 +52,7 @@ export class Census {
     words.set(row, MARKS, isCurrentSchema ? kept : kept | OTHER_SCHEMA);
   }
 
-  /** The newest content of an id, from an event that came `ageMs` before the census, asked after `since`. */
+  /** Takes the newest content of an id, from an event `ageMs` before the census, after the requested offset `since`. */
   putEvent(id: bigint, digest: bigint, isCurrentSchema: boolean, ageMs: number, since?: string): void {
     const isNew = this.#find(id) < 0 || this.isAddedLately(id);
     this.put(id, digest, isCurrentSchema);
@@ -63,7 +63,7 @@ export class Census {
     this.#deletedLately.delete(id);
   }
 
-  /** Lately, or behind the end of a provider's stream that is behind us. */
+  /** True for a recent event, and for an event after the end of a stream that is behind. */
   isRemembered(ageMs: number, since: string | undefined): boolean {
     return ageMs <= REMEMBERED_MS || this.reported.isBehindEnd(since);
   }
@@ -80,14 +80,14 @@ export class Census {
       this.#deletedLately.set(id, ageMs);
   }
 
-  /** How long before the census an event last named the instrument; null where no such event is remembered. */
+  /** The time from the last event of the instrument to the census; null if no event is remembered. */
   reportedAgeMs(id: bigint): number | null {
     if (this.#find(id) < 0) return this.#deletedLately.get(id) ?? null;
     const age = this.#marksOf(id) >> MARK_BITS;
     return age === 0 ? null : (age - 1) * 1_000;
   }
 
-  /** The topic holds the instrument only since a remembered event: an old list lacks it. */
+  /** True if a remembered event added the instrument to the topic: an old list lacks this instrument. */
   isAddedLately(id: bigint): boolean {
     return (this.#marksOf(id) & ADDED_LATELY) !== 0;
   }
@@ -101,12 +101,12 @@ export class Census {
     return (this.#marksOf(id) & OTHER_SCHEMA) === 0 ? 'same' : 'sameUnderOtherSchema';
   }
 
-  /** The age of the newest instrument that was added lately and came in a row: the list is no older. */
+  /** The age of the newest recently added instrument that a row has shown: the list is not older. */
   get newestShownMs(): number {
     return this.#newestShownMs;
   }
 
-  /** A row of this id came; an id that the topic does not hold is ignored. */
+  /** Marks the id as shown by a row; an id that is not on the topic is ignored. */
   see(id: bigint): void {
     const row = this.#find(id);
     if (row >= 0) this.#rows.words.set(row, MARKS, this.#marksOf(id) | SEEN);
@@ -117,18 +117,18 @@ export class Census {
     return (this.#marksOf(id) & SEEN) !== 0;
   }
 
-  /** The ids of which no row came. */
+  /** The ids that no row has shown. */
   *unseen(): Generator<bigint> {
     for (const row of this.#rows.rows())
       if ((this.#rows.words.get(row, MARKS) & SEEN) === 0) yield this.#rows.idAt(row);
   }
 
-  /** -1 for an id that the topic does not hold. */
+  /** -1 for an id that is not on the topic. */
   #find(id: bigint): number {
     return this.#rows.find(lowOf(id), highOf(id));
   }
 
-  /** 0 for an id that the topic does not hold. */
+  /** 0 for an id that is not on the topic. */
   #marksOf(id: bigint): number {
     const row = this.#find(id);
     return row < 0 ? 0 : this.#rows.words.get(row, MARKS);

@@ -31,7 +31,7 @@ import { marginMs } from './list-lag.ts';
 import { type Walk, type WalkInput, type WalkPhase, walkAtStart, wantsStart } from './walk.ts';
 import { stepWalk } from './walk-steps.ts';
 
-/** The decisions of an instruments source, under the rules of `FollowerCore`. */
+/** Decides for an instruments source, by the rules of `FollowerCore`. */
 export class InstrumentsCore {
   readonly #settings: CoreContext['settings'];
   readonly #touched = new Set<bigint>();
@@ -40,10 +40,10 @@ export class InstrumentsCore {
   #state: CoreState | null;
   readonly #topicId: string | null;
   #demand: WalkRequest | null = null;
-  /** A walk begins with a response of the stream, which has not come since the request. */
+  /** True until the stream answers after the request: a walk begins only with a response of the stream. */
   #isDemandNew = false;
 
-  /** `committed`: null for none. `reset`: the offset from before a reset. `topicId`: null where unknown. */
+  /** `committed`: null before the first commit. `reset`: the offset from before a reset. `topicId`: null if unknown. */
   constructor(
     settings: InstrumentsSettings,
     committed: InstrumentsOffset | null,
@@ -65,7 +65,7 @@ export class InstrumentsCore {
     return this.#state?.walk.phase ?? 'starting';
   }
 
-  /** The walk under way is finished first. A request that was served or waits already changes nothing. */
+  /** The current walk is finished first. A request that was served or already waits changes nothing. */
   requestWalk(request: WalkRequest): void {
     if (this.#state?.offset.walkRequest === request.id || this.#demand?.id === request.id) return;
     this.#demand = request;
@@ -81,7 +81,7 @@ export class InstrumentsCore {
     return secondsToRetentionCliff(this.#state.stream, this.#state.offset, { nowMs, wallMs });
   }
 
-  /** Null while a walk is under way and before the first offset; negative when overdue. `wallMs`: our own clock. */
+  /** Null during a walk and before the first offset; negative when overdue. `wallMs`: our clock. */
   secondsToNextWalk(nowMs: number, wallMs: number): number | null {
     if (this.#state === null) return null;
     return secondsToNextWalk(this.#state, this.#settings.walkIntervalMs, { nowMs, wallMs });
@@ -97,7 +97,7 @@ export class InstrumentsCore {
     return { kind: 'commit', decision: this.#decide(walkOn(this.#state, wanted, this.#context(nowMs))) };
   }
 
-  /** As `FollowerCore`. @throws ConnectorError WALK_CURSOR_REPEATED, RETENTION_GAPS_REPEAT: the source stops. */
+  /** See `FollowerCore`. @throws ConnectorError WALK_CURSOR_REPEATED, RETENTION_GAPS_REPEAT: the source stops. */
   answered(answer: CoreAnswer, nowMs: number): CoreDecision {
     if (answer.kind === 'stream' || answer.kind === 'refused') this.#isDemandNew = false;
     return this.#decide(this.#weigh(answer, this.#context(nowMs)));
@@ -108,7 +108,7 @@ export class InstrumentsCore {
     if (state === null) {
       if (answer.kind !== 'start') throw new Error(`A source without an offset was given ${answer.kind}.`);
       const { since, time } = answer;
-      // The first walk serves a request from before the first offset.
+      // The first walk also serves a request that came before the first offset.
       const { filter } = this.#settings;
       const reset = { kind: 'offsetReset', filter, to: time, goesOnAfter: since } as const;
       const notifications = this.#reset === null ? [] : [{ ...reset, before: this.#reset }];
@@ -156,7 +156,7 @@ export class InstrumentsCore {
     for (const event of touches ?? []) this.#touch(event);
   }
 
-  /** An event is newer than any row of this walk, dead letters included. */
+  /** An event is newer than every row of this walk, also if the event is a dead letter. */
   #touch({ id, digest, deletes }: EventFacts): void {
     if (id === null) return;
     this.#touched.add(id);
@@ -178,7 +178,7 @@ export class InstrumentsCore {
 
 type Wanted = Exclude<CoreRequest, { kind: 'commit' }> | { readonly kind: 'usePage' } | { readonly kind: 'sweep' };
 
-/** An overdue stream comes first: neither a failing list nor a proof starves it. `listFreeMs`: when to ask the list. */
+/** An overdue stream comes before the list and proofs. `listFreeMs`: when the next request to the list may begin. */
 function nextRequest(
   { walk, stream, offset }: CoreState,
   settings: CoreContext['settings'],
@@ -187,7 +187,7 @@ function nextRequest(
 ): Wanted {
   const events: Wanted = { kind: 'stream', since: offset.since };
   const unlessOverdue = (wanted: Wanted) => (isOverdue(stream, settings, nowMs) ? events : wanted);
-  // A drain leaves no pause in which the stream could move on again.
+  // During a drain, the stream is requested without pauses, so that it cannot move on in a pause.
   const isAwaited = 'drain' in walk && !walk.drain.isReached && isReadingOn(stream);
   const streamBy = (otherwiseMs: number): Wanted => {
     if (nowMs >= stream.dueMs || isAwaited) return events;
@@ -196,13 +196,13 @@ function nextRequest(
   const fromList = (wanted: Wanted) => (nowMs < listFreeMs ? streamBy(listFreeMs) : unlessOverdue(wanted));
   const follow = () => streamBy(Number.POSITIVE_INFINITY);
 
-  // Nothing may come between the final drain and the tombstones.
+  // No event may come between the final drain and the tombstones.
   if (walk.phase === 'closing' && walk.drain.isReached) return { kind: 'sweep' };
   if (walk.phase === 'draining' && walk.drain.isReached) return { kind: 'usePage' };
   const proof = requestForProof(stream, settings);
   if (proof !== null) return proof.kind === 'start' ? fromList(proof) : unlessOverdue(proof);
 
-  // A stream that never pauses nor names its end ends at a fresh start.
+  // If the stream never pauses and does not name its end, the drain ends at a fresh start.
   const isEndless = 'drain' in walk && isReadingOn(stream) && !stream.namesEnd;
   if (isEndless && wantsStart(walk.drain, { nowMs, marginMs: marginMs(settings, offset) })) {
     return fromList({ kind: 'start' });
@@ -259,7 +259,7 @@ function followEvents(
   };
 }
 
-/** Events that come again touch ids and say nothing of their state; a walk that begins now brings it. */
+/** Repeated events have old states, so they only touch ids. If a walk begins now, they touch no id. */
 function touching(
   events: readonly EventFacts[],
   { isAgain }: FollowedOutcome,
@@ -274,7 +274,7 @@ function takeEventsStart(state: CoreState, start: StreamStart, at: CoreContext):
   return { state: { ...after, walk: drainTo(start, state, at) }, commits: false };
 }
 
-/** Only a fresh start that was asked for by the margin after the drain began counts. */
+/** A fresh start counts only if it was requested at least a margin after the drain began. */
 function drainTo({ since, askedMs }: StreamStart, { walk, offset }: CoreState, { nowMs, settings }: CoreContext): Walk {
   const at = { nowMs: askedMs ?? nowMs, marginMs: marginMs(settings, offset) };
   if (!('drain' in walk) || !wantsStart(walk.drain, at)) return walk;
@@ -304,7 +304,7 @@ function isReplaced({ offset }: CoreState, { topicId }: CoreContext): boolean {
   return topicId !== null && offset.topicId !== null && offset.topicId !== topicId;
 }
 
-/** It replaces any walk under way and serves a requested one. */
+/** Begins a walk, which replaces the current walk and serves a requested walk. */
 function replaceWalk(state: CoreState, time: ResponseTime, at: CoreContext): CoreState {
   const { walk } = stepWalk(state.walk, { kind: 'begin' }, { ...at, offset: state.offset });
   const topicId = at.topicId ?? state.offset.topicId;
@@ -318,8 +318,8 @@ function replaceWalk(state: CoreState, time: ResponseTime, at: CoreContext): Cor
 }
 
 /**
- * A response to an offset in doubt moves no drain. Where the provider is behind, the stream has nothing for us: a page
- * from there is drained, and any other page waits.
+ * A response to an offset in doubt moves no drain. If the provider is behind, the stream has no events for us: a page
+ * from before our offset is drained at once, and any other page waits.
  */
 function walkBeside(
   state: CoreState,
@@ -338,16 +338,16 @@ function walkBeside(
 }
 
 /**
- * Time since the newest walk began. Within the life of its task the monotonic clock counts, unless both other clocks
- * show more (a machine that slept). Across a restart the greater of the two committed clocks counts: a wrong one must
- * not put off the next walk.
+ * The time since the newest walk began. Within a task, the monotonic clock counts, unless both other clocks show more
+ * time (the machine slept). Across a restart, the clock that shows more time counts: a wrong clock must not delay the
+ * next walk.
  */
 function walkAgeMs(
   { offset, begunMs, isBegunHere }: Pick<CoreState, 'offset' | 'begunMs' | 'isBegunHere'>,
   time: ResponseTime,
   nowMs: number,
 ): number {
-  // The two clocks are not compared, so `from` does not matter.
+  // The clock of `walkStartedAtMs` is not committed, so the clock of the response is assumed.
   const begun: ResponseTime = { dateMs: offset.walkStartedAtMs, from: time.from, ownMs: offset.walkStartedOwnMs };
   const { leastMs, mostMs } = timeBetween(begun, time);
   return Math.max(nowMs - begunMs, isBegunHere ? leastMs : mostMs);
@@ -365,11 +365,11 @@ function secondsToNextWalk(
   return (walkIntervalMs - ageMs) / 1_000;
 }
 
-/** All that a commit moves on, but for the collections. */
+/** The state that a commit changes, without the collections. */
 export interface CoreState extends FollowerState {
   readonly offset: InstrumentsOffset;
   readonly walk: Walk;
-  /** Monotonic; when this task began, or last began a walk. */
+  /** When this task started, or last began a walk; monotonic. */
   readonly begunMs: number;
   readonly isBegunHere: boolean;
 }
@@ -379,7 +379,7 @@ export interface CoreContext extends FollowerContext {
   readonly touched: ReadonlySet<bigint>;
   readonly census: Census | null;
   readonly demand: WalkRequest | null;
-  /** Null where unknown. */
+  /** Null if unknown. */
   readonly topicId: string | null;
 }
 
@@ -393,7 +393,7 @@ export interface Outcome extends Partial<Omit<CoreDecision, 'committed' | 'offse
   readonly touches?: readonly EventFacts[];
 }
 
-/** The stream starts where the provider's does now, and the first walk is pending. */
+/** The stream begins at the provider's present start, and the first walk is pending. */
 function startWithoutOffset(
   filter: string,
   since: string,
@@ -416,7 +416,7 @@ function withStream(state: CoreState, { offset, stream, committedMs }: FollowerS
   return { ...state, stream, committedMs, offset: { ...state.offset, ...offset, since } };
 }
 
-/** An offset without a topic id takes over the present one. */
+/** An offset without a topic id gets the present id. */
 function startFrom(committed: InstrumentsOffset, nowMs: number, topicId: string | null): CoreState {
   const { walk, offset } = walkAtStart(committed);
   return {

@@ -10,7 +10,7 @@ import type { StreamResponse } from '../stream/stream-response.ts';
 import type { Census } from './census.ts';
 import type { InstrumentsOffset, WalkCounts } from './instruments-offset.ts';
 
-/** A page that was fetched ahead is used only for the same request. */
+/** A prefetched page is used only for the same request. */
 export interface PageRequest {
   readonly walk: number;
   /** Null for the first page. */
@@ -22,11 +22,11 @@ export type CoreRequest =
   | { readonly kind: 'stream'; readonly since: string }
   | { readonly kind: 'census' }
   | ({ readonly kind: 'page' } & PageRequest)
-  /** The list once more, from its end; null for a list that was empty. Never fetched ahead. */
+  /** Requests the list again, from its end; `minId`: null for an empty list. Never prefetched. */
   | { readonly kind: 'behindLast'; readonly minId: string | null }
   | { readonly kind: 'commit'; readonly decision: CoreDecision };
 
-/** `id` and `digest` of its instrument: null where there is none, it cannot be read, or it becomes a dead letter. */
+/** `id` of the instrument: null if absent or unreadable. `digest` of the instrument: null also for a dead letter. */
 export interface EventFacts {
   readonly id: bigint | null;
   readonly digest: bigint | null;
@@ -34,7 +34,7 @@ export interface EventFacts {
 }
 
 export interface RowFacts {
-  /** Null when unreadable. */
+  /** Null if unreadable. */
   readonly id: bigint | null;
   /** Null for a dead letter. */
   readonly digest: bigint | null;
@@ -44,21 +44,21 @@ export interface FetchedPage {
   readonly minId: string | null;
   readonly rows: readonly RowFacts[];
   readonly next: string | null;
-  /** The stream's offset in `links.events`; null where it has no valid one. */
+  /** The stream's offset in `links.events`; null if there is no valid offset. */
   readonly start: string | null;
 }
 
 export type CoreAnswer =
   | Exclude<FollowerAnswer, { kind: 'stream' }>
   | ({ readonly kind: 'stream'; readonly events: readonly EventFacts[]; readonly time: ResponseTime } & StreamResponse)
-  /** The core owns it from here. */
+  /** The core owns the census from now on. */
   | { readonly kind: 'census'; readonly census: Census }
   | ({ readonly kind: 'page'; readonly walk: number } & FetchedPage)
   | { readonly kind: 'behindLast'; readonly rows: readonly RowFacts[]; readonly next: string | null };
 
 export type CoreWrite =
   | { readonly kind: 'nothing' }
-  /** Positions in the newest page. */
+  /** `rows`: positions in the newest page. */
   | { readonly kind: 'rows'; readonly rows: readonly number[]; readonly counts: WalkCounts }
   | { readonly kind: 'tombstones'; readonly ids: readonly bigint[] };
 
@@ -66,7 +66,7 @@ export type WalkFlaw = 'unreadableId' | 'rowBelowCursor' | 'rowsBehindTheEnd' | 
 
 export type CoreNotification = FollowerNotification | WalkNotification;
 
-/** Dates in milliseconds since the epoch. */
+/** Dates are milliseconds since the epoch. */
 export type WalkNotification =
   | {
       readonly kind: 'walkCompleted';
@@ -82,11 +82,11 @@ export type WalkNotification =
       readonly gone: number;
       readonly held: number;
     }
-  /** The list was older than events from before the walk. `waitMs`: of the next walk. */
+  /** The list was older than events from before the walk. `waitMs`: the next walk waits for this time. */
   | ({ readonly kind: 'listLags'; readonly walk: number; readonly waitMs: number } & SeenLag)
-  /** `walks`: in a row, this one included. */
+  /** `walks`: consecutive walks, including this walk. */
   | { readonly kind: 'deletionsStandStill'; readonly walk: number; readonly walks: number }
-  /** The list does not come to an end. */
+  /** The list does not end. */
   | { readonly kind: 'walkGivenUp'; readonly walk: number; readonly why: string; readonly waitMs: number }
   /** The instruments topic has another id than before. */
   | { readonly kind: 'topicReplaced'; readonly walk: number }
@@ -110,23 +110,23 @@ export interface CoreDecision extends FollowerDecision<InstrumentsOffset, CoreNo
   readonly begun: WalkReason | null;
 }
 
-/** Of a whole walk. */
+/** The lag that a whole walk has shown. */
 export interface SeenLag {
-  /** At least. */
+  /** The least possible lag. */
   readonly lagMs: number;
-  /** `lacking`: new instruments that the list does not have yet. */
+  /** `rows`: rows that contradict events. `lacking`: new instruments that the list does not have yet. */
   readonly rows: number;
   readonly lacking: number;
 }
 
-/** The same id is served once, restarts included. */
+/** A request is served once for each id, also across restarts. */
 export interface WalkRequest {
   readonly id: string;
-  /** It may delete so many beyond the usual limit; null for none. */
+  /** The walk may delete this number, even above the usual limit; null: only up to the usual limit. */
   readonly allowShrink: number | null;
 }
 
-/** Times in milliseconds. */
+/** Times are in milliseconds. */
 export interface InstrumentsSettings extends Omit<FollowerSettings, 'begins'> {
   readonly walkIntervalMs: number;
   readonly handoffMarginMs: number;

@@ -12,7 +12,7 @@ import {
 import type { ResponseTime } from '../stream/response-time.ts';
 import { isProviderBehind } from '../stream/retention-gap.ts';
 
-/** Each row is counted once, as one of `added` to `repeated`. */
+/** Each row counts once, in one of the fields from `added` to `repeated`. */
 export type WalkCounts = Readonly<MutableWalkCounts>;
 
 export const NO_COUNTS = {
@@ -21,51 +21,51 @@ export const NO_COUNTS = {
   added: 0,
   corrected: 0,
   unchanged: 0,
-  /** Rows with the content that the topic held under another schema. */
+  /** Rows whose content is on the topic under another schema. */
   reEncoded: 0,
   touched: 0,
-  /** Rows that differ from a recent event: not used, the list may lag. */
+  /** Rows that differ from a recent event. They are not used, because the list may lag. */
   contradicting: 0,
   deadLetters: 0,
-  /** Rows that a later row of the page replaced, and dead ones that ended the page before. */
+  /** Rows that another row of the walk replaces, and dead letters that already ended the previous page. */
   repeated: 0,
-  /** Counted besides. */
+  /** Rows below the cursor, counted in addition. */
   belowCursor: 0,
   gone: 0,
 };
 
 export type MutableWalkCounts = Record<keyof typeof NO_COUNTS, number>;
 
-/** All that must survive a restart: the place in the stream and the progress of the walk. */
+/** Everything that must survive a restart: the offset in the stream and the progress of the walk. */
 export interface InstrumentsOffset extends FollowerOffset {
-  /** Pages do not count for its date: they say nothing about the stream. */
+  /** Pages do not change the date of this offset, because they say nothing about the stream. */
   readonly since: string;
   readonly walk: number;
-  /** By the clock of `serverDate`. */
+  /** Epoch milliseconds, by the clock of `serverDate`. */
   readonly walkStartedAtMs: number;
-  /** By our own clock: a wrong date of the provider must not put off the next walk. */
+  /** By our clock, so that a wrong date of the provider does not delay the next walk. */
   readonly walkStartedOwnMs: number;
   readonly walkPending: boolean;
-  /** The minId of the next page; null before the first page, and after the last. */
+  /** The minId of the next page; null before the first page and after the last page. */
   readonly walkCursor: string | null;
-  /** A restart resumed the walk, so it cannot decide what is gone. */
+  /** A restart resumed the walk, so the walk cannot find the removed instruments. */
   readonly walkResumed: boolean;
-  /** The newest requested walk that was begun; no request is served twice. */
+  /** The newest request whose walk was begun, so that no request is served twice; null before the first request. */
   readonly walkRequest: string | null;
   readonly walkAllowShrink: number | null;
-  /** Walks in a row that were given up, since the list did not come to an end. */
+  /** Consecutive walks that were given up, because the list did not end. */
   readonly walksGivenUp: number;
   readonly walksWithoutDeletion: number;
-  /** The list last lagged by so much beyond the margin; 0 for none. The next walk waits longer. */
+  /** The last known lag of the list, above the margin; 0: no lag. After a lag, the next walk waits longer. */
   readonly listLagMs: number;
-  /** Kafka's id of the filled instruments topic; null where unknown. */
+  /** Kafka's id of the filled instruments topic; null if unknown. */
   readonly topicId: string | null;
   readonly counts: WalkCounts;
 }
 
 const VERSION = 2;
 
-/** The stream repeats events or has none: walks alone keep the instruments. */
+/** True if the stream repeats events or has no events for us: only walks update the instruments. */
 export function isStreamOld(offset: FollowerOffset): boolean {
   return offset.again !== null || isProviderBehind(offset);
 }
@@ -94,8 +94,8 @@ function freshWalk(walk: number, { dateMs, ownMs }: Pick<ResponseTime, 'dateMs' 
 }
 
 /**
- * Two walks for a stream that was moved. Events that come again are touched, so a walk that begins before them can
- * neither correct nor delete their instruments: the first one counts as resumed, and a fresh one follows.
+ * Begins the first of two walks for a stream that was moved. Repeated events touch their instruments, so the first walk
+ * can neither correct nor delete these instruments. The first walk counts as resumed, so a fresh walk follows.
  */
 export function walkTwice(offset: InstrumentsOffset, startedAtMs: number): InstrumentsOffset {
   const { walkRequest } = offset;
@@ -103,7 +103,7 @@ export function walkTwice(offset: InstrumentsOffset, startedAtMs: number): Instr
   return { ...beginWalk(offset, startedAt, { walkRequest, walkAllowShrink: null }), walkResumed: true };
 }
 
-/** The stream starts where the provider's does now; the first walk also serves a requested one. */
+/** The stream begins at the provider's present start. The first walk also serves a requested walk. */
 export function firstOffset(
   filter: string,
   since: string,
@@ -125,7 +125,7 @@ export function firstOffset(
 
 const COUNT_NAMES = Object.keys(NO_COUNTS) as readonly (keyof WalkCounts)[];
 
-/** Flat primitives. `walkIntervalMs`: for the commands, whose settings may differ; null where unknown. */
+/** Returns flat primitives. `walkIntervalMs`: for commands, whose settings may differ; null if unknown. */
 export function writeInstrumentsOffset(offset: InstrumentsOffset, walkIntervalMs: number | null = null): SourceOffset {
   return {
     ...writeCommittedStream(offset, VERSION),

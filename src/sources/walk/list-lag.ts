@@ -4,49 +4,49 @@ import type { InstrumentsSettings, SeenLag } from './instruments-messages.ts';
 import type { InstrumentsOffset } from './instruments-offset.ts';
 
 /*
- * A list that lags the stream by more than the hand-off margin shows old rows and lacks new instruments. Events of the
- * hour before the walk reveal it; the census knows them from the topic, restarts included:
+ * A list that lags behind the stream by more than the hand-off margin has old rows and lacks new instruments. Events of
+ * the hour before the walk show the lag; the census reads them from the topic, also after a restart:
  *
- * - A row that contradicts such an event is not used, unless a later event explains it: then the list was ahead.
- * - An instrument that such an event named is not deleted. If the topic holds it only since then, the list is older,
- *   unless the list has an instrument that was issued later: then it was dropped again.
- * - A page whose own place in the stream (links.events) lies before such an event is older; if it lies before all that
- *   is remembered, it corrects nothing.
+ * - A row that contradicts such an event is not used. A later event can explain the row: then the list was ahead.
+ * - An instrument of such an event is not deleted. If the event added the instrument, the list is older. But if the
+ *   list has a later instrument, the missing instrument was removed again.
+ * - A page is older if its offset in the stream (links.events) is before such an event. If the offset is before all
+ *   remembered events, the page corrects nothing.
  *
- * After any of these the walk deletes nothing. A longer lag is noticed only where pages have links.events.
+ * After any of these, the walk deletes nothing. A longer lag is found only if pages have links.events.
  */
 
 const MOST_CONTRADICTIONS = 10_000;
 /** The longest wait for a list that lags. */
 const LONGEST_WAIT_MS = 24 * 3_600_000;
 const HEADROOM = 2;
-/** A lag of unknown length beyond the margin. */
+/** A lag counts as at least this long. */
 const LEAST_LAG_MS = 1_000;
 
 export interface ListLag {
-  /** Monotonic, as `pagesMs`, when the first page had come. */
+  /** The end of the census. `pagesMs`: the arrival of the first page. Both are monotonic. */
   readonly censusMs: number;
   readonly pagesMs: number;
-  /** Where the stream of a new source began; null for any other. */
+  /** The first offset of a new source's stream; null for any other source. */
   readonly streamStart: string | null;
-  /** Unused rows with the lag that each shows, unless a later event explains it. */
+  /** By id: the lag that an unused row shows, unless a later event explains the row. */
   readonly contradicted: ReadonlyMap<bigint, number>;
-  /** The longest lag by links.events; 0 for none. */
+  /** The longest lag that links.events shows; 0: no lag. */
   readonly linkedMs: number;
 }
 
 export interface PageAge {
-  /** Age of the oldest event that the page lacks; null where it has all. */
+  /** The age of the oldest event that the page lacks; null if the page lacks no event. */
   readonly behindMs: number | null;
-  /** The page may be older than a forgotten event of this instrument. */
+  /** True if the page may be older than a forgotten event of this instrument. */
   readonly isOldFor: (id: bigint) => boolean;
 }
 
-/** `start`: links.events; null where it has no valid one. */
+/** `start`: the offset in links.events; null if there is no valid offset. */
 export function pageAge(start: string | null, lag: Pick<ListLag, 'streamStart'>, { reported }: Census): PageAge {
   const from = (place: string | null) => (place === null || start === null ? null : compareStreamOffsets(start, place));
   const [newest, first] = [from(reported.newest), from(lag.streamStart)];
-  // An event lies behind its `since`, so a page from there lacks it too.
+  // An event comes after its `since`, so a page with this offset lacks the event too.
   const isBehind = newest === null ? first !== null && first < 0 : newest <= 0;
   if (start !== null && isBehind) {
     const isOlderThanMemory = (from(reported.remembered) ?? -1) < 0;
@@ -77,7 +77,7 @@ export function noteLag(
   return { ...lag, contradicted, linkedMs };
 }
 
-/** The lag, after the final drain; null for none. `isResumed`: the census lacks the rows of earlier pages. */
+/** Returns the lag after the final drain; null: no lag. `isResumed`: the census lacks the rows of earlier pages. */
 export function judgeLag(
   lag: ListLag,
   at: { readonly census: Census | null; readonly touched: ReadonlySet<bigint>; readonly isResumed: boolean },
@@ -98,7 +98,7 @@ export function judgeLag(
   return lagMs === 0 ? null : { lagMs, rows, lacking };
 }
 
-/** A walk waits as long as is set, or longer for a list that lagged by more. */
+/** A walk waits for `handoffMargin`, or longer if the list has lagged by more. */
 export function marginMs(
   { handoffMarginMs }: Pick<InstrumentsSettings, 'handoffMarginMs'>,
   { listLagMs }: Pick<InstrumentsOffset, 'listLagMs'>,
@@ -106,7 +106,7 @@ export function marginMs(
   return Math.max(handoffMarginMs, Math.min(listLagMs * HEADROOM, LONGEST_WAIT_MS));
 }
 
-/** A walk without a lag halves it, so that one false alarm fades. */
+/** A walk without a lag halves the remembered lag, so that a false alarm disappears. */
 export function rememberedLagMs(before: number, seen: SeenLag | null): number {
   if (seen !== null) return Math.ceil(seen.lagMs);
   return before < 2 * LEAST_LAG_MS ? 0 : Math.floor(before / 2);

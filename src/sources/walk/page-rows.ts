@@ -4,20 +4,19 @@ import { type MutableWalkCounts, NO_COUNTS, type WalkCounts } from './instrument
 
 /** The used rows of a drained page. */
 export interface SortedRows {
-  /** Positions, in order. */
+  /** The positions of the rows to write, in order. */
   readonly write: readonly number[];
   readonly counts: WalkCounts;
   readonly flaws: readonly WalkFlaw[];
-  /** Ids of rows that contradict a recent event. */
+  /** The ids of rows that contradict a recent event. */
   readonly contradicted: readonly bigint[];
   readonly lastId: bigint | null;
 }
 
 /**
- * A row that an event has touched since the walk began is older than the topic, also where it does not map. Of rows
- * with one id the last one counts. Where minId is inclusive, a page begins with the row that ended the page before,
- * `earlierLastId`: it becomes no second dead letter. A row that contradicts a recent event may be older; so may one
- * that differs on an old page, `isOldFor`.
+ * A touched row is older than the topic, even if it cannot be mapped. Among rows with the same id, the last row counts.
+ * If minId is inclusive, a page begins with the last row of the previous page, `earlierLastId`: this row becomes no
+ * second dead letter. A row may be old if it contradicts a recent event, or if it differs on an old page (`isOldFor`).
  */
 export function sortRows(
   page: {
@@ -77,7 +76,7 @@ function sortRow(
   if (digest === null) return 'deadLetters';
   const outcome = OUTCOMES[census.compare(id, digest)];
   if (outcome === 'added') return census.reportedAgeMs(id) === null ? outcome : 'contradicting';
-  // The replicas of a list do not lag alike, so either of two rows of one walk may be older.
+  // The replicas of a list lag differently, so the later of two rows with one id may be older.
   if (outcome === 'corrected' && census.isSeen(id)) return 'repeated';
   if (outcome === 'corrected') return census.reportedAgeMs(id) === null && !isOld ? outcome : 'contradicting';
   return outcome;
@@ -92,7 +91,7 @@ const OUTCOMES = {
   sameUnderOtherSchema: 'reEncoded',
 } as const;
 
-/** Every row that came is seen, also one that was not written. */
+/** Every received row counts as seen, even if it was not written. */
 export function recordRows(rows: readonly RowFacts[], sorted: SortedRows, census: Census): void {
   for (const position of sorted.write) {
     const { id, digest } = rows[position] ?? { id: null, digest: null };

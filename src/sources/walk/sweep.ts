@@ -5,15 +5,15 @@ import type { InstrumentsOffset } from './instruments-offset.ts';
 export interface SweepPlan {
   readonly gone: readonly bigint[];
   readonly notifications: readonly WalkNotification[];
-  /** `refused`: an operator has to confirm. `nothing`: the walk could not decide. */
+  /** `refused`: an operator must confirm the deletions. `nothing`: the walk could not decide. */
   readonly outcome: 'gone' | 'refused' | 'nothing';
 }
 
 export const NOTHING_DECIDED: SweepPlan = { gone: [], notifications: [], outcome: 'nothing' };
 
 /**
- * Gone: the topic holds it, no row showed it, and no event named it since the walk began. A resumed walk has forgotten
- * earlier rows, a flaw makes the list unreliable, and a list that lost much needs an operator's consent.
+ * An instrument is gone if it is on the topic, no row showed it, and no event touched it. A resumed walk has forgotten
+ * earlier rows, and a flaw makes the list unreliable: nothing is gone. Many deletions need an operator's consent.
  */
 export function planSweep(options: {
   readonly offset: Pick<InstrumentsOffset, 'walk' | 'counts' | 'walkAllowShrink' | 'walkResumed'>;
@@ -41,7 +41,7 @@ export function planSweep(options: {
     : refused('tooMany');
 }
 
-/** In order. An id that an event named lately may be missing since the list lags: the next walk decides. */
+/** Returns the ids in order. An id of a recent event may be missing because the list lags: the next walk decides. */
 export function missingIds(census: Census, touched: ReadonlySet<bigint>): readonly bigint[] {
   const missing = [...census.unseen()].filter((id) => !touched.has(id) && census.reportedAgeMs(id) === null);
   return missing.sort((a, b) => (a < b ? -1 : 1));

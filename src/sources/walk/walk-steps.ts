@@ -15,14 +15,14 @@ import {
   type WalkStep,
 } from './walk.ts';
 
-/** A list of more pages than this has no end. */
+/** A list with more pages counts as endless. */
 const MOST_PAGES = 1_000_000;
-/** So many given-up walks in a row, and one more, stop the source. */
+/** After this number of consecutive given-up walks, the next given-up walk stops the source. */
 const MOST_GIVEN_UP = 3;
 const LEAST_REST_MS = 1_000;
-/** Requests behind the end of the list; no more instruments are issued meanwhile. */
+/** The most requests after the end of the list. New instruments alone do not fill so many pages. */
 export const MOST_VERIFYING = 20;
-/** Operators are notified of so many walks in a row that could not decide what is gone. */
+/** Consecutive walks that could not find the removed instruments, after which operators are notified. */
 const WALKS_TO_REPORT = 2;
 /** Ids are int64 (part 2.2 of src/provider/README.md). */
 const HIGHEST_ID = 2n ** 63n - 1n;
@@ -60,14 +60,14 @@ function takePage(walk: In<'paging'>, page: Of<'page'>, at: WalkContext): WalkSt
   };
 }
 
-/** A cursor that stays or falls would repeat pages for ever. */
+/** A cursor that does not rise would repeat pages forever. */
 function endless(current: string | null, next: string | null, pages: number): string | null {
   if (pages >= MOST_PAGES) return `The instrument list goes on after ${MOST_PAGES} pages.`;
   if (current === null || next === null || BigInt(next) > BigInt(current)) return null;
   return `The instrument list answered minId=${current} with a link to minId=${next}, which does not lie behind it.`;
 }
 
-/** Another walk begins after a rest, which doubles. */
+/** Another walk begins after a rest; the rest doubles each time. */
 function giveUp(why: string, { offset, settings, nowMs }: WalkContext): WalkStep {
   const { walk, walksGivenUp } = offset;
   if (walksGivenUp >= MOST_GIVEN_UP) {
@@ -115,16 +115,16 @@ function usePage(walk: In<'draining'>, _: Of<'usePage'>, at: WalkContext): WalkS
 }
 
 /**
- * Where to ask whether the list goes on: from the last row and from behind it, since minId may be inclusive or
- * exclusive. An exclusive one hides the next id from the second; a list cut at the last row hides its rest from the
- * first. An empty list is asked from its beginning.
+ * The values of minId that show whether the list continues: the last id and the next id, because minId may be inclusive
+ * or exclusive. An exclusive minId hides the next id from the second request. A list that is cut at the last row hides
+ * its other rows from the first request. An empty list is requested from its beginning.
  */
 export function placesToVerify(lastId: bigint | null): readonly (string | null)[] {
   if (lastId === null) return [null];
   return lastId === HIGHEST_ID ? [String(lastId)] : [String(lastId), String(lastId + 1n)];
 }
 
-/** A list that goes on behind its end was cut, unless the stream names those rows by the end of the final drain. */
+/** A list that continues after its end was cut, unless the stream names the new rows before the drain ends. */
 function verifyEnd(walk: In<'verifying'>, { rows, next }: Of<'behindLast'>, { nowMs }: WalkContext): WalkStep {
   const { lastId, lag } = walk;
   const [place = null, ...others] = walk.places;
@@ -139,7 +139,7 @@ function verifyEnd(walk: In<'verifying'>, { rows, next }: Of<'behindLast'>, { no
   return { walk: { phase: 'closing', drain: beginDrain(nowMs), flaws, lastId, lag, asked, behind } };
 }
 
-/** Tombstones, in several transactions if they are many; the last one ends the walk. */
+/** Writes the tombstones; many tombstones need several transactions. The last transaction ends the walk. */
 function sweep(walk: In<'closing'>, _: Of<'sweep'>, at: WalkContext): WalkStep {
   const { offset, settings } = at;
   if (!walk.drain.isReached) throw new Error('A walk was ended before its final drain.');
@@ -148,7 +148,7 @@ function sweep(walk: In<'closing'>, _: Of<'sweep'>, at: WalkContext): WalkStep {
   const isOld = isStreamOld(offset);
   const seen = isOld ? null : judgeLag(walk.lag, { ...at, isResumed: offset.walkResumed });
   if (seen !== null) flaws.add('listLags');
-  // A list that is as old as the stream lacks new instruments.
+  // If the stream is old, the list may be equally old and lack new instruments.
   const plan: SweepPlan = isOld ? { ...NOTHING_DECIDED, outcome: 'refused' } : planSweep({ ...at, flaws });
   const ids = plan.gone.slice(0, TOMBSTONES_AT_ONCE);
   const counts = { ...offset.counts, gone: offset.counts.gone + ids.length };
@@ -166,7 +166,7 @@ function sweep(walk: In<'closing'>, _: Of<'sweep'>, at: WalkContext): WalkStep {
   return { ...endWalk({ ...offset, counts, listLagMs }, { ...plan, notifications }), commits: true, write };
 }
 
-/** A fresh walk follows a resumed one, which could not decide what is gone. */
+/** A fresh walk follows a resumed walk, which cannot find the removed instruments. */
 function endWalk(before: InstrumentsOffset, { outcome, notifications }: SweepPlan): WalkStep {
   const { walk, walkStartedAtMs, walkResumed, counts, walksWithoutDeletion: earlier } = before;
   const walksWithoutDeletion = { gone: 0, refused: earlier, nothing: earlier + 1 }[outcome];
@@ -191,7 +191,7 @@ function highest(a: bigint | null, b: bigint | null): bigint | null {
 
 type Cell<P extends WalkPhase, K extends WalkInput['kind']> = (walk: In<P>, input: Of<K>, at: WalkContext) => WalkStep;
 
-/** In every phase a new walk may begin and the stream goes on; nothing else was requested. */
+/** The inputs that each phase accepts. Every phase also accepts `begin` and `streamed`. */
 const STEPS: { readonly [P in WalkPhase]: { readonly [K in WalkInput['kind']]?: Cell<P, K> } } = {
   idle: {},
   census: { census: takeCensus },

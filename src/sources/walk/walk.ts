@@ -13,7 +13,7 @@ import type {
 import { beginWalk, type InstrumentsOffset } from './instruments-offset.ts';
 import type { ListLag } from './list-lag.ts';
 
-/** A restart forgets it; the walk then deletes nothing. */
+/** A restart loses this memory; the resumed walk then deletes nothing. */
 export interface WalkMemory {
   readonly flaws: ReadonlySet<WalkFlaw>;
   readonly lastId: bigint | null;
@@ -22,23 +22,23 @@ export interface WalkMemory {
 
 export interface Verified {
   readonly asked: number;
-  /** Ids behind the last row: issued meanwhile, if the stream has named them too. */
+  /** Ids after the last row. They are new instruments if the stream has named them too. */
   readonly behind: ReadonlySet<bigint>;
 }
 
 export type Walk =
   | { readonly phase: 'idle' }
   /**
-   * Events touch ids from here on. `streamStart`: of the stream of a new source; null for any other. `notBeforeMs`: a
-   * walk that was given up is followed by a rest.
+   * Events touch ids from this phase on. `streamStart`: the first offset of a new source; null for any other source.
+   * `notBeforeMs`: the end of the rest after a walk that was given up.
    */
   | { readonly phase: 'census'; readonly streamStart: string | null; readonly notBeforeMs: number }
-  /** The list may lag the stream by the margin. */
+  /** The walk waits for the margin, because the list may lag behind the stream. */
   | { readonly phase: 'margin'; readonly drain: Drain; readonly streamStart: string | null }
   | ({ readonly phase: 'paging' } & WalkMemory)
-  /** The stream is read to its end at the page's last byte. */
+  /** The stream is read up to its end at the arrival of the page's last byte. */
   | ({ readonly phase: 'draining'; readonly page: FetchedPage; readonly drain: Drain } & WalkMemory)
-  /** The list ended: it is asked once more from these places. */
+  /** The list ended. It is requested again from these places. */
   | ({ readonly phase: 'verifying'; readonly places: readonly (string | null)[] } & Verified & WalkMemory)
   | ({ readonly phase: 'closing'; readonly drain: Drain } & Verified & WalkMemory);
 
@@ -51,7 +51,7 @@ export type WalkInput =
   | { readonly kind: 'usePage' }
   | { readonly kind: 'sweep' };
 
-/** A step changes none of it. */
+/** A step does not change its context. */
 export interface WalkContext {
   readonly offset: InstrumentsOffset;
   readonly touched: ReadonlySet<bigint>;
@@ -67,30 +67,30 @@ export interface WalkStep {
   readonly write?: CoreWrite;
   readonly notifications?: readonly WalkNotification[];
   readonly ahead?: PageRequest | null;
-  /** A fresh walk begins with this commit: nothing is touched yet. */
+  /** A fresh walk begins with this commit: no id is touched yet. */
   readonly begins?: WalkReason;
   readonly census?: Census;
   readonly record?: (census: Census) => void;
 }
 
-/** The rest of the walk that the committed offset leaves, and that offset. */
+/** Returns the remaining walk of the committed offset, and the offset to start from. */
 export function walkAtStart(offset: InstrumentsOffset): { readonly walk: Walk; readonly offset: InstrumentsOffset } {
   if (!offset.walkPending) return { walk: { phase: 'idle' }, offset };
   const walk = { phase: 'census', streamStart: null, notBeforeMs: 0 } as const;
   if (offset.walkCursor !== null) return { walk, offset: { ...offset, walkResumed: true } };
-  // Without a cursor it has no page yet, or all of them: then a restart has forgotten which instruments are gone.
+  // Without a cursor, the walk has read no page or all pages. A restart after all pages requires a fresh walk.
   return { walk, offset: offset.counts.pages === 0 ? offset : beginWalk(offset, offset.serverDate) };
 }
 
 /**
  * Reads the stream up to its end at a page's last byte, or at the start of a walk. Only responses to later requests
- * count; ListPages may have sent the first one, once the page had arrived.
+ * count. ListPages may send the first of these requests after the page has arrived.
  */
 export interface Drain {
   readonly startedMs: number;
-  /** The newest offset of the first response. */
+  /** The newest offset that the first response names; null if unknown. */
   readonly target: string | null;
-  /** A fresh start of the stream, from the list; the end where responses do not name that of the log. */
+  /** A fresh start of the stream, from the list: the end of the drain if responses do not name the log's end. */
   readonly start: string | null;
   readonly isReached: boolean;
 }
@@ -102,7 +102,7 @@ export interface DrainResponse {
   readonly namesEnd: boolean;
 }
 
-/** The list is not asked for the end before: mostly the stream shows it. */
+/** Before this time, the list is not requested for the end, because the stream usually shows the end. */
 const LEAST_READ_MS = 1_000;
 
 export function beginDrain(nowMs: number): Drain {
@@ -110,10 +110,9 @@ export function beginDrain(nowMs: number): Drain {
 }
 
 /**
- * Never ends by time: a row that is used before its events were read would be overwritten by older versions. The target
- * stands still, so it always ends: at an empty response whose cursor stays, at the newest offset of the log where the
- * provider names it, or at a fresh start from after the beginning of the drain. Empty responses that move, and short
- * ones, are no end.
+ * Never ends by time: older events would overwrite a row that is used before they are read. The target does not move,
+ * so every drain ends. The end is a quiet response, the log's newest offset if the provider names it, or a later fresh
+ * start. A short response, or an empty response that moves, is not the end.
  */
 export function drainFurther(drain: Drain, { answer, reading, namesEnd }: DrainResponse): Drain {
   if (drain.isReached) return drain;
@@ -121,7 +120,7 @@ export function drainFurther(drain: Drain, { answer, reading, namesEnd }: DrainR
   return { ...drain, target, isReached: reading === 'quiet' || hasReached(answer, namesEnd ? target : drain.start) };
 }
 
-/** The list may lag by the margin: only a fresh start that is asked for later is from after the drain began. */
+/** True after the margin: the list may lag by the margin, so an earlier fresh start may be older than the drain. */
 export function wantsStart(drain: Drain, { nowMs, marginMs }: { readonly nowMs: number; readonly marginMs: number }) {
   return !drain.isReached && drain.start === null && nowMs - drain.startedMs >= Math.max(marginMs, LEAST_READ_MS);
 }
