@@ -97,7 +97,7 @@ class BodyDecoder<Row, Context> {
     const { json } = this.#reader;
     json.ended = true;
     this.#goOn();
-    if (this.#state !== END || this.#position < json.end) json.fail(this.#position, 'the end of the text');
+    if (this.#state !== END) json.fail(this.#position, 'the end of the text');
     if (!this.#hasList) throw malformed(`has no "${this.#options.listKey}"`);
   }
 
