@@ -9,22 +9,12 @@ export interface Certificate {
   readonly key: string;
 }
 
-/** An authority of our own and what it signed; all made afresh, since certificates in a repository expire. */
-export interface Certificates {
-  readonly ca: string;
-  /** For localhost, 127.0.0.1 and provider.test. */
-  readonly good: Certificate;
-  readonly otherHost: Certificate;
-  readonly expired: Certificate;
-  /** Signed by itself, not by the authority. */
-  readonly selfSigned: Certificate;
-  /** For a client that authenticates with a certificate. */
-  readonly client: Certificate;
-}
+export type Certificates = ReturnType<typeof makeCertificates>;
 
 const NAMES = 'subjectAltName=DNS:localhost,DNS:provider.test,IP:127.0.0.1';
 
-export function makeCertificates(): Certificates {
+/** An authority of our own and what it signed; all made afresh, since certificates in a repository expire. */
+export function makeCertificates() {
   const folder = mkdtempSync(join(tmpdir(), 'spconnect-certificates-'));
   const openssl = (...args: string[]) => execFileSync('openssl', args, { cwd: folder, stdio: 'pipe' });
   const read = (name: string) => readFileSync(join(folder, name), 'utf8');
@@ -53,10 +43,13 @@ export function makeCertificates(): Certificates {
     const signed = [...bySelf, '-CA', 'ca.crt', '-CAkey', 'ca.key'];
     return {
       ca,
+      /** For localhost, 127.0.0.1 and provider.test. */
       good: make('good', NAMES, ...signed),
       otherHost: make('other-host', 'subjectAltName=DNS:other.test', ...signed),
       expired: makeExpired(),
+      /** Signed by itself, not by the authority. */
       selfSigned: make('self-signed', NAMES, ...bySelf),
+      /** For a client that authenticates with a certificate. */
       client: make('client', 'extendedKeyUsage=clientAuth', ...signed),
     };
   } finally {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { type ClientRequest, type IncomingMessage, request } from 'node:http';
 import type { TestContext } from 'node:test';
 import type { SimulatorOptions } from '../../src/dev/simulator/options.ts';
-import { createSimulator, type Simulator } from '../../src/dev/simulator/simulator.ts';
+import { createSimulator } from '../../src/dev/simulator/simulator.ts';
 
 /** An answer as bytes, so that no digit passes through a double. */
 interface Received {
@@ -15,25 +15,21 @@ interface Received {
   readonly json: any;
 }
 
-export interface ProviderClient {
-  readonly simulator: Simulator;
-  /** GET a path (with the base of an interface) or a link, with a valid token. */
-  get(path: string, headers?: Record<string, string>): Promise<Received>;
-  post(path: string, body: string, headers?: Record<string, string>): Promise<Received>;
-  /** Fetches a token; the next requests carry it. */
-  login(): Promise<void>;
-}
+export type ProviderClient = Awaited<ReturnType<typeof startProvider>>;
 
-export async function startProvider(t: TestContext, options: SimulatorOptions = {}): Promise<ProviderClient> {
+export async function startProvider(t: TestContext, options: SimulatorOptions = {}) {
   const simulator = await createSimulator({ instruments: 60, ...options });
   t.after(() => simulator.close());
   let authorization = '';
   const call = (method: string, path: string, body: string, headers: Record<string, string>) =>
     exchange(new URL(path, simulator.url), method, body, { ...(authorization && { authorization }), ...headers });
-  const client: ProviderClient = {
+  const client = {
     simulator,
-    get: (path, headers = {}) => call('GET', path, '', headers),
-    post: (path, body, headers = { 'content-type': 'application/json' }) => call('POST', path, body, headers),
+    /** GET a path (with the base of an interface) or a link, with a valid token. */
+    get: (path: string, headers: Record<string, string> = {}) => call('GET', path, '', headers),
+    post: (path: string, body: string, headers: Record<string, string> = { 'content-type': 'application/json' }) =>
+      call('POST', path, body, headers),
+    /** Fetches a token; the next requests carry it. */
     async login() {
       const secret = { client_id: simulator.clientId, client_secret: simulator.clientSecret };
       const form = new URLSearchParams({ grant_type: 'client_credentials', scope: 'openid', ...secret });

@@ -2,35 +2,21 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { Fault, FaultRule } from '../../../src/dev/simulator/faults/fault.ts';
 import type { SimulatorOptions } from '../../../src/dev/simulator/options.ts';
-import {
-  DAY_MS,
-  HOUR_MS,
-  type MemoryScene,
-  MINUTE_MS,
-  memoryScene,
-  PREFIX,
-} from '../../support/connectors/memory-scene.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, memoryScene, PREFIX } from '../../support/connectors/memory-scene.ts';
 import { universeViolations } from '../../support/ledgers/universe-log.ts';
 import { filtered, notificationsOn, offsetsOn, universeOnTopics } from '../../support/ledgers/universe-on-topics.ts';
 import { ledgerUniverse } from '../../support/ledgers/universe-reading.ts';
 
 const COUNTRY = 'LI';
 
-interface QuietScene extends Pick<MemoryScene, 'time' | 'simulator'> {
-  live(ms: number): Promise<void>;
-  /** Something happens to an instrument inside the filter. */
-  change(): void;
-  /** Errors on the topics, and whatever was notified beside complete walks. */
-  outcome(): Promise<{ violations: string[]; notified: unknown[]; events: number }>;
-  offsets(): ReturnType<typeof offsetsOn>;
-}
+type QuietScene = Awaited<ReturnType<typeof createQuietScene>>;
 
 /** A provider of whose instruments few are inside the filter. */
 async function createQuietScene(
   t: TestContext,
   options: SimulatorOptions = {},
   source: Readonly<Record<string, string | number>> = {},
-): Promise<QuietScene> {
+) {
   const scene = await memoryScene(t, { instruments: 100, seed: 5, ...options });
   const { simulator, kafka } = scene;
   const inside = filtered(simulator, { legalCountry: COUNTRY });
@@ -39,7 +25,7 @@ async function createQuietScene(
   let changes = 0;
   return {
     ...scene,
-    async live(ms) {
+    async live(ms: number) {
       const connector = await scene.live(ms, {
         legalCountry: COUNTRY,
         pollInterval: '10m',
@@ -51,12 +37,14 @@ async function createQuietScene(
       assert.deepEqual(await connector.ended, []);
       assert.deepEqual([...connector.fieldsOf('sourceFailed'), ...connector.fieldsOf('writerLost')], []);
     },
+    /** Something happens to an instrument inside the filter. */
     change() {
       const ids = [...inside.ledger.instruments()].map(({ id }) => id);
       const id = ids[changes++ % ids.length];
       assert.ok(id);
       simulator.publish({ kind: 'datachange', id });
     },
+    /** Errors on the topics, and whatever was notified beside complete walks. */
     async outcome() {
       const log = await universeOnTopics({ kafka, prefix: PREFIX, simulator: inside, first, isDue: () => true });
       const reported = await notificationsOn(kafka, PREFIX);

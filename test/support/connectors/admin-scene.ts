@@ -1,9 +1,9 @@
 import type { TestContext } from 'node:test';
-import { type AdminServer, openAdminPort } from '../../../src/admin/admin-port.ts';
+import { openAdminPort } from '../../../src/admin/admin-port.ts';
 import { type AdminServerOptions, createAdminListener } from '../../../src/admin/admin-server.ts';
 import type { ConnectorOffset } from '../../../src/admin/connect-routes.ts';
 import type { Whole } from '../../../src/admin/status/status.ts';
-import { createStatusBoard, type StatusBoard } from '../../../src/admin/status/status-board.ts';
+import { createStatusBoard } from '../../../src/admin/status/status-board.ts';
 import type { Clock } from '../../../src/support/clock.ts';
 import { operator } from './operator.ts';
 
@@ -13,25 +13,7 @@ const SOURCES = [
   { name: 'checks', type: 'pre-trade-checks' },
 ] as const;
 
-export interface AdminScene {
-  readonly server: AdminServer;
-  readonly board: StatusBoard;
-  /** What was asked of the connectors, as `want instruments paused`. */
-  readonly asked: readonly string[];
-  readonly operator: ReturnType<typeof operator>;
-  readonly stop: AbortController;
-  /** Milliseconds since the epoch, of the server's clock; to be set. */
-  now: number;
-  /** When Kafka last answered; null: just now. */
-  kafkaAnsweredMs: number | null;
-  /** The replicas, as Kafka sees them. */
-  whole: Whole | null;
-  /** What the operations throw, if anything. */
-  failure: Error | null;
-  ask(path: string, init?: RequestInit): Promise<Response>;
-  /** With the token as a bearer token. */
-  change(method: string, path: string, body?: unknown): Promise<Response>;
-}
+export type AdminScene = Awaited<ReturnType<typeof startAdminScene>>;
 
 /** An admin server whose connectors get their state from the test; closed when the test ends. */
 export async function startAdminScene(
@@ -42,8 +24,9 @@ export async function startAdminScene(
     readonly allowedHosts?: readonly string[];
     readonly prefix?: string;
   } = {},
-): Promise<AdminScene> {
+) {
   const { host = '127.0.0.1', token = ADMIN_TOKEN, allowedHosts = [], prefix = 'p<q' } = settings;
+  /** What was asked of the connectors, as `want instruments paused`. */
   const asked: string[] = [];
   const stop = new AbortController();
   const wishes = operator([...SOURCES.map(({ name }) => name), 'prices']);
@@ -53,16 +36,21 @@ export async function startAdminScene(
     asked.push(what);
   };
   let offset: ConnectorOffset['offset'] = { since: '5-1', walk: 2 };
-  const scene: Omit<AdminScene, 'server' | 'board'> = {
+  const scene = {
     asked,
     operator: wishes,
     stop,
+    /** Milliseconds since the epoch, of the server's clock; to be set. */
     now: Date.parse('2026-03-01T10:00:00.000Z'),
-    kafkaAnsweredMs: null,
-    whole: null,
-    failure: null,
-    ask: (path, init) => fetch(`${server.url}${path}`, init),
-    change: (method, path, body) =>
+    /** When Kafka last answered; null: just now. */
+    kafkaAnsweredMs: null as number | null,
+    /** The replicas, as Kafka sees them. */
+    whole: null as Whole | null,
+    /** What the operations throw, if anything. */
+    failure: null as Error | null,
+    ask: (path: string, init?: RequestInit): Promise<Response> => fetch(`${server.url}${path}`, init),
+    /** With the token as a bearer token. */
+    change: (method: string, path: string, body?: unknown): Promise<Response> =>
       fetch(`${server.url}${path}`, {
         method,
         headers: { authorization: `Bearer ${ADMIN_TOKEN}`, 'content-type': 'application/json' },

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 
 /** A service of docker-compose.yml, as far as tests look at it. */
-export interface ComposeService {
+interface ComposeService {
   readonly image: string;
   readonly build?: string | { readonly context: string; readonly dockerfile_inline: string };
   readonly command?: readonly string[];
@@ -16,7 +16,6 @@ export interface ComposeService {
   readonly read_only?: boolean;
   readonly healthcheck: { readonly test: readonly string[] };
   readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>;
-  readonly stop_grace_period?: string;
   readonly deploy?: { readonly resources?: { readonly limits?: { readonly cpus?: string; readonly memory?: string } } };
 }
 

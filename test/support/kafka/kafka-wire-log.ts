@@ -8,14 +8,13 @@ import { createFrameSplitter } from './kafka-wire.ts';
  * The tests' own look at a partition: what the broker stores, batch by batch, and what of it a read_committed reader must
  * see. It is the oracle for clients that get this wrong. Of kafkajs it uses only the primitive types and the requests.
  */
-export interface StoredRecord {
+interface StoredRecord {
   readonly offset: number;
   readonly key: string | null;
   readonly value: string | null;
 }
 
-export interface StoredBatch {
-  readonly baseOffset: number;
+interface StoredBatch {
   readonly lastOffset: number;
   readonly bytes: number;
   readonly producerId: bigint;
@@ -51,7 +50,7 @@ const DEADLINE_MS = 10_000;
  */
 const NOT_YET_SERVED = new Set([3, 5, 6, 9, 78]);
 
-export interface PartitionAddress {
+interface PartitionAddress {
   /** `host:port` of the broker that leads the partition. */
   readonly broker: string;
   readonly topic: string;
@@ -214,7 +213,6 @@ function readBatch(batch: Buffer): StoredBatch {
     ? []
     : readRecords(decompress(attributes & 0x7, batch.subarray(BATCH_HEADER_BYTES)), recordCount, baseOffset);
   return {
-    baseOffset,
     lastOffset: baseOffset + batch.readInt32BE(23),
     bytes: batch.length,
     producerId: batch.readBigInt64BE(43),

@@ -2,7 +2,7 @@
  * Just enough of the Kafka wire protocol to name the requests that pass by: every message is a 4-byte length and a
  * frame; a request's frame begins with api key, api version and correlation id, an answer's with the correlation id.
  */
-export const API_KEYS = {
+const API_KEYS = {
   Produce: 0,
   Fetch: 1,
   ListOffsets: 2,
@@ -37,7 +37,6 @@ const MAXIMUM_FRAME_BYTES = 104_857_600;
 export interface RequestHeader {
   /** The name when it is a known one, else `api <key>`. */
   readonly api: ApiName | `api ${number}`;
-  readonly apiVersion: number;
   readonly correlationId: number;
 }
 
@@ -46,7 +45,6 @@ export function readRequestHeader(frame: Buffer): RequestHeader {
   const apiKey = frame.readInt16BE(LENGTH_BYTES);
   return {
     api: NAMES.get(apiKey) ?? `api ${apiKey}`,
-    apiVersion: frame.readInt16BE(LENGTH_BYTES + 2),
     correlationId: frame.readInt32BE(LENGTH_BYTES + 4),
   };
 }

@@ -14,19 +14,10 @@ const CALL_TIMEOUT_MS = 120_000;
 // biome-ignore lint/suspicious/noExplicitAny: what the browser says has a shape of its own for each method.
 type Message = any;
 
-/** A page in a browser without a window, driven through the DevTools protocol. */
-export interface BrowserPage {
-  call(method: string, params?: object): Promise<Message>;
-  /** What the page has done, oldest first: requests, console messages, exceptions. */
-  readonly events: readonly { readonly method: string; readonly params: Message }[];
-  /** Opens an address and waits until it is loaded. */
-  open(url: string): Promise<void>;
-  /** The value of an expression in the page, once it is loaded; of the next one, where it asks for itself just then. */
-  evaluate(expression: string): Promise<Message>;
-}
+export type BrowserPage = Awaited<ReturnType<typeof attach>>;
 
 /** A new page in a new browser, which ends with the test. */
-export async function startBrowser(t: TestContext, { program, env }: Chromium): Promise<BrowserPage> {
+export async function startBrowser(t: TestContext, { program, env }: Chromium) {
   const profile = await mkdtemp(join(tmpdir(), 'chromium-'));
   const args = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--no-first-run'];
   const child = spawn(program, [...args, `--user-data-dir=${profile}`, '--remote-debugging-port=0', 'about:blank'], {
@@ -62,8 +53,10 @@ async function debuggerUrl(stderr: NodeJS.ReadableStream): Promise<string> {
   return promise.finally(() => clearTimeout(patience));
 }
 
-async function attach(socket: WebSocket): Promise<BrowserPage> {
+/** A page in a browser without a window, driven through the DevTools protocol. */
+async function attach(socket: WebSocket) {
   const waiting = new Map<number, PromiseWithResolvers<Message>>();
+  /** What the page has done, oldest first: requests, console messages, exceptions. */
   const events: { method: string; params: Message }[] = [];
   let last = 0;
   socket.addEventListener('message', ({ data }) => {
@@ -88,6 +81,7 @@ async function attach(socket: WebSocket): Promise<BrowserPage> {
   const call = (method: string, params: object = {}) => send(method, params, sessionId);
   for (const domain of ['Page', 'Runtime', 'Network', 'Log']) await call(`${domain}.enable`);
   const loads = () => events.filter(({ method }) => method === 'Page.loadEventFired').length;
+  /** The value of an expression in the page, once it is loaded; of the next one, where it asks for itself just then. */
   const evaluate = async (expression: string): Promise<Message> => {
     const whole = `document.readyState === 'complete' ? [${expression}] : null`;
     // A page that goes takes the question with it.
@@ -101,7 +95,8 @@ async function attach(socket: WebSocket): Promise<BrowserPage> {
     call,
     events,
     evaluate,
-    async open(url) {
+    /** Opens an address and waits until it is loaded. */
+    async open(url: string) {
       const before = loads();
       await call('Page.navigate', { url });
       // The load that was seen may be that of the page before.

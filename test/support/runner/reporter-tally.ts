@@ -18,41 +18,33 @@ export interface TestPass {
   readonly failures: readonly TestFailure[];
 }
 
-/** How a whole run went: its steps and its tests, added up. */
-export interface Tally {
-  /** Counts a step that is no test of node:test: passed when there is no failure. */
-  add(name: string, failure: string | undefined): void;
-  /** Counts a failure that belongs to no test. */
-  fail(what: string): void;
-  /** Says at the end, loudly, that something was left out. */
-  warn(what: string): void;
-  /** Counts a run, and forgives its failures when all of them were `repeated` and passed; the report lists them. */
-  count(pass: TestPass, repeated?: TestPass): void;
-  isGood(): boolean;
-  /** What failed, what was left out, and the last line, always of the form `N passed, N failed`. */
-  report(): string;
-}
+export type Tally = ReturnType<typeof createTally>;
 
 /** Failed, cancelled by a time-out or an end, or whatever else is not good. */
 const failedOf = ({ tests, passed, skipped, todo }: TestCounts) => tests - passed - skipped - todo;
 
-export function createTally(): Tally {
+/** How a whole run went: its steps and its tests, added up. */
+export function createTally() {
   const total = { passed: 0, failed: 0, skipped: 0 };
   const failures: string[] = [];
   const forgiven: string[] = [];
   const warnings: string[] = [];
+  /** Counts a failure that belongs to no test. */
   const fail = (what: string) => {
     total.failed += 1;
     failures.push(what);
   };
   return {
     fail,
-    add(name, failure) {
+    /** Counts a step that is no test of node:test: passed when there is no failure. */
+    add(name: string, failure: string | undefined) {
       if (failure === undefined) total.passed += 1;
       else fail(`${name}: ${failure}`);
     },
-    warn: (what) => warnings.push(what),
-    count({ counts, failures: failed }, repeated) {
+    /** Says at the end, loudly, that something was left out. */
+    warn: (what: string) => warnings.push(what),
+    /** Counts a run, and forgives its failures when all of them were `repeated` and passed; the report lists them. */
+    count({ counts, failures: failed }: TestPass, repeated?: TestPass) {
       const bad = failedOf(counts);
       const isForgiven = repeated !== undefined && repeated.failures.length === 0 && failedOf(repeated.counts) === 0;
       total.passed += counts.passed + (isForgiven ? bad : 0);
@@ -61,6 +53,7 @@ export function createTally(): Tally {
       for (const { file, title } of failed) (isForgiven ? forgiven : failures).push(file ? `${file}: ${title}` : title);
     },
     isGood: () => total.failed === 0,
+    /** What failed, what was left out, and the last line, always of the form `N passed, N failed`. */
     report() {
       const list = (title: string, lines: readonly string[]) =>
         lines.length === 0 ? '' : `\n${title}\n${lines.map((line) => `  ${line}\n`).join('')}`;

@@ -18,17 +18,11 @@ interface Service {
   readonly environment: Readonly<Record<string, string>>;
   readonly read_only: boolean;
   readonly cap_drop: readonly string[];
-  readonly security_opt: readonly string[];
   readonly init: boolean;
-  readonly restart: string;
-  readonly stop_grace_period: string;
   readonly volumes: readonly string[];
   readonly ports: readonly string[];
   readonly healthcheck: { readonly test: readonly string[] };
-  readonly logging: unknown;
-  readonly deploy: {
-    readonly resources: Readonly<Record<'limits' | 'reservations', { cpus: string; memory: string }>>;
-  };
+  readonly deploy: { readonly resources: Readonly<Record<'limits' | 'reservations', object>> };
 }
 const FIELDS =
   'image environment read_only cap_drop security_opt init restart stop_grace_period volumes ports healthcheck logging deploy';

@@ -20,26 +20,6 @@ const GOLDEN_RATIO = 0.618;
 /** As a day of repayment. */
 const LONG_AGO = 0;
 
-export interface Call {
-  readonly atMs: number;
-  readonly kind: PriceKind;
-  readonly ids: readonly string[];
-}
-
-export interface Driven {
-  readonly clock: SteppedClock;
-  readonly calls: Call[];
-  readonly transactions: { readonly atMs: number; readonly results: number }[];
-  /** Ids whose snapshot of a kind, or arrival without one, is older than one and a half intervals. */
-  overdue(kind: PriceKind): string[];
-  /** Ages of all snapshots of a kind, ascending. */
-  ages(kind: PriceKind): number[];
-  /** An instrument is new, or has changed. */
-  read(id: string, isin: string): void;
-  isPriced(kind: PriceKind, id: string): boolean;
-  stop(): Promise<void>;
-}
-
 /** Partitions as the processor drives them, over their full tables, without Kafka: commits take a moment and succeed. */
 export function drivePartitions(options: {
   readonly instruments: number;
@@ -53,10 +33,10 @@ export function drivePartitions(options: {
   readonly repaid?: number;
   /** The wall clock at the start. */
   readonly epochMs?: number;
-}): Driven {
+}) {
   const { instruments, partitions, maxItems = 500, kinds = ['overview'] } = options;
   const clock = new SteppedClock();
-  const calls: Call[] = [];
+  const calls: { atMs: number; kind: PriceKind; ids: readonly string[] }[] = [];
   const transactions: { atMs: number; results: number }[] = [];
   const ignore = () => {};
   const random = () => 0.5;
@@ -144,17 +124,20 @@ export function drivePartitions(options: {
     clock,
     calls,
     transactions,
-    overdue: (kind) => plans(kind).flatMap((one) => (ageMs(one) > OVERDUE_MS ? one.id : [])),
-    ages: (kind) =>
+    /** Ids whose snapshot of a kind, or arrival without one, is older than one and a half intervals. */
+    overdue: (kind: PriceKind) => plans(kind).flatMap((one) => (ageMs(one) > OVERDUE_MS ? one.id : [])),
+    /** Ages of all snapshots of a kind, ascending. */
+    ages: (kind: PriceKind) =>
       plans(kind)
         .map(ageMs)
         .sort((a, b) => a - b),
-    read(id, isin) {
+    /** An instrument is new, or has changed. */
+    read(id: string, isin: string) {
       const one = driven[partitionOf(id)];
       one?.core.read(one.core.position, id, { kind: 'live', isin, terms: NO_TERMS }, clock.monotonicMs());
       one?.moved.notify();
     },
-    isPriced: (kind, wanted) => plans(kind).some(({ id, plan }) => id === wanted && plan.isPriced),
+    isPriced: (kind: PriceKind, wanted: string) => plans(kind).some(({ id, plan }) => id === wanted && plan.isPriced),
     async stop() {
       stopping.abort(new Error('the test is over'));
       await Promise.allSettled(driven.map(({ ended }) => ended));
