@@ -15,7 +15,7 @@ import { atProvider, type ProviderSession, sessionReader } from './provider-sess
 import { commandProgress, print, textTable } from './shell/output.ts';
 import { type CommandContext, EXIT_CODES } from './shell/terminal.ts';
 
-/** Beyond poll and margin, for the commit and its way to a reader. */
+/** Time for the commit and its way to a reader, in addition to poll interval and hand-off margin. */
 const COMMIT_MS = 5_000;
 const LONGEST_VALUE = 60;
 
@@ -47,7 +47,7 @@ export async function auditCommand(
 const MEANINGS = {
   missing: 'the provider lists it, the topic has no record of it',
   different: 'the record on the topic has other values than the list, field by field above',
-  extra: 'the topic has a record of it, the list has not; a walk is overdue, or would not delete so many unasked',
+  extra: 'the topic has a record of it, the list has no row; a walk is overdue, or refuses to delete so many',
 } as const;
 
 function rowsOf({ source, differences }: AuditReport): string[][] {
@@ -81,7 +81,7 @@ function summaryOf(report: AuditReport): string {
     `Compared ${topic} with the list of source ${source} (${counted(rows, 'row')}): ${totals || 'no differences'}.`,
     ...kinds.map(({ kind, meaning }) => `${kind}: ${meaning}.`),
     left.length > 0 &&
-      `${counted(left.length, 'instrument')} left the list, which is no difference: ${whenDeleted(walks)}.`,
+      `${counted(left.length, 'instrument')} left the list, which does not count as a difference: ${whenDeleted(walks)}.`,
     unmapped > 0 && `${counted(unmapped, 'row')} could not be mapped and compared: see spconnect dead-letters list.`,
     withoutId > 0 &&
       `${counted(withoutId, 'row')} without a readable id: instruments that the list has dropped were not looked for.`,
@@ -94,16 +94,16 @@ function summaryOf(report: AuditReport): string {
 }
 
 function whenDeleted(walks: WalkTimes | null): string {
-  if (walks === null) return 'they stay, since the source deletes nothing';
-  const after = `the last walk, of ${walks.startedAt}, had seen them`;
+  if (walks === null) return 'they stay, because the source deletes nothing';
+  const after = `the last walk, started at ${walks.startedAt}, saw them`;
   return walks.isRunning
-    ? `${after}; it still runs`
-    : `${after}, the next deletes them, at ${walks.nextAt} or on request`;
+    ? `${after} and still runs`
+    : `${after}; the next walk deletes them, at ${walks.nextAt} or on request`;
 }
 
 interface AuditDifference {
   readonly id: string;
-  /** `extra`: on the topic alone, although no walk is to come that deletes it. */
+  /** `extra`: only the topic has the instrument, and the next walk is overdue or refuses to delete it. */
   readonly kind: keyof typeof MEANINGS;
   readonly fields: ReturnType<typeof fieldDifferences>;
 }
@@ -112,24 +112,24 @@ type AuditReport = Awaited<ReturnType<typeof audit>>;
 
 interface AuditRequest {
   readonly source: SourceSettingsOf<'instruments'>;
-  /** A change at the provider is on the topic after this time. */
+  /** The longest time from a change at the provider to its record on the topic. */
   readonly settleMs: number;
   readonly onProgress: (text: string) => void;
 }
 
-/** The provider's value of an instrument, in wire format; null for none. */
+/** The provider's value of each instrument by its id, in wire format; null if the list lacks the instrument. */
 type Suspects = Map<bigint, Buffer | null>;
 
 const MOST_SUSPECTS = 10_000;
 const ROUNDS = 3;
-/** A row and its neighbour: the provider's cursor may include the row that it names, or not. */
+/** Rows of a request for one instrument: the provider's cursor may be inclusive or exclusive. */
 const NEIGHBOURS = 2;
 
 /**
- * A difference is compared again after the connector had time to write it; it counts when it is still there while the
- * provider gives the same as before.
+ * Compares list and topic. A difference is compared again after the connector had time to write it. The difference
+ * counts if it remains while the provider's value is unchanged.
  *
- * @throws ConnectorError TOO_MANY_DIFFERENCES, and as the provider's client, the registry and Kafka do.
+ * @throws ConnectorError TOO_MANY_DIFFERENCES, or an error of the provider's client, the registry or Kafka.
  */
 async function audit(at: Installation, session: ProviderSession, { source, settleMs, onProgress }: AuditRequest) {
   const { clock, signal } = at;
@@ -153,7 +153,7 @@ async function audit(at: Installation, session: ProviderSession, { source, settl
     },
   });
   const { committed, topic, digests, read, held, counts, withoutId, gone } = comparison;
-  // A row without a readable id may be any instrument that did not come.
+  // A row without a readable id may belong to any instrument in `gone`.
   if (withoutId === 0) for (const id of gone) suspect(id, null);
   const walks = committed && walksOf(committed);
   const neighbours = session.instruments(source, NEIGHBOURS).provider;
@@ -204,7 +204,7 @@ async function audit(at: Installation, session: ProviderSession, { source, settl
   };
 }
 
-/** Times in ISO 8601. `withoutDeletion`: walks in a row that could not decide about deletions. */
+/** Times in ISO 8601. `withoutDeletion`: consecutive walks that could not decide about deletions. */
 function walksOf(committed: NonNullable<Awaited<ReturnType<typeof compareList>>['committed']>) {
   const { walk, walkStartedOwnMs, walkPending: isRunning, walkIntervalMs: intervalMs } = committed;
   const [startedAt, nextAt] = [walkStartedOwnMs, walkStartedOwnMs + intervalMs].map((ms) => new Date(ms).toISOString());
@@ -214,8 +214,8 @@ function walksOf(committed: NonNullable<Awaited<ReturnType<typeof compareList>>[
 type WalkTimes = ReturnType<typeof walksOf>;
 
 /**
- * Only a walk deletes. An instrument on the topic alone is a difference where that walk is overdue, or would refuse to
- * delete so many; else it `left` the list after the last walk.
+ * Only a walk deletes. An instrument on the topic alone is a difference if the next walk is overdue or refuses to
+ * delete so many. Otherwise the instrument `left` the list after the last walk.
  */
 function withoutLeft(
   found: readonly AuditDifference[],
@@ -224,7 +224,7 @@ function withoutLeft(
   { instruments, nowMs }: { readonly instruments: number; readonly nowMs: number },
 ): { readonly differences: readonly AuditDifference[]; readonly left: readonly string[] } {
   const extra = found.filter(({ kind }) => kind === 'extra');
-  // A walk that was resumed decides nothing; the next one does.
+  // A resumed walk cannot decide about deletions; the next walk can.
   const isOnTime =
     walks !== null && nowMs <= Date.parse(walks.nextAt ?? '') + walks.intervalMs && walks.withoutDeletion <= 1;
   const mayGo = mayDelete(extra.length, instruments, { maxShrink, shrinkAlwaysAllowed: SHRINK_ALWAYS_ALLOWED });
@@ -250,7 +250,7 @@ async function newestValues(
   return newest;
 }
 
-/** The provider's present value of one instrument; null when the list has none of this id. */
+/** The provider's present value of one instrument; null if the list has no row with this id. */
 async function rowOf(
   session: ProviderSession,
   provider: InstrumentsProvider,
@@ -270,7 +270,7 @@ function digestIn(value: Buffer | null): bigint | null {
 
 const MOST_FIELDS = 200;
 
-/** Every field in which the records differ, in the schema's order and spelling; an absent field counts as null. */
+/** The fields in which the records differ, at most `MOST_FIELDS`. An absent field counts as null. */
 function fieldDifferences(provider: ReadableRecord, topic: ReadableRecord) {
   const found: { readonly pointer: string; readonly provider: ReadableValue; readonly topic: ReadableValue }[] = [];
   const compare = (pointer: string, ours: ReadableValue, theirs: ReadableValue): void => {

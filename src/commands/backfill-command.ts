@@ -15,7 +15,7 @@ import { type CommandContext, EXIT_CODES } from './shell/terminal.ts';
 
 const DAY_MS = 86_400_000;
 const LINE_EVERY_MS = 5_000;
-/** More products are not named in a message, but in a file. */
+/** The most products that a message names; more products go to a file. */
 const MOST_ISINS = 100;
 
 interface BackfillOptions {
@@ -81,7 +81,7 @@ export async function backfillCommand(
     shown.end();
     if (signal.aborted) {
       const { notes, problems } = await problemsOf({ absent: [], unreadable: [], series: [...latest.values()] }, again);
-      say([...notes, ...problems, 'Run the same command again: it goes on where it stopped.']);
+      say([...notes, ...problems, 'Run the same command again: it continues where it stopped.']);
     }
     throw error;
   }
@@ -92,8 +92,8 @@ interface Problems extends Pick<BackfillReport, 'absent' | 'unreadable'> {
 }
 
 /**
- * A line for each reason why there are no prices; at last the command that requests them alone. Where the provider says
- * that it has none, as of a product that is repaid, the backfill is complete: that is a note.
+ * A line for each reason for missing prices, and finally the command that requests the failed products alone. If the
+ * provider says that it has no prices, as for a repaid product, the line is only a note.
  */
 async function problemsOf({ absent, unreadable, series }: Problems, command: string) {
   const notes: string[] = [];
@@ -103,7 +103,7 @@ async function problemsOf({ absent, unreadable, series }: Problems, command: str
   );
   if (absent.length > 0) {
     problems.push(
-      `On no topic of instruments whose prices are followed: ${named(absent)}. Check --isin and prices.from.`,
+      `No instrument of the topics in prices.from has these ISINs: ${named(absent)}. Check --isin and prices.from.`,
     );
   }
   for (const { series: name, failed } of series) {
@@ -117,12 +117,15 @@ async function problemsOf({ absent, unreadable, series }: Problems, command: str
   const failed = [...new Set(mayComeYet.map(({ isin }) => isin))];
   if (failed.length > 0) {
     const option = await productsOption(failed);
-    problems.push('The same command does not ask for them again. Ask for them alone:', `  ${command} ${option}`);
+    problems.push(
+      'The same command does not request these products again. Request them alone:',
+      `  ${command} ${option}`,
+    );
   }
   return { notes, problems };
 }
 
-/** The option that requests these products alone. More than 100 are written to a file. Exported for tests. */
+/** The option that limits the command to these products; a file holds more than 100. Exported for tests. */
 export async function productsOption(isins: readonly string[], folder = '.'): Promise<string> {
   if (isins.length <= MOST_ISINS) return `--isin ${isins.map(printable).join(' ')}`;
   const name = `backfill-isins-${randomUUID().slice(0, 8)}.txt`;
@@ -135,7 +138,7 @@ export async function productsOption(isins: readonly string[], folder = '.'): Pr
   return `--isin-file ${shellWord(file)}`;
 }
 
-/** An ISIN in each line. Exported for tests. @throws Error that names the file when it cannot be read. */
+/** Reads one ISIN from each line. Exported for tests. @throws Error that names an unreadable file. */
 export async function isinsOf(file: string): Promise<readonly string[]> {
   const lines = (await readFile(file, 'utf8')).split('\n').map((line) => line.trim());
   return lines.filter((isin) => isin !== '');
@@ -145,7 +148,7 @@ function shellWord(text: string): string {
   return /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
-/** Days of the calendar alone: Date.parse takes one that no month has for one of the next month. */
+/** Accepts only days of the calendar; Date.parse reads February 30 as a day in March. */
 function dayMs(text: string): number | null {
   const days = epochDays(text);
   return days === null ? null : days * DAY_MS;

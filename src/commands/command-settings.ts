@@ -8,7 +8,7 @@ import type { CommandContext } from './shell/terminal.ts';
 
 type Given = Pick<CommandContext, 'config' | 'env' | 'redaction'>;
 
-// The usual settings file names more variables than one command needs. The others get values that are never used.
+// The usual settings file names more variables than one command needs. No code uses the values of the others.
 const KAFKA_NOT_NEEDED = { KAFKA_BROKERS: 'localhost:9092', SCHEMA_REGISTRY_URL: 'http://localhost' };
 const PROVIDER_NOT_NEEDED = {
   REFERENCE_DATA_URL: 'https://localhost',
@@ -17,7 +17,7 @@ const PROVIDER_NOT_NEEDED = {
   CLIENT_SECRET: 'not-needed-by-this-command',
 };
 
-/** Files that only the connector's account may be able to read, and the setting that requires them. */
+/** Variables with files that other accounts may not be able to read, and the variable that requires such files. */
 const PROVIDER_FILES = [
   'CLIENT_SECRET_FILE',
   'CLIENT_AUTHENTICATION',
@@ -47,7 +47,7 @@ function setIn(env: Given['env']): Record<string, string | undefined> {
   return Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
 }
 
-/** The settings, and warnings about values that are allowed and may be a mistake. Throws as loadSettings does. */
+/** Also gives warnings about allowed values that may be mistakes. @throws the errors of loadSettings. */
 export async function loadWithWarnings({
   config: file,
   env,
@@ -69,7 +69,7 @@ export async function loadWithWarnings({
   return { settings, warnings: [...warnings, ...unused, ...ofSecrets] };
 }
 
-/** Variables that are set and have no effect, since the settings file does not refer to them. */
+/** Set variables that have no effect, because the settings file does not refer to them. */
 async function unusedVariables({ variables: used }: SettingsTree, env: Given['env']): Promise<readonly string[]> {
   const { variables } = readSettingsTree(await readFile(USUAL_FILE, 'utf8').catch(() => ''), {});
   const unused = [...variables]
@@ -79,7 +79,7 @@ async function unusedVariables({ variables: used }: SettingsTree, env: Given['en
   return unused.length === 0 ? [] : [`${why}: ${unused.join(', ')}.`];
 }
 
-/** The source of that name; an unknown name is a usage error that lists the known ones. */
+/** Finds the source with this name. An unknown name is a usage error that lists the known names. */
 export function knownSource<Source extends { readonly name: string }>(
   context: Pick<CommandContext, 'refuse'>,
   name: string,

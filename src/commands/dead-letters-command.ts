@@ -18,11 +18,11 @@ import { atProvider, type ProviderSession } from './provider-session.ts';
 import { listTable, print, printable, textTable } from './shell/output.ts';
 import { type CommandContext, EXIT_CODES } from './shell/terminal.ts';
 
-/** An input that could not become a record, on the dead letters topic. */
+/** An input on the dead letters topic that could not become a record. */
 interface DeadLetter extends RejectedInput {
-  /** Its Kafka offset there, in decimal: the topic has one partition. */
+  /** The Kafka offset of the dead letter, in decimal: its topic has one partition. */
   readonly id: string;
-  /** By the broker's clock. */
+  /** By the broker's clock, milliseconds since the epoch. */
   readonly timestampMs: number;
   readonly source: string;
   /** JSON pointer to the problem in the input. */
@@ -54,7 +54,7 @@ export async function deadLettersList(context: CommandContext, options: ListOpti
     new Date(letter.timestampMs).toISOString(),
     letter.source,
     letter.key ?? '',
-    letter.pointer || 'the whole',
+    letter.pointer || 'the whole input',
     letter.reason,
   ]);
   const header = ['id', 'written', 'source', 'key', 'place', 'reason'];
@@ -90,7 +90,7 @@ async function atLetters<Found>(
   return atInstallation({ settings, signal: context.signal, needs }, work);
 }
 
-/** The dead letters of these ids, in their order. @throws ConnectorError DEAD_LETTER_UNKNOWN. */
+/** The dead letters with these ids, in the order of the ids. @throws ConnectorError DEAD_LETTER_UNKNOWN. */
 async function deadLetters(at: Installation, ids: readonly string[]): Promise<readonly DeadLetter[]> {
   const found = new Map<string, DeadLetter>();
   await eachDeadLetter(at, (letter) => {
@@ -143,11 +143,11 @@ interface Reread {
 
 interface Retried {
   readonly id: string;
-  /** `toWrite` without --execute. */
+  /** Without --execute, `toWrite` stands for `written`. */
   readonly outcome: 'written' | 'toWrite' | 'walk' | 'superseded' | 'impossible';
   readonly says: string;
   readonly records: readonly OutgoingRecord[];
-  /** The sources that walk. */
+  /** Sources from which the retry requests a walk. */
   readonly walks: readonly string[];
 }
 
@@ -174,7 +174,7 @@ export async function deadLettersRetry(
   context.exitWith(EXIT_CODES.failed);
 }
 
-/** One transaction writes events and checks, each once, and requests the walks that read instruments again. */
+/** One transaction writes events and checks, each once, and requests walks for instruments. */
 async function retry(
   at: Installation,
   ids: readonly string[],
@@ -236,7 +236,7 @@ async function planRetry(
   });
 }
 
-/** The ids of letters whose record is on its topic. An item that was requested again is older than any later record. */
+/** Ids of letters whose record is on its topic, and of requested items with a newer record on the topic. */
 async function supersededBy(at: Installation, all: readonly Reread[]): Promise<ReadonlySet<string>> {
   const superseded = new Set<string>();
   const partitions = new Map<string, Set<number>>();
@@ -263,7 +263,7 @@ async function supersededBy(at: Installation, all: readonly Reread[]): Promise<R
   return superseded;
 }
 
-/** Decodes the input of a dead letter as its source would, with the current schemas and settings. */
+/** Decodes the input of a dead letter as its source does, with the current schemas and settings. */
 async function reread(
   at: Installation,
   tools: Pick<SourceContext, 'registry' | 'http'>,

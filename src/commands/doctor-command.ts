@@ -34,14 +34,14 @@ interface Finding {
   readonly state: 'ok' | 'differs' | 'unknown';
 }
 
-/** The finding, and whether it is as we assume; null for unknown. */
+/** The finding, and true if it is as we assume; null if that is unknown. */
 type Verdict = readonly [found: string, isAsAssumed: boolean | null];
 
 function finding(what: string, assumed: string, [found, isAsAssumed]: Verdict): Finding {
   return { what, found, assumed, state: isAsAssumed === null ? 'unknown' : isAsAssumed ? 'ok' : 'differs' };
 }
 
-/** Judges a response. `unanswered` judges a refusal by its status, or any other failure (null). */
+/** Judges a response. `unanswered` judges a failure by its HTTP status; null for a failure without a refusal. */
 async function probe<Answer>(
   asked: Promise<Answer>,
   judge: (answer: Answer) => Verdict,
@@ -52,7 +52,7 @@ async function probe<Answer>(
   } catch (error) {
     if (!(error instanceof ConnectorError)) throw error;
     const { status } = error.fields;
-    // The status of TOKEN_FAILED is that of the token endpoint.
+    // The status of TOKEN_FAILED comes from the token endpoint.
     if (typeof status !== 'number' || error.code === 'TOKEN_FAILED') return [error.code, unanswered(null)];
     return [`status ${status}`, unanswered(status)];
   }
@@ -66,12 +66,12 @@ const FIRST_ROWS = 3;
 const HIGHEST_ID = '9223372036854775807';
 const OLDEST_OFFSET = '0-0';
 const NO_OFFSET = 'no-offset';
-/** Beyond the limits of the settings: the interface documents none. */
+/** Larger than the settings allow; the interface documents no limit. */
 const LARGER_LIMITS = [10_000, 2_000];
 const LARGER_ANSWERS = [10_000, 1_000];
 const LARGEST_SKEW_MS = 60_000;
 
-/** Fewer than 30 requests. @throws SETTINGS_INVALID without a fitting source, and as the client of the first page. */
+/** Sends fewer than 30 requests. @throws SETTINGS_INVALID without a suitable source, or the error of the first page. */
 async function examine(session: ProviderSession, settings: Settings, signal: AbortSignal): Promise<readonly Finding[]> {
   const source = settings.sources.find((one) => 'scope' in one);
   if (source === undefined) {
@@ -93,7 +93,7 @@ async function examine(session: ProviderSession, settings: Settings, signal: Abo
   return [...findings, ...ofPrices];
 }
 
-/** At most 7 requests. `streamStart`: the newest offset of the stream, if the list names it; `ids`: of the first rows. */
+/** Sends at most 7 requests. `streamStart`: the newest offset of the stream, or null; `ids`: ids of the first rows. */
 async function probeList(referenceData: ReferenceData, limit: number, signal: AbortSignal) {
   const { baseUrl } = referenceData;
   const page = (minId: string | null, rows: number) =>
@@ -155,7 +155,7 @@ async function probeList(referenceData: ReferenceData, limit: number, signal: Ab
   return { findings, streamStart: start.value, ids };
 }
 
-/** The event stream from its newest offset: at most 6 requests. */
+/** Probes the event stream from its newest offset, with at most 6 requests. */
 async function probeStream(
   { baseUrl, events }: ReferenceData,
   maxEvents: number,
@@ -196,7 +196,7 @@ async function probeStream(
   ];
 }
 
-/** One request. No part of a check is shown. */
+/** Sends one request, and shows no part of a check. */
 async function probeChecks(http: HttpClient, baseUrl: string, signal: AbortSignal): Promise<Finding> {
   const preTradeChecks = createPreTradeChecks({ http, baseUrl });
   const judge = ({ body }: Whole): Verdict => {
@@ -208,7 +208,7 @@ async function probeChecks(http: HttpClient, baseUrl: string, signal: AbortSigna
   return finding('pre-trade checks', 'links.next has an offset, and nextId too', verdict);
 }
 
-/** Market data of instruments that were just listed: 4 requests, of which 2 are left unread. */
+/** Probes the prices of listed instruments with at most 4 requests, and reads 2 responses. */
 async function probePrices(
   http: HttpClient,
   isins: readonly string[],
@@ -219,7 +219,7 @@ async function probePrices(
   const [isin] = isins;
   if (isin === undefined) return [finding('market data', 'prices by isin', ['no instrument with an isin', null])];
   const expected = responseType('overview');
-  // The listed ones over and over: only the number counts for the size.
+  // Repeats the listed isins, because only the number of items matters here.
   const items = (size: number) =>
     Array.from({ length: size }, (_, at) => ({ isin: isins[at % isins.length] ?? isin, query: OVERVIEW }));
   const two = items(Math.min(2, isins.length));
@@ -242,7 +242,7 @@ function isinOf(item: JsonObject): string {
   return identifier instanceof Map ? String(identifier.get('isin')) : 'none';
 }
 
-/** The largest size that is taken, from the largest down to the configured one; at most one request each. */
+/** Finds the largest accepted size: tries each size once, from the largest down to the configured size. */
 async function sizeFinding(
   what: string,
   configured: number,
@@ -272,10 +272,10 @@ async function wholeOf({ body: chunks, date }: HttpResponse) {
   return { body: body as JsonObject, date };
 }
 
-/** For the status alone: the body is left unread, so that a large one costs little. */
+/** Leaves the body unread: only the status matters, and a large body is costly. */
 async function unread(): Promise<void> {}
 
-/** The value of a response's links, or the problem with them. */
+/** A value from the links of a response, or the problem with the links. */
 function read(body: JsonObject, take: (links: JsonObject) => string): { found: string; value: string | null } {
   const links = body.get('links');
   if (!(links instanceof Map)) return { found: 'no links', value: null };
@@ -292,7 +292,7 @@ function rowsOf(body: JsonObject, key: string): readonly JsonObject[] {
   return Array.isArray(list) ? list.filter((row: JsonValue): row is JsonObject => row instanceof Map) : [];
 }
 
-/** A number of a row as its digits; null where there is none. */
+/** The digits of a number in a row; null if the row has no such number. */
 function digitsOf(row: JsonObject | undefined, name: string): string | null {
   const value = row?.get(name) ?? row?.get(`${name.slice(0, 1).toUpperCase()}${name.slice(1)}`);
   return typeof value === 'object' && value !== null && 'text' in value ? value.text : null;

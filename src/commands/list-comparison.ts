@@ -25,7 +25,7 @@ export type RowDifference = 'added' | 'corrected' | 'reEncoded' | 'deadLetters';
 
 export interface ComparisonOptions {
   readonly source: SourceSettingsOf<'instruments'>;
-  /** Rows that contradict events of the topic count as older than those, as for a walk. */
+  /** True: a row that contradicts an event on the topic counts as older than the event, as in a walk. */
   readonly withEvents: boolean;
   readonly onProgress: (text: string) => void;
   readonly onRow: (difference: RowDifference, row: DecodedRow) => void;
@@ -34,11 +34,11 @@ export interface ComparisonOptions {
 const NO_EVENT: ReadonlySet<bigint> = new Set();
 
 /**
- * Reads the provider's list to its end and compares it with the instruments topic, as a walk does. Writes and registers
- * nothing. `held`: instruments on the topic; `gone`: those without a row, in order; `withoutId`: rows whose id cannot be
- * read, each of which may be one of those.
+ * Compares the provider's whole list with the instruments topic, as a walk does. Writes and registers nothing. `held`:
+ * number of instruments on the topic; `gone`: instruments without a row, in order; `withoutId`: number of rows without
+ * a readable id, each perhaps of an instrument in `gone`.
  *
- * @throws ConnectorError FILTER_CHANGED, since the topic then holds another list; and as provider, registry and Kafka do.
+ * @throws ConnectorError FILTER_CHANGED if the topic holds another list; or an error of provider, registry or Kafka.
  */
 export async function compareList(
   at: Installation,
@@ -84,7 +84,7 @@ function differenceOf({ id, digest }: RowFacts, census: Census): RowDifference {
   return compared === 'absent' ? 'added' : compared === 'different' ? 'corrected' : 'reEncoded';
 }
 
-/** With the walk interval of the process that committed it; null when nothing readable is committed. */
+/** The committed offset, with the walk interval of its process; null without a readable offset. */
 async function committedInstruments({ kafka, topics, signal }: Installation, source: SourceSettingsOf<'instruments'>) {
   const key = offsetKey(source.name, source.type);
   const stored = await readAllOffsets(kafka.logReader, topics.offsets.name, [offsetPartition(key)], signal);
@@ -99,14 +99,14 @@ async function committedInstruments({ kafka, topics, signal }: Installation, sou
   }
 }
 
-/** Digests and fields of the topic's values, whichever version of the schema wrote them. */
+/** Digests and fields of the topic's values, for any version of the schema. */
 async function valuesOf({ settings, clock, signal }: Installation, topic: string) {
   const registry = await createRegistry({ ...settings.schemaRegistry, register: false }, { clock, log: silentLog });
   const schema = readSchemaText('Instrument');
   const schemaId = await registry.schemaId(`${topic}-value`, schema, signal).catch((error: unknown) => {
     const isAbsent = error instanceof ConnectorError && error.code === 'SCHEMA_NOT_REGISTERED';
     if (!isAbsent) throw error;
-    // Then an earlier version wrote every value.
+    // Then every value has an earlier version of the schema.
     return -1;
   });
   const schemaText = (id: number) => registry.schemaText(id, signal);

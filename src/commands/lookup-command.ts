@@ -49,7 +49,7 @@ interface PriceOptions {
   readonly interval?: string;
 }
 
-/** Options that a kind does not have. */
+/** The options that each kind of prices refuses. */
 const SPAN = { from: true, to: true, interval: true };
 const REFUSED = { overview: SPAN, daily: { interval: true }, intraday: {} };
 
@@ -100,7 +100,7 @@ function isInstant(text: string): boolean {
   return instant !== null && instant !== 'noZone';
 }
 
-/** A line for each price of an overview, or for each window of a series; nulls are left out. */
+/** One line for each price of an overview or each window of a series, without nulls. */
 function pricesAsTable(response: JsonObject): string {
   const prices = response.get('prices');
   return textTable(prices !== undefined && isArray(prices) ? seriesRows(prices) : overviewRows(response));

@@ -54,7 +54,7 @@ function offsetRow(
   const shown = (ms: number, text: (ms: number) => string) => (Number.isNaN(ms) ? '' : text(ms));
   const since = (ms: number) => ago(new Date(ms).toISOString(), now);
   const walkMs = dateOf(offset.walkStartedOwn === undefined ? 'walkStartedAt' : 'walkStartedOwn');
-  // The process that walks may have other settings than these.
+  // The process that walks may have other settings.
   const nextMs = walkMs + (committedWalkIntervalMs(offset) ?? intervalMs ?? Number.NaN) - nowMs;
   return [
     ...name,
@@ -119,7 +119,7 @@ export async function offsetsSet(
     change.done ? `The offset of source ${name} was changed.` : 'Nothing was changed; --execute makes the change.',
     place.received === null
       ? 'No record says when the provider gave this offset: the source will report a suspected gap and walk.'
-      : `The provider was asked there at ${place.received}.`,
+      : `The source sent a request with this offset at ${place.received}.`,
     ...(place.isOldest ? ['The topic has no record of the source from before the requested time.'] : []),
     ...(change.done ? [`The source continues from there when it is resumed (spconnect resume ${name}).`] : []),
   ];
@@ -128,14 +128,14 @@ export async function offsetsSet(
 
 interface Place {
   readonly since: string;
-  /** When the provider was asked there, by its clock, ISO 8601; null when that is unknown. */
+  /** The provider's time of the request with this offset, ISO 8601; null if unknown. */
   readonly received: string | null;
 }
 
 /**
- * Without `execute` gives the offset that would be committed. `from`: only while the stream is still there.
+ * Commits the moved offset; without `execute` only computes it. `from`: moves only if the committed offset is `from`.
  *
- * @throws ConnectorError OFFSET_UNREADABLE; OFFSET_NOT_FOUND when nothing is committed; and as `changeOffset` does.
+ * @throws ConnectorError OFFSET_UNREADABLE; OFFSET_NOT_FOUND if nothing is committed; or an error of `changeOffset`.
  */
 async function moveStream(
   at: Installation,
@@ -156,9 +156,9 @@ async function moveStream(
 }
 
 /**
- * The offset at another place. The date says how old the place is, since the provider keeps events for seven days; an
- * unknown date is as old as possible, so the source reports a suspected gap. Instruments are walked again: events that
- * are read again may bring back instruments that left the list without an event. Exported for tests.
+ * Moves an offset to another place. The date tells the age of the place, because the provider keeps events for seven
+ * days. An unknown date counts as very old, so the source reports a suspected gap. A walk follows, because repeated
+ * events may restore instruments that left the list without an event. Exported for tests.
  */
 export function movedOffset(
   clock: Pick<Clock, 'wallMs'>,
@@ -167,10 +167,10 @@ export function movedOffset(
   { since, received }: Place,
 ): SourceOffset {
   const date = received ?? new Date(0).toISOString();
-  // A suspicion, and an offset held beside, belong to the earlier place.
+  // A suspected gap and a held offset belong to the earlier place.
   const nothing = { standingMs: 0, standingLeastMs: 0, gapSuspectedFrom: null, heldSince: null, heldMs: null };
   const nowMs = clock.wallMs();
-  // Events before the furthest offset come again: they must not set an instrument back.
+  // Events before the furthest offset are repeated; they must not give an instrument an older state.
   const furthest = offset.againUpTo ?? offset.since;
   const known = kindOf(source).offsets.areOrdered && typeof furthest === 'string' ? furthest : null;
   const isAgain = known !== null && isBefore(since, known);
@@ -182,8 +182,8 @@ export function movedOffset(
 type WrittenPlace = Place & { readonly timestampMs: number };
 
 /**
- * The place of a time is the first that the source wrote from then or later: the provider was asked for the events after
- * it, so none from then on is left out. `isOldest`: the topic has no record of the source from before.
+ * The place of a time is the first place from which the source wrote at this time or later. The source requested all
+ * events after this place, so no later event is left out. `isOldest`: the topic has no earlier record.
  */
 async function placeAt(at: Installation, source: SourceSettings, atMs: number) {
   let isOldest = true;
@@ -196,14 +196,14 @@ async function placeAt(at: Installation, source: SourceSettings, atMs: number) {
   throw notFound(`Source ${source.name} has written nothing since ${time}, so its place at that time is unknown.`);
 }
 
-/** An offset of the provider, with the time at which the source first read from there, if a record has it. */
+/** The place of a provider's offset, with the time of the first request from there, if a record has the time. */
 async function placeOf(at: Installation, source: SourceSettings, since: string) {
   assertForm(source, since);
   const found = await firstPlace(at, source, (place) => place.since === since);
   return { since, received: found?.received ?? null, isOldest: false };
 }
 
-/** The first of the places that the source wrote from, by the records of its stream; null for none. */
+/** The first accepted place in the records of the source's stream; null if no place is accepted. */
 async function firstPlace(
   { kafka, settings, signal }: Installation,
   source: SourceSettings,
@@ -215,7 +215,7 @@ async function firstPlace(
     partitions: Array.from({ length: settings.topics.partitions }, (_, partition) => partition),
     onRecord({ headers, timestampMs }) {
       const { 'spc-source': writer, 'spc-since': since, 'spc-received': received = null } = headers;
-      // A dead letter that was written later carries the place of its input.
+      // A dead letter that was retried later has the old place of its input.
       if (writer !== source.name || since === undefined || DEAD_LETTER_HEADER in headers) return;
       const place = { since, received, timestampMs };
       if (accepts(place) && (first === null || timestampMs < first.timestampMs)) first = place;
@@ -229,7 +229,7 @@ function notFound(text: string): ConnectorError {
   return new ConnectorError('OFFSET_NOT_FOUND', text);
 }
 
-/** Errors of a response that cannot be read; any other error says nothing of the position. */
+/** Errors of an unreadable response. Any other error says nothing about the position. */
 const UNREADABLE: ReadonlySet<ErrorCode> = new Set(['BODY_MALFORMED', 'BODY_TOO_LARGE', 'PROTOCOL_VIOLATION']);
 const MOST_POSITIONS = 100;
 
@@ -256,33 +256,33 @@ type OffsetSkip = Awaited<ReturnType<typeof skipPosition>>;
 function skippedText({ problem, from, to, positions, change }: OffsetSkip, source: string): string {
   if (problem === null) {
     return (
-      'Nothing was changed: the next item of the stream can be read. Where a later one cannot, the source asks for fewer ' +
-      `after each failure, and commits those before it: let it run (spconnect resume ${source}) until its offset stays.\n`
+      'Nothing was changed: the next item of the stream can be read. If a later item cannot, the source requests fewer items ' +
+      `after each failure, and commits the items before it: let it run (spconnect resume ${source}) until its offset stays.\n`
     );
   }
   const many = positions !== null && positions > 1 ? `, nor can the ${positions - 1} after it` : '';
   const what = `The response at ${from ?? 'the start'} cannot be read (${problem})${many}.`;
-  const lost = `What comes after ${from ?? 'the start'}, up to and with ${to},`;
+  const lost = `Everything after ${from ?? 'the start'}, up to and including ${to},`;
   if (change.done) {
-    const next = `Source ${source} goes on behind ${to} when it is resumed (spconnect resume ${source}).`;
+    const next = `Source ${source} continues after ${to} when it is resumed (spconnect resume ${source}).`;
     return `${what} ${next} ${lost} is lost, and a notification says so.${besidesText(change)}\n`;
   }
-  return `Nothing was changed; --execute goes on behind ${to}. ${lost} is then lost. ${what}${besidesText(change)}\n`;
+  return `Nothing was changed; --execute continues after ${to}. ${lost} is then lost. ${what}${besidesText(change)}\n`;
 }
 
 interface SkipRequest {
   readonly source: SourceSettings;
-  /** An offset of the provider to continue from, or `newest`; undefined: behind the unreadable responses. */
+  /** A provider's offset to continue from, or `newest`; undefined: continue after the unreadable responses. */
   readonly given: string | undefined;
   readonly execute: boolean;
 }
 
 /**
- * The position is requested again first, one event at a time: where it can be read, nothing is skipped (`problem` is null).
- * A notification reports the lost part. `positions`: unreadable responses; null when the place was given.
+ * First requests the position again, one event at a time. If the response is readable, nothing is skipped and `problem`
+ * is null. A notification reports the lost part. `positions`: number of unreadable responses; null with `given`.
  *
- * @throws ConnectorError OFFSET_NOT_FOUND when nothing is committed or the end is not shown; the provider's error at the
- *   new place; and as `changeOffset` does.
+ * @throws ConnectorError OFFSET_NOT_FOUND if no offset is committed or no response names the next offset; the
+ * provider's error at the new place; or an error of `changeOffset`.
  */
 async function skipPosition(at: Installation, session: ProviderSession, { source, given, execute }: SkipRequest) {
   const { settings, clock, signal, topics } = at;
@@ -321,7 +321,7 @@ async function skipPosition(at: Installation, session: ProviderSession, { source
           gapSinceFrom: from,
           gapSinceTo: to,
           why: problem,
-          lost: `${what} after the first offset, up to and with the second${healed}`,
+          lost: `${what} after the first offset, up to and including the second${healed}`,
         });
         return [keyedRecord(topics.notifications, source.name, value, {})];
       },
@@ -332,7 +332,7 @@ async function skipPosition(at: Installation, session: ProviderSession, { source
 
 interface Unreadable {
   readonly problem: string;
-  /** The first offset whose response can be read; null when a response does not show it, or after too many. */
+  /** The first offset with a readable response; null if no response names the offset, or after too many responses. */
   readonly to: string | null;
   readonly positions: number;
 }
@@ -341,12 +341,12 @@ function behind({ to, problem, positions }: Unreadable, from: string | null): st
   if (to !== null) return to;
   const unread = positions > 1 ? `${positions} responses from ${from ?? 'the start'} on` : `The response at ${from}`;
   throw notFound(
-    `${unread} cannot be read (${problem}), and the offset behind them is not shown. Ask the provider for it, and give it ` +
-      'with --to. --to newest goes on where the stream starts now, and loses everything until then.',
+    `${unread} cannot be read (${problem}), and no response names the next offset. Ask the provider for it, and give it ` +
+      'with --to. --to newest continues at the newest offset of the stream, and loses everything before it.',
   );
 }
 
-/** The offset to continue from, once it was seen to be readable. */
+/** Gives the offset to continue from, after a readable response at this offset. */
 async function placeToGoOn(
   session: ProviderSession,
   stream: SkippableStream,
@@ -360,7 +360,7 @@ async function placeToGoOn(
   throw notFound(`The provider refuses the offset ${to} (status ${outcome.status}).`);
 }
 
-/** The unreadable responses from an offset on, followed by the links in their bytes; null when the first can be read. */
+/** Follows the links of unreadable responses from an offset; null if the first response is readable. */
 async function unreadableFrom(
   session: ProviderSession,
   stream: SkippableStream,
@@ -378,7 +378,7 @@ async function unreadableFrom(
   }
 }
 
-/** The problem of a response that cannot be read twice: one attempt may have been spoiled on its way. */
+/** The problem of two unreadable responses, because a single response may be damaged on its way; else null. */
 async function problemAt(
   session: ProviderSession,
   stream: SkippableStream,

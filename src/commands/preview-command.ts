@@ -43,7 +43,7 @@ function previewReader(settings: Settings, source: SourceSettings) {
     const reader = readers.get(topic);
     if (reader !== undefined) return { ...shown, value: value && reader.read(value), deadLetter: null };
     const { 'spc-pointer': pointer = '', '__connect.errors.exception.message': reason = '' } = headers;
-    // The input of a check allows trading, so a dead letter of one has none.
+    // The input of a check allows trading, so the dead letter of a check has no input.
     return { ...shown, value: value?.length ? value.toString() : null, deadLetter: { pointer, reason } };
   };
 }

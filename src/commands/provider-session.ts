@@ -17,7 +17,7 @@ import { silentLog } from '../support/log.ts';
 import { retry } from '../support/retry.ts';
 import { systemRandom } from '../support/system-random.ts';
 
-/** Stands in place of the id of a registered schema. */
+/** Replaces the id of a registered schema. */
 const NO_SCHEMA_ID = 0;
 const NO_REGISTRY: SchemaRegistry = {
   schemaId: async () => NO_SCHEMA_ID,
@@ -28,21 +28,21 @@ const NO_REGISTRY: SchemaRegistry = {
 const ALL_MAY_FAIL = 1;
 const BACK_OFF = { initialMs: 500, maximumMs: 10_000 };
 const MOST_ATTEMPTS = 6;
-/** Where the provider asks for a longer wait, the error is shown instead. */
+/** If the provider requests a longer wait, the command ends with the error. */
 const LONGEST_WAIT_MS = 60_000;
 
-/** The reference data as the sources read it, for one command: no registry is needed, and no row that fails ends it. */
+/** Reads reference data as the sources do, without a registry and with any number of failed rows. */
 export interface ProviderSession {
   readonly http: HttpClient;
-  /** Any source, `limit` rows or items at a time where the interface lets us choose. */
+  /** Opens any source, with `limit` rows or items per response if the interface allows a limit. */
   open(source: SourceSettings, limit: number): OpenedSource;
   instruments(
     source: SourceSettingsOf<'instruments' | 'events'>,
     limit: number,
   ): { readonly referenceData: ReferenceData; readonly provider: InstrumentsProvider };
-  /** Every page of the list; a page that fails in a way that may pass is requested again. */
+  /** Reads every page of the list. Repeats the request for a page after a temporary failure. */
   pages(provider: Pick<InstrumentsProvider, 'page'>): AsyncGenerator<InstrumentsPage>;
-  /** Repeats a request a few times while its failure may pass. @throws ConnectorError of the last attempt. */
+  /** Repeats a request a few times after temporary failures. @throws ConnectorError of the last attempt. */
   patiently<Answer>(request: () => Promise<Answer>): Promise<Answer>;
 }
 
@@ -56,7 +56,7 @@ export function atProvider<Found>(
   );
 }
 
-/** The same for market data, whose client is used as it is. */
+/** As `atProvider` for market data, with the HTTP client itself. */
 export function atMarketData<Found>(
   { settings, clock = systemClock }: { readonly settings: Settings; readonly clock?: Clock },
   work: (http: HttpClient) => Promise<Found>,
@@ -86,7 +86,7 @@ export function sessionReader(name: SchemaName): RecordReader {
   return createRecordReader({ schemas: new Map([[NO_SCHEMA_ID, readSchemaText(name)]]) });
 }
 
-/** A schema without an id of the registry. */
+/** A schema without a registry id. */
 export function unregistered(name: SchemaName): Registered {
   return { schema: readSchemaText(name), schemaId: NO_SCHEMA_ID };
 }

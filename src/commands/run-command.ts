@@ -6,7 +6,7 @@ import { loadWithWarnings } from './command-settings.ts';
 import { describeError } from './shell/describe-error.ts';
 import { type CommandContext, EXIT_CODES } from './shell/terminal.ts';
 
-/** `run`: the connector, until it is stopped. Its output is its log; the reasons of failures are on stderr too. */
+/** `run`: runs the connector until it is stopped. stdout has the log; stderr also has the reasons of failures. */
 export async function runCommand(context: CommandContext, { roles }: { readonly roles: Roles }): Promise<void> {
   const { config, stdout, stderr, signal, exitWith, redaction } = context;
   const { settings, warnings } = await loadWithWarnings(context);

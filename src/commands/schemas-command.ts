@@ -26,7 +26,7 @@ export async function schemasList(context: CommandContext): Promise<void> {
   exitWith(EXIT_CODES.failed);
 }
 
-/** The versions of a subject; `accepted`: the registry has not our schema, and would take it. */
+/** The versions of a subject. `accepted`: the registry does not have our schema, but accepts it. */
 export async function listedSubject(
   registry: Awaited<ReturnType<typeof createSubjects>>,
   { subject, schema }: Pick<Subject, 'subject' | 'schema'>,

@@ -20,7 +20,7 @@ interface SimulateOptions {
   readonly changes: number;
 }
 
-/** `simulate`: a simulated provider, until it is stopped. Its addresses go to stdout, for a shell or as a line of JSON. */
+/** `simulate`: serves a simulated provider until it is stopped. Prints its addresses for a shell, or as JSON. */
 export async function simulateCommand(
   { stdout, stderr, signal, output, refuse }: CommandContext,
   { host, port, instruments, seed, changes }: SimulateOptions,

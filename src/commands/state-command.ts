@@ -7,7 +7,7 @@ import type { CommandContext } from './shell/terminal.ts';
 
 const STATES = { pause: 'paused', resume: 'running', stop: 'stopped' } as const;
 
-/** `pause`, `resume`, `stop` and `restart`: through the states topic, so they need Kafka alone. */
+/** `pause`, `resume`, `stop` and `restart` write to the states topic, so they need only Kafka. */
 export async function stateCommand(
   context: CommandContext,
   request: keyof typeof STATES | 'restart',
@@ -16,7 +16,7 @@ export async function stateCommand(
   const { signal, stderr } = context;
   const settings = await loadWithoutProvider(context);
   const { sources, prices } = settings;
-  // Prices also need the provider's address, which need not be set here.
+  // The provider's address may be unset here, so only `prices.from` shows that prices are followed.
   const processor = prices.from.length > 0 ? [{ name: PRICE_PROCESSOR }] : [];
   const { name } = knownSource(context, given, [...sources, ...processor]);
   await atInstallation({ settings, signal, needs: ['states'] }, (at) =>

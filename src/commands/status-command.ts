@@ -9,7 +9,7 @@ import { type CommandContext, EXIT_CODES } from './shell/terminal.ts';
 
 const EVERY_MS = 2_000;
 const TIMEOUT_MS = 10_000;
-/** To the first column of the first row, and nothing below it. */
+/** Moves the cursor to the first row and column, and clears the screen after it. */
 const CLEAR = '\u001b[H\u001b[J';
 
 export async function statusCommand(
@@ -25,10 +25,10 @@ export async function statusCommand(
 }
 
 /**
- * Shows the status again and again until the command is stopped: on a terminal in place, as much as fits; elsewhere one
- * below the other. Exported for tests.
+ * Shows the status repeatedly until the command is stopped. A terminal shows the newest status, as much as fits. Other
+ * output gets one status after another. Exported for tests.
  *
- * @throws ConnectorError ADMIN_UNREACHABLE when the first request is not answered; later ones are repeated.
+ * @throws ConnectorError ADMIN_UNREACHABLE if the first request fails; later requests are repeated.
  */
 export async function watchStatus(
   { stdout, stderr, signal, output }: Pick<CommandContext, 'stdout' | 'stderr' | 'signal' | 'output'>,
@@ -43,7 +43,7 @@ export async function watchStatus(
         newest = await requestStatus(base, signal);
       } catch (error) {
         if (newest === null || !(error instanceof ConnectorError)) throw error;
-        problem = [printable(`${error.message} Trying again; this was at ${newest.at}:`)];
+        problem = [printable(`${error.message} Trying again. The status of ${newest.at}:`)];
       }
       const lines = [...problem, ...headLines(newest), ...cardLines(newest)];
       if (output === 'json' && problem.length > 0) stderr.write(linesText(problem));
@@ -57,7 +57,7 @@ export async function watchStatus(
   }
 }
 
-/** The first lines; the last row is for the cursor. */
+/** The first lines that fit; the last row stays free for the cursor. */
 function fitting(lines: readonly string[], { columns = 80, rows = 24 }: CommandContext['stdout']): readonly string[] {
   let left = rows - 1;
   const end = lines.findIndex((line) => {
@@ -67,14 +67,14 @@ function fitting(lines: readonly string[], { columns = 80, rows = 24 }: CommandC
   return end < 0 ? lines : lines.slice(0, end);
 }
 
-/** `structured-products: ready; version 1.2.3, up 5 h`, what is wrong, and which sources and replicas there are. */
+/** `structured-products: ready; version 1.2.3, up 5 h`, then the problems and a summary of sources and replicas. */
 function headLines(status: WholeStatus): string[] {
   const { title, ready, about, alarms, summary, checks } = viewOf(status);
   const notReady = checks.flatMap(({ level, text }) => (level === 'good' ? [] : [`Not ready: ${text}`]));
   return [`${title}: ${ready.label}; ${about}`, ...alarms.map(({ text }) => text), ...notReady, summary].map(printable);
 }
 
-/** A line for each source and for the processor, and one below it for each problem and each fact: it fits a narrow terminal. */
+/** A line for each source and the processor, followed by one short line for each problem and each fact. */
 function cardLines(status: WholeStatus): string[] {
   return viewOf(status).cards.flatMap(({ name, about, state, age, notes, facts }) => {
     const rows = [
@@ -91,7 +91,7 @@ function linesText(lines: readonly string[]): string {
   return lines.map((line) => `${line}\n`).join('');
 }
 
-/** Asks the admin server at this address. @throws ConnectorError ADMIN_UNREACHABLE, or the signal's reason. */
+/** Requests the status from this address. @throws ConnectorError ADMIN_UNREACHABLE, or the signal's reason. */
 async function requestStatus(base: string, signal: AbortSignal): Promise<WholeStatus> {
   try {
     const timely = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]);

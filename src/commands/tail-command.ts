@@ -40,7 +40,7 @@ export async function tailCommand(context: CommandContext, options: TailOptions,
   });
 }
 
-/** With or without the prefix. A topic of prices is known even when its kind is disabled: a backfill writes there. */
+/** Accepts names with or without the prefix. Price topics of disabled kinds count too: a backfill writes them. */
 function knownTopic(context: CommandContext, settings: Settings, given: string): TopicSpecification {
   const { topics, shared } = planSources(settings);
   const ofPrices = Object.values(PRICE_KINDS).map(({ topic }) => shared[topic]);
@@ -54,14 +54,14 @@ type ReadableTopicRecord = Awaited<ReturnType<ReturnType<typeof recordReader>>>;
 interface TailRequest extends Required<Pick<TailOptions, 'limit' | 'fromBeginning' | 'untilEnd'>> {
   readonly topic: TopicSpecification;
   readonly key: string | null;
-  /** Reading waits for its result: no more is held in memory than the reader of the output takes. */
+  /** Reading waits for this promise, so that a slow output does not fill the memory. */
   readonly onRecord: (record: ReadableTopicRecord) => void | Promise<void>;
 }
 
 /**
- * The committed records, in the order of each partition, until the limit, the end or the signal. Exported for tests.
+ * Reads committed records, in the order of each partition, until the limit, the end or the signal. Exported for tests.
  *
- * @throws ConnectorError RECORD_UNREADABLE, KAFKA_UNREACHABLE, and as the registry does.
+ * @throws ConnectorError RECORD_UNREADABLE, KAFKA_UNREACHABLE, or an error of the registry.
  */
 export async function tailTopic(at: Installation, request: TailRequest): Promise<void> {
   const { settings, kafka, clock, signal } = at;
@@ -76,7 +76,7 @@ export async function tailTopic(at: Installation, request: TailRequest): Promise
   let shown: Promise<void> = Promise.resolve();
   const take = (record: CommittedRecord): void => {
     if (key !== null && record.key?.toString() !== key) return;
-    // One after the other: a record waits while the schema of an earlier one is loaded.
+    // Records stay in order: a record waits until the schema of an earlier record is loaded.
     shown = shown.then(async () => {
       if (ended.signal.aborted) return;
       await onRecord(await read(record));
@@ -100,13 +100,13 @@ export async function tailTopic(at: Installation, request: TailRequest): Promise
   }
 }
 
-/** Prices are on the partition of their instrument, whose id their key begins with. */
+/** A price is on the partition of its instrument; its key begins with the instrument's id. */
 function placingPart({ topics }: Installation, { name }: TopicSpecification, key: string): string {
   const ofPrices = Object.values(PRICE_KINDS).some(({ topic }) => topics[topic].name === name);
   return ofPrices ? (key.split('/')[0] ?? key) : key;
 }
 
-/** Dead letters stay text; offsets and states are JSON, unless another program wrote them. Decimals and longs are text. */
+/** Dead letters stay text. Offsets and states are JSON, or text of another program. Decimals and longs are text. */
 function recordReader({ topics }: Installation, schemaText: (id: number) => Promise<string>) {
   const json = [topics.offsets.name, topics.states.name];
   const readers = new Map<number, RecordReader>();

@@ -12,10 +12,10 @@ import { type CommandContext, EXIT_CODES } from './shell/terminal.ts';
 
 interface TopicFinding {
   readonly topic: string;
-  /** `wrong`: the connector would not start; `differs`: it would, with a warning. */
+  /** `wrong`: the connector does not start; `differs`: the connector starts with a warning. */
   readonly state: 'ok' | 'created' | 'missing' | 'wrong' | 'differs';
   readonly problems: readonly string[];
-  /** Empty where the connector would start. */
+  /** The operator's next step; empty if the connector starts. */
   readonly toDo: string;
 }
 
@@ -25,12 +25,12 @@ const STATES: Readonly<Partial<Record<ErrorCode, TopicFinding['state']>>> = {
   TOPIC_MISMATCH: 'wrong',
 };
 
-/** `topics verify`: every topic of the settings, compared with the brokers. */
+/** `topics verify`: compares every topic of the settings with the brokers. */
 export function topicsVerify(context: CommandContext): Promise<void> {
   return eachTopic(context, { create: false });
 }
 
-/** `topics create`: the same, and creates the missing ones. An existing topic is never altered. */
+/** `topics create`: also creates the missing topics. Never alters an existing topic. */
 export function topicsCreate(context: CommandContext): Promise<void> {
   return eachTopic(context, { create: true });
 }
@@ -44,7 +44,7 @@ async function eachTopic(context: CommandContext, how: EnsureOptions): Promise<v
   if (findings.some(({ state }) => state === 'wrong' || state === 'missing')) exitWith(EXIT_CODES.failed);
 }
 
-/** Each topic by itself, so that all differences are reported. @throws KAFKA_UNREACHABLE, or the signal's reason. */
+/** Compares each topic separately, to report all differences. @throws KAFKA_UNREACHABLE, or the signal's reason. */
 export async function compareTopics(
   at: { readonly settings: Settings; readonly kafka: KafkaCluster; readonly signal: AbortSignal },
   how: EnsureOptions,

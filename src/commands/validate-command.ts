@@ -19,7 +19,7 @@ import { print, textTable } from './shell/output.ts';
 import { type CommandContext, EXIT_CODES } from './shell/terminal.ts';
 import { compareTopics } from './topics-command.ts';
 
-/** `validate`: every problem of the settings at once; with --connect, also of the services that they name. */
+/** `validate`: shows all problems of the settings at once; with --connect, also problems of their services. */
 export async function validateCommand(
   context: CommandContext,
   { connect }: { readonly connect: boolean },
@@ -62,10 +62,10 @@ function problemsOf(error: unknown, redaction: Redaction) {
 
 interface ConnectionCheck {
   readonly what: string;
-  /** `skipped`: not tried, since an earlier check failed. */
+  /** `skipped`: not tried, because an earlier check failed. */
   readonly state: 'ok' | 'failed' | 'skipped';
   readonly says: string;
-  /** Empty when there is nothing to do. */
+  /** The operator's next step; empty if nothing is to do. */
   readonly toDo: string;
   readonly code?: ErrorCode;
 }
@@ -75,10 +75,10 @@ interface CheckOptions {
   readonly signal: AbortSignal;
 }
 
-/** Only a provider that sells it would know it: its check digit is right. */
+/** An ISIN with a correct check digit that providers probably do not know. */
 const UNKNOWN_ISIN = 'XS0000000009';
 
-/** Tries every service of the settings, and changes nothing there; failures come first. Exported for tests. */
+/** Tries every service of the settings and changes nothing. Failures come first. Exported for tests. */
 export async function checkConnections(options: CheckOptions): Promise<readonly ConnectionCheck[]> {
   const checks = [
     ...(await checkProvider(options)),
@@ -97,7 +97,7 @@ function checkProvider({ settings, signal }: CheckOptions): Promise<readonly Con
     const checks: ConnectionCheck[] = [];
     for (const source of sources) {
       const check = await attempt(name(source), signal, async () => {
-        // As the source would, so that another service is noticed.
+        // Reads as the source does, so that the address of another service is noticed.
         await session.open(source, 1).stream.start(signal);
         return 'it can be read';
       });
@@ -110,7 +110,7 @@ function checkProvider({ settings, signal }: CheckOptions): Promise<readonly Con
   });
 }
 
-/** A bulk request, as of the price processor: a single one gets 404 for an unknown product, and for a wrong url as well. */
+/** Sends a bulk request: a request for one product gets 404 for an unknown product and for a wrong url. */
 async function checkMarketData({ settings, signal }: CheckOptions): Promise<readonly ConnectionCheck[]> {
   if (settings.marketData === null) return [];
   const items = [{ isin: UNKNOWN_ISIN, query: { kind: 'overview' as const, fields: [] } }];
@@ -124,7 +124,7 @@ async function checkMarketData({ settings, signal }: CheckOptions): Promise<read
       if (isBulkResponse(answer, items.length)) return 'it responds to a bulk request, for one test product';
       throw new ConnectorError(
         'BODY_MALFORMED',
-        'The response to a bulk request is not one: expected a list of "items", one for each product. ' +
+        'The response to a bulk request has the wrong form: expected a list of "items", one for each product. ' +
           'Is marketData.url (MARKET_DATA_URL) that of another service?',
       );
     }),
@@ -161,7 +161,7 @@ async function checkKafka({ settings, signal }: CheckOptions): Promise<readonly 
   }
 }
 
-/** A source cannot continue from its offset after its filter was changed. */
+/** Checks the committed offsets. A source cannot continue after a change of its filter. */
 function checkOffsets(
   settings: Settings,
   topic: string,

@@ -15,10 +15,10 @@ import { commandProgress, print, textTable } from './shell/output.ts';
 import type { CommandContext } from './shell/terminal.ts';
 
 interface WalkOptions {
-  /** How many deletions the walk may make beyond the usual ones. */
+  /** The walk may delete up to this many instruments, even above the usual limit. */
   readonly allowShrink?: number;
   readonly dryRun: boolean;
-  /** The most ids of each kind. */
+  /** The most ids that are shown of each kind. */
   readonly ids: number;
 }
 
@@ -85,7 +85,7 @@ function planText({ source, topic, rows, held, counts, deletes, deletesNot }: Wa
     `The list of source ${source} has ${counted(rows, 'row')}, ${topic} holds ${counted(held, 'instrument')}.`,
     gone > 0 && (deletes ? `A walk would delete ${countText(gone)}.` : `Of those that are gone: ${why}.`),
     contradicting > 0 &&
-      `${counted(contradicting, 'row')} would not be used: recent events say otherwise than ${contradicting === 1 ? 'it' : 'they'}.`,
+      `${counted(contradicting, 'row')} would not be used: recent events contradict ${contradicting === 1 ? 'it' : 'them'}.`,
     known > 0 && `${counted(known, 'row')} became ${known === 1 ? 'a dead letter' : 'dead letters'} already.`,
   ];
   return `${sentences.filter((sentence) => sentence !== false).join(' ')}\n`;
@@ -97,9 +97,9 @@ interface PlanRequest extends Pick<ComparisonOptions, 'source' | 'onProgress'> {
 }
 
 /**
- * Compares the list with the topic as a walk does, and asks behind the list's end as a walk does. Fences no writer and
- * joins no group. Events that come meanwhile are not read: their changes may be counted here, and a walk would not write
- * them. `knownDeadLetters` are dead letters already; `gone` are on the topic alone.
+ * Compares the list with the topic and verifies the end of the list, as a walk does. Fences no writer and joins no
+ * group. Does not read later events, so the counts may include changes that a walk leaves to the stream.
+ * `knownDeadLetters`: rows that are dead letters already; `gone`: instruments on the topic alone.
  */
 async function planWalk(at: Installation, session: ProviderSession, request: PlanRequest) {
   const { source, allowShrink, ids: most, onProgress } = request;
@@ -149,7 +149,7 @@ async function planWalk(at: Installation, session: ProviderSession, request: Pla
   };
 }
 
-/** A list that has rows behind its end was cut: rows that it did not show may exist. */
+/** True if the list has rows after its end. The list was then cut, and more rows may be missing. */
 async function goesOn(
   pageAt: (minId: string | null) => ReturnType<InstrumentsProvider['page']>,
   lastId: bigint | null,

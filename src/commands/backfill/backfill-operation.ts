@@ -38,15 +38,15 @@ import {
   type WindowRange,
 } from './backfill-plan.ts';
 
-/** Where many products in a row were refused, so many of all followed ones are requested. */
+/** After many consecutive refusals, this many other followed products are requested. */
 const OTHERS_OF_REFUSED = 20;
 
 interface BackfillRequest {
   readonly kind: BackfilledKind;
   readonly range: WindowRange;
-  /** Empty: all instruments whose prices are followed. */
+  /** Empty means all instruments whose prices are followed. */
   readonly isins: ReadonlySet<string>;
-  /** Requests a second; null for half of marketData.requestsPerSecond: the rest is for a connector that runs beside. */
+  /** Requests a second. Null: half of marketData.requestsPerSecond, the rest is for a running connector. */
   readonly rate: number | null;
   readonly refuse: Refuse;
   readonly onProgress: (series: string, progress: SeriesProgress) => void;
@@ -56,16 +56,16 @@ interface BackfillRequest {
 export type BackfillReport = Awaited<ReturnType<typeof backfill>>;
 
 export interface SeriesReport extends SeriesProgress {
-  /** `daily/OHLC`, as in the metrics. */
+  /** The name of the series in the metrics, such as `daily/OHLC`. */
   readonly series: string;
   readonly topic: string;
 }
 
 /**
- * Writes every series of the settings, one after the other, each exactly once. The same request continues an earlier run,
- * as long as the broker keeps the offsets of a group without members (offsets.retention.minutes).
+ * Writes every series of the settings in turn, each exactly once. The same request continues an earlier run, while the
+ * broker keeps the offsets of a group without members (offsets.retention.minutes).
  *
- * @throws ConnectorError as provider, registry and Kafka do.
+ * @throws ConnectorError of provider, registry or Kafka.
  */
 export async function backfill(at: Installation, request: BackfillRequest) {
   const { settings, clock, signal } = at;
@@ -89,7 +89,7 @@ export async function backfill(at: Installation, request: BackfillRequest) {
   });
 }
 
-/** The series of the settings, followed or not. */
+/** All series of this kind in the settings, followed or not. */
 function seriesOf({ settings }: Installation, kind: BackfilledKind): readonly EnabledKind[] {
   const { prices } = settings;
   const { overview, daily, intraday } = prices.kinds;
@@ -139,7 +139,7 @@ async function prepare(
   const caller = new BulkCaller({
     ...settings.prices,
     togetherMs: 0,
-    // A range before the provider's history is refused for every instrument, and not only for these.
+    // The provider refuses a range before its history for every instrument, so a sample of others shows the cause.
     sampleOthers: () => spreadOver(followed).map(questionOf),
     prices,
     clock,
@@ -167,7 +167,7 @@ async function prepare(
     );
     const results = asked.map((instrument, position) => resultOf(instrument, outcomes[position], slice, isNews));
     const part = { batch: { kind, questions: asked, inputs: [], outcomes }, results };
-    // No record of instruments is answered, so the input names no topic.
+    // A backfill answers no input record, so the input has no topic.
     const input = { topic: '', partition: 0 };
     const written = { input, targets, windows: new Map(), wallMs, source: BACKFILL, deadLetterHeaders };
     const { records, report } = priceRecords(part, written);
@@ -187,7 +187,7 @@ async function prepare(
   };
 }
 
-/** The records that the price processor would write, or the failure; `isNews`: it is not a dead letter yet. */
+/** The records as the price processor writes them, or the failure. `isNews`: the failure is not a dead letter yet. */
 function resultOf(
   instrument: AskedInstrument,
   outcome: QuestionOutcome | undefined,
@@ -239,8 +239,8 @@ interface UnreadableRecords {
 }
 
 /**
- * The instruments whose prices are `followed`; of them the `instruments` to backfill, in the order of `progressOf`, and
- * the wanted isins that are `absent`. Instruments with `unreadable` records are left out. Exported for tests.
+ * `followed`: all followed instruments; `instruments`: those to backfill, sorted by `progressOf`; `absent`: requested
+ * isins without an instrument. Instruments with `unreadable` records are left out. Exported for tests.
  */
 export async function readInstruments(
   { settings, kafka, topics, signal }: Installation,
@@ -274,13 +274,13 @@ function spreadOver(all: readonly AskedInstrument[]): readonly AskedInstrument[]
   return all.filter((_, at) => at % step === first);
 }
 
-/** The same request has the same name, so it continues from the progress of an earlier run. */
+/** Equal requests have equal names, so a repeated request continues from the earlier progress. */
 function nameOf(series: string | null, { fromMs, toMs }: WindowRange, isins: ReadonlySet<string>): string {
   const request = JSON.stringify([series, fromMs, toMs, [...isins].sort()]);
   return createHash('sha256').update(request).digest('hex').slice(0, 16);
 }
 
-/** The committed offset of a backfill that is complete: the largest one. Exported for tests. */
+/** The committed offset of a complete backfill: the largest offset. Exported for tests. */
 export const COMPLETE = 2n ** 63n - 1n;
 const BACK_OFF = { initialMs: 500, maximumMs: 30_000 };
 const MOST_OPENINGS = 10;
@@ -294,15 +294,15 @@ interface Page {
 }
 
 interface SeriesBackfill {
-  /** In the order of `progressOf`. */
+  /** Sorted by `progressOf`. */
   readonly instruments: readonly AskedInstrument[];
   readonly slices: readonly WindowRange[];
   readonly instrumentsPerPage: number;
   readonly topic: TopicSpecification;
   readonly transactionalId: string;
-  /** Its committed offset on the first partition of the topic is the progress. */
+  /** The group's committed offset on the first partition of the topic is the progress. */
   readonly groupId: string;
-  /** Each isin at most once. */
+  /** Requests prices; `instruments` has each isin at most once. */
   readonly ask: (
     instruments: readonly AskedInstrument[],
     slice: WindowRange,
@@ -311,18 +311,18 @@ interface SeriesBackfill {
   readonly onProgress: (progress: SeriesProgress) => void;
 }
 
-/** `failed`: in this run or an earlier one. The same request does not ask for them again. */
+/** `failed`: products that failed in this run or an earlier run. The same request does not repeat them. */
 interface SeriesProgress extends Omit<Page, 'records'> {
   readonly instruments: number;
-  /** In this run and earlier ones. */
+  /** Instruments that this run and earlier runs have completed. */
   readonly done: number;
 }
 
 /**
- * Windows of some instruments, their dead letters and the progress are one transaction. Only one run at a time writes a
- * topic: another one fences it. Exported for tests.
+ * One transaction holds windows of some instruments, their dead letters and the progress. A newer run on the same topic
+ * fences this run. Exported for tests.
  *
- * @throws ConnectorError as the writer and the provider's client do; or the signal's reason.
+ * @throws ConnectorError of the writer or the provider's client; or the signal's reason.
  */
 export async function backfillSeries(
   { kafka, topics, clock, signal }: Installation,
@@ -337,7 +337,7 @@ export async function backfillSeries(
     abortHangingOffset: { groupId, ...place },
   });
 
-  /** The dead letters of earlier runs are in the transactions of their progress. */
+  /** Restores `failed`: the dead letters of earlier runs are committed with the progress. */
   async function readFailed(): Promise<void> {
     const isins = new Map(instruments.map(({ id, isin }) => [id, isin]));
     const partitions = partitionsOf(topics['dead-letters']).map(({ partition }) => partition);
@@ -400,7 +400,7 @@ export async function backfillSeries(
   }
 }
 
-/** Instruments with the same progress stay on one page: else one of them is left out, or written twice. */
+/** Keeps instruments with equal progress on one page; otherwise a resumed run skips or repeats an instrument. */
 function pageFrom(instruments: readonly AskedInstrument[], from: number, size: number): readonly AskedInstrument[] {
   let end = Math.min(from + size, instruments.length);
   const progress = (at: number) => progressOf(instruments[at] as AskedInstrument);
@@ -408,7 +408,7 @@ function pageFrom(instruments: readonly AskedInstrument[], from: number, size: n
   return instruments.slice(from, end);
 }
 
-/** A failure is a dead letter once, although each part of the range is requested. */
+/** Requests each part of the range. Equal failures of an instrument become one dead letter. */
 async function askFor(page: readonly AskedInstrument[], { slices, ask }: SeriesBackfill): Promise<readonly Page[]> {
   const known = new Set<string>();
   const isNews = (id: string, problem: PriceProblem) => known.size < known.add(`${id} ${problem}`).size;
@@ -418,7 +418,7 @@ async function askFor(page: readonly AskedInstrument[], { slices, ask }: SeriesB
   return answered;
 }
 
-/** A consumer offset below `COMPLETE`; two ids that differ only by their sign share one. Exported for tests. */
+/** Gives a consumer offset below `COMPLETE`, equal for ids that differ only by their sign. Exported for tests. */
 export function progressOf({ id }: Pick<AskedInstrument, 'id'>): bigint {
   const number = BigInt(id);
   const size = number < 0n ? -number : number;

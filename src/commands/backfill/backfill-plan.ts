@@ -2,7 +2,7 @@ import type { PriceQuery, SeriesWindows } from '../../config/price-kinds/all.ts'
 
 export type BackfilledKind = Exclude<PriceQuery['kind'], 'overview'>;
 
-/** Ends the command: its arguments are wrong. */
+/** Ends the command with a usage error. */
 export type Refuse = (text: string) => never;
 
 export interface WindowRange {
@@ -10,25 +10,23 @@ export interface WindowRange {
   readonly toMs: number;
 }
 
-/** The header of a dead letter that says what was asked for, as the command takes it. */
+/** The dead letter header with the request, in the form of the command's arguments. */
 export const BACKFILL_REQUEST = 'spc-backfill';
-/** The header of a dead letter that names the group of its request, for products and series alike. */
+/** The dead letter header with the group id, which identifies products, series and range of the request. */
 export const BACKFILL_GROUP = 'spc-backfill-group';
 
 const HOUR_MS = 3_600_000;
-/** Of one item of a response; the decoder takes twice as many. */
+/** The most windows of one item of a response; the decoder takes twice as many. */
 const MOST_WINDOWS_OF_ITEM = 5_000;
-/** Of one transaction, about. */
+/** The approximate limit of windows in one transaction. */
 const MOST_WINDOWS_OF_PAGE = 20_000;
-/** Instruments of one request. */
+/** The most instruments of one request. */
 const MOST_ITEMS = 1_000;
 
 /**
- * Checks the windows that a backfill may write. Those in the look-back of the price processor are left to it: compaction
- * keeps the record that was written last, and a backfill could put an older state of a window over a newer one. The hour
- * between is for answers that are under way, and for clocks that differ.
- *
- * Refuses a range that reaches into the look-back.
+ * Refuses a range that reaches into the look-back of the price processor. Compaction keeps the last written record, so
+ * a backfill could replace a newer state of a window with an older state. One hour of margin covers late responses and
+ * clock differences.
  */
 export function checkRange({ toMs }: WindowRange, windows: SeriesWindows, wallMs: number, refuse: Refuse): void {
   const { fromMs: limitMs } = windows.range(wallMs - HOUR_MS, wallMs);
@@ -48,7 +46,7 @@ export function checkedRate(rate: number | null, requestsPerSecond: number, refu
   );
 }
 
-/** In which parts the range of an instrument is asked for, and how many instruments are one page. */
+/** The parts in which an instrument's range is requested, and the number of instruments on a page. */
 export function pagePlan(
   { fromMs, toMs }: WindowRange,
   windowMs: number,
@@ -62,7 +60,7 @@ export function pagePlan(
   return { slices, instruments: Math.max(1, Math.min(fitting, maxItems, MOST_ITEMS)) };
 }
 
-/** True when the window of a key, `<id>/…/<window>`, opens within a range; others belong to another part. */
+/** True if the window of a key, `<id>/…/<window>`, opens within the range. */
 export function opensWithin(key: string, { fromMs, toMs }: WindowRange): boolean {
   const opensMs = Date.parse(key.slice(key.lastIndexOf('/') + 1));
   return opensMs >= fromMs && opensMs < toMs;

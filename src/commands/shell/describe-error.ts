@@ -1,21 +1,21 @@
 import { adviceBehind, ConnectorError } from '../../errors.ts';
 import type { Redaction } from '../../observe/redaction.ts';
 
-/** Control characters, and those that change the direction of writing: none of them may reach a terminal. */
+/** Control characters and characters that change the direction of text: none of them may reach a terminal. */
 export const CONTROL = /[\p{Cc}\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
 
 const WHERE_SETTINGS_ARE =
   'Nothing was started. config/connector.yaml lists every setting, config/README.md explains how to set them.';
 
 /**
- * An error for people, ending with a line break: what is wrong, and what to do; for an unexpected error, where. What the
- * system refuses, as a folder or a port, it says in one sentence itself.
+ * Describes an error for people: problem and remedy, or the stack of an unexpected error. Ends with a line break. An
+ * error of the operating system has only its message, which names the cause.
  */
 export function describeError(error: unknown, redaction: Pick<Redaction, 'redact'>, source?: string): string {
   return `${withoutControls(redaction.redact(textOf(error, source)))}\n`;
 }
 
-/** Text from elsewhere, fit for a terminal; the line breaks between our own sentences and commands stay. */
+/** Makes foreign text safe for a terminal. Keeps line breaks, which separate our own sentences. */
 export function withoutControls(text: string): string {
   return text.replace(CONTROL, (found) => (found === '\n' ? found : ' '));
 }

@@ -1,4 +1,4 @@
-// A program of its own, for the health check of a container, which has neither curl nor a shell to spare:
+// A separate program for the health check of a container, because the image has neither curl nor a shell:
 //   node dist/commands/shell/health-probe.js [url]
 
 import { readFile } from 'node:fs/promises';
@@ -6,43 +6,43 @@ import { parseArgs } from 'node:util';
 import { readSettingsTree } from '../../config/yaml-tree.ts';
 
 const TIMEOUT_MS = 3_000;
-/** As `run` has it; what would be loaded with that takes half a second of CPU, at each check. */
+/** The default of `run`, repeated here: loading its module takes half a second of CPU at each check. */
 const DEFAULT_SETTINGS_FILE = 'config/connector.yaml';
-/** Of the container's first process, which is the connector, or was started with its words. */
+/** The command line of the container's first process, which is the connector or has its arguments. */
 const COMMAND_LINE = '/proc/1/cmdline';
 
 export interface ProbedProcess {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Reads a text file; rejects when there is none. */
+  /** Reads a text file; rejects if the file is missing. */
   readonly read: (path: string) => Promise<string>;
 }
 
-/** The URL of the admin server, by the settings of the process; null where it cannot be asked. Exported for tests. */
+/** The liveness URL by the settings of the process; null if no server can be reached. Exported for tests. */
 export async function livenessUrl({ env, read }: ProbedProcess): Promise<string | null> {
   const words = (await read(COMMAND_LINE).catch(() => '')).split('\0');
   const text = await read(settingsFileOf(words) ?? (env.SPCONNECT_CONFIG || DEFAULT_SETTINGS_FILE)).catch(() => '');
   const { admin } = (readSettingsTree(text, env).value ?? {}) as { admin?: Readonly<Record<string, unknown>> | null };
   const { enabled = true, host = '127.0.0.1', port = 8083 } = admin ?? {};
-  // The system gives a port 0 a number that nothing here knows.
+  // With port 0, the system chooses a port that this program cannot know.
   if (String(enabled) === 'false' || Number(port) === 0) return null;
   return `${adminUrl({ host: String(host), port: Number(port) })}/livez`;
 }
 
-/** The admin server of the settings, as seen from this machine. */
+/** The URL of the settings' admin server, for a client on this machine. */
 export function adminUrl({ host, port }: { readonly host: string; readonly port: number }): string {
   // A server that listens on every network also listens on this machine.
   const near = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
   return `http://${near.includes(':') ? `[${near}]` : near}:${port}`;
 }
 
-/** As `spconnect run` takes it: `--config file` or `--config=file`, the last one. */
+/** The settings file as `spconnect run` reads it: the last `--config file` or `--config=file`. */
 function settingsFileOf(words: readonly string[]): string | undefined {
   const args = words.filter((word) => word !== '--');
   const { config } = parseArgs({ args, options: { config: { type: 'string' } }, strict: false }).values;
   return typeof config === 'string' ? config : undefined;
 }
 
-/** True when it is answered with success within 3 s. Never rejects. Exported for tests. */
+/** True if the server responds with success within 3 s. Never rejects. Exported for tests. */
 export async function answersWell(url: string): Promise<boolean> {
   try {
     const response = await fetch(url, { redirect: 'manual', signal: AbortSignal.timeout(TIMEOUT_MS) });
@@ -56,6 +56,6 @@ export async function answersWell(url: string): Promise<boolean> {
 if (import.meta.main) {
   const read = (path: string) => readFile(path, 'utf8');
   const url = process.argv[2] ?? (await livenessUrl({ env: process.env, read }));
-  // Where there is no admin server to ask, the process lives: its end would be the container's.
+  // Without an admin server, the process counts as alive: the container ends with its process.
   process.exit(url === null || (await answersWell(url)) ? 0 : 1);
 }

@@ -26,11 +26,11 @@ function numberUpTo(highest: number, form: RegExp, text: string, expected: strin
   throw new InvalidArgumentError(`Expected ${expected}.`);
 }
 
-/** Reads a time with its zone, or how long ago; gives milliseconds since the epoch. */
+/** Reads a time with its zone, or a duration before now; gives milliseconds since the epoch. */
 export function pastTimeMs(text: string): number {
   const agoMs = durationMs(text);
   if (agoMs !== undefined) return Math.max(0, systemClock.wallMs() - agoMs);
-  // A time without a zone is ambiguous, and Date.parse takes February 30 for a day in March.
+  // A time without a zone is ambiguous, and Date.parse reads February 30 as a day in March.
   const isTime = /T.*(Z|[+-]\d{2}:?\d{2})$/.test(text) && epochDays(text.split('T')[0] ?? '') !== null;
   const ms = isTime ? Date.parse(text) : Number.NaN;
   if (ms > systemClock.wallMs()) throw new InvalidArgumentError('Expected a time in the past.');
@@ -54,7 +54,7 @@ export function baseAddress(text: string): string {
 }
 
 export function checkId(text: string): string {
-  // A dot or two would be another path.
+  // One or two dots lead to another path.
   if (text === '' || text.length > LONGEST_ID || /^\.{1,2}$/.test(text)) {
     throw new InvalidArgumentError('Expected the id of a pre-trade check.');
   }

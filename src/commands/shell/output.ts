@@ -6,33 +6,33 @@ import { columnsOf, folded } from '../../support/columns.ts';
 import { CONTROL } from './describe-error.ts';
 import type { CommandContext, Terminal } from './terminal.ts';
 
-/** Writes the data of a command to stdout: as JSON, or as this text. */
+/** Writes the data of a command to stdout, as JSON or as `text`. */
 export function print({ stdout, output }: Pick<CommandContext, 'stdout' | 'output'>, data: unknown, text: string) {
   stdout.write(output === 'json' ? writtenJson(JSON.stringify(data, null, 2)) : text);
 }
 
-/** JSON that has been written already, fit for a terminal too; ends with a line break. */
+/** Makes JSON text safe for a terminal; ends with a line break. */
 export function writtenJson(json: string): string {
-  // The line breaks are those of the layout: within texts they are escaped already.
+  // JSON escapes line breaks within texts, so the kept line breaks belong to the layout.
   return `${escaped(json, '\n')}\n`;
 }
 
-/** One line of JSON, fit for a terminal too. */
+/** One line of JSON that is safe for a terminal. */
 export function jsonLine(value: unknown): string {
   return `${escaped(JSON.stringify(value), '')}\n`;
 }
 
-/** Writes a part of what may be more than memory holds: resolves once there is room for the next, or once the command is aborted. */
+/** Writes a part of large output. Resolves if there is room for the next part, or when the signal aborts. */
 export async function writeAll(stdout: Writable, text: string, signal: AbortSignal): Promise<void> {
   if (!stdout.write(text)) await once(stdout, 'drain', { signal }).catch(() => {});
 }
 
-/** Text from elsewhere as it is, but for what could control a terminal, which is escaped; line breaks too. */
+/** Escapes all characters of foreign text that could control a terminal, including line breaks. */
 export function printable(text: string): string {
   return escaped(text, '');
 }
 
-/** Rows as columns of one width each; the last column is as long as it is. Whatever could control a terminal becomes a blank. */
+/** Aligns the columns of rows; the last column is not padded. Control characters become blanks. */
 export function textTable(rows: readonly (readonly string[])[]): string {
   const cells = rows.map((row) => row.map((cell) => cell.replace(CONTROL, ' ')));
   const widths = cells.reduce<number[]>(
@@ -50,7 +50,7 @@ export function textTable(rows: readonly (readonly string[])[]): string {
     .join('');
 }
 
-/** Rows below the names of their columns; where a terminal is too narrow, a line for each value of a row. */
+/** A table with column names; on a narrow terminal, a line for each value of a row. */
 export function listTable(stdout: Terminal['stdout'], header: readonly string[], rows: readonly (readonly string[])[]) {
   if (rows.length === 0) return '';
   const table = textTable([header, ...rows]);
@@ -66,7 +66,7 @@ function escaped(text: string, kept: string): string {
   );
 }
 
-/** How far a command is, on stderr: on a terminal one line that changes; elsewhere a line now and then, or none (null). */
+/** Shows progress on stderr: one changing line on a terminal, else a line every `lineEveryMs`; null: no line. */
 export function commandProgress(
   stderr: Terminal['stderr'],
   lineEveryMs: number | null,

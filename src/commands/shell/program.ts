@@ -17,18 +17,18 @@ import {
 } from './option-values.ts';
 import { type CommandContext, EXIT_CODES, type Terminal } from './terminal.ts';
 
-/** The work of a command: its options, then its arguments as they stand on the command line. */
+/** The work of a command. It receives the options, then the arguments in the order of the command line. */
 type Work = (context: CommandContext, options: never, ...given: never[]) => Promise<void>;
 
 interface Definition {
   readonly description: string;
   readonly arguments?: readonly Argument[];
   readonly options?: readonly Option[];
-  /** `--output` and `--config`, unless these say otherwise. */
+  /** Replaces the usual `--output` and `--config`. */
   readonly common?: readonly Option[];
   readonly help?: string;
   readonly examples: readonly string[];
-  /** Loads the command alone, and only when it runs: a usage error is quick. */
+  /** Loads only this command, and only when it runs, so that a usage error is quick. */
   readonly load: () => Promise<Work>;
 }
 
@@ -48,7 +48,7 @@ function value(flags: string, description: string, parse?: (text: string) => unk
   return parse === undefined ? option : option.argParser(parse);
 }
 
-/** The commands that request a state of a source differ in their words alone. */
+/** Commands that request a state of a source differ only in their texts. */
 function stateCommand(name: 'pause' | 'resume' | 'stop' | 'restart', description: string, help: string): Definition {
   return {
     description,
@@ -207,9 +207,9 @@ and the topic, and writes nothing.`,
         durationOption,
       ),
     ],
-    help: `Rows that differ are compared again after --settle, since the provider changes meanwhile. The exit code is 1 when
-the topic differs, or could not be compared whole: a walk corrects it. Instruments that left the list after the last
-walk are no difference: the next walk deletes them.`,
+    help: `Rows that differ are compared again after --settle, because the provider changes meanwhile. The exit code is 1 when
+the topic differs, or could not be compared completely: a walk corrects it. Instruments that left the list after the
+last walk do not count as differences: the next walk deletes them.`,
     examples: ['audit instruments'],
     load: async () => (await import('../audit-command.ts')).auditCommand,
   },
@@ -223,12 +223,12 @@ walk are no difference: the next walk deletes them.`,
       value('--isin-file <file>', 'only the products of this file, an ISIN in each line'),
       value('--rate <requests>', 'requests a second; by default half of marketData.requestsPerSecond', Number),
     ],
-    help: `The series are those of the settings (prices.kinds). After an interruption, run the same command again: it goes on
-where it stopped, as long as the broker keeps the offsets of a group without members (seven days by default).
-What the price processor follows (lookBack) is left to it. --rate is beside what a running connector asks: with
-little of its own work, as in steady operation, half of the limit keeps both within it. The exit code is 1 when a
-product is on no topic of instruments, or a request for it failed in this run or an interrupted one. A product of
-which the provider says that it has no prices (404, 410), as when it is repaid, is none. All such ISINs are named.`,
+    help: `The series are those of the settings (prices.kinds). After an interruption, run the same command again: it
+continues where it stopped, while the broker keeps the offsets of a group without members (seven days by default).
+Windows in the lookBack of the price processor are left to it. A running connector sends its requests in addition to
+--rate: in steady operation, half of the limit keeps both within the limit. The exit code is 1 when a product is on no
+topic of instruments, or a request for it failed in this run or an interrupted run. A product without prices at the
+provider (404, 410), such as a repaid product, is not a failure. All such ISINs are named.`,
     examples: [
       'backfill daily --from 2026-01-01 --to 2026-03-31',
       'backfill intraday --from 2026-03-30T06:00:00Z --to 2026-03-30T18:00:00Z --isin CH0012032048',
@@ -272,14 +272,14 @@ correct the instruments. Stop the source first (spconnect stop), and resume it a
     options: [
       value(
         '--to <offset>',
-        'an offset of the provider to go on from, or "newest"; default: behind what is unreadable',
+        'an offset of the provider to continue from, or "newest"; default: after the unreadable responses',
       ),
       EXECUTE,
     ],
-    help: `The position is asked for again first, one event at a time: where it can be read, nothing is skipped. Else the source
-goes on behind the events that cannot be read, and no further: the unreadable responses name the next offset. Where
-they do not, ask the provider for it and give it with --to. --to newest goes on where the stream starts now; all
-until then is lost. A notification (stream-skipped) says what is lost, between which offsets. Walks follow and
+    help: `The position is requested again first, one event at a time: if it can be read, nothing is skipped. Otherwise the source
+continues directly after the events that cannot be read: the unreadable responses name the next offset. If they do
+not, ask the provider for it and give it with --to. --to newest continues at the newest offset of the stream; all
+before it is lost. A notification (stream-skipped) says what is lost, between which offsets. Walks follow and
 correct the instruments. Stop the source first (spconnect stop), and resume it afterwards.`,
     examples: ['offsets skip instruments'],
     load: async () => (await import('../offsets-command.ts')).offsetsSkip,
@@ -295,8 +295,8 @@ correct the instruments. Stop the source first (spconnect stop), and resume it a
       ),
       value('--limit <count>', 'the newest, at most this many', wholeNumberOption, 50),
     ],
-    help: `A repaid product gives one of the source prices, when the provider has no price of it any more. A retry without
---execute says which were written already.`,
+    help: `A repaid product becomes a dead letter of the source prices, if the provider has no price of it any more. A retry
+without --execute shows which dead letters were written already.`,
     examples: ['dead-letters list --source instruments --since 7d'],
     load: async () => (await import('../dead-letters-command.ts')).deadLettersList,
   },
@@ -311,10 +311,10 @@ correct the instruments. Stop the source first (spconnect stop), and resume it a
     description: 'Write events and pre-trade checks that were dead letters, and request a walk for instruments.',
     arguments: [new Argument('<id...>', 'ids of dead-letters list')],
     options: [EXECUTE],
-    help: `An event is decoded again with the current schemas and settings, and written once, after those that were written
-meanwhile. Its instrument, or a row of the list, is read again by a walk, which knows the newest state: a running
-connector must have the settings with which it can be mapped. Of a pre-trade check the topic has no input: the
-provider is asked for it by its id.`,
+    help: `An event is decoded again with the current schemas and settings, and written once, after the events that were
+written meanwhile. A walk reads its instrument, or a row of the list, again in the newest state: a running connector
+must have settings that can map the instrument. The topic has no input of a pre-trade check: the check is requested
+again from the provider, by its id.`,
     examples: ['dead-letters retry 0'],
     load: async () => (await import('../dead-letters-command.ts')).deadLettersRetry,
   },
@@ -449,10 +449,10 @@ function hintAtUsage(command: Command): void {
   for (const inner of command.commands) hintAtUsage(inner);
 }
 
-/** Commands that run until they are stopped: a stop is their success. */
+/** Commands that run until they are stopped; a stop counts as success. */
 const ENDLESS = ['run', 'tail', 'demo', 'simulate'];
 
-/** `--config <file> status` is `status --config <file>`. */
+/** Turns `--config <file> status` into `status --config <file>`. */
 function optionsLast(given: readonly string[]): readonly string[] {
   let at = 0;
   for (let word = given[0]; word && /^--(config|output)(=|$)/.test(word); word = given[at])
@@ -478,7 +478,7 @@ export async function runCommandLine(terminal: Terminal): Promise<number> {
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT_CODES.ok : EXIT_CODES.usage;
     if (terminal.signal.aborted && error === terminal.signal.reason) {
-      // A reader that closed the output is not an interruption.
+      // If only the reader of the output went away, the command was not interrupted.
       if (isEndless || !(error instanceof Error) || error.cause === undefined) return EXIT_CODES.ok;
       terminal.stderr.write(`${error.cause} ended the command before it was done: its result is not known.\n`);
       return EXIT_CODES.interrupted;

@@ -1,13 +1,13 @@
 import type { ReadableRecord, ReadableValue } from '../../records/avro/record-reader.ts';
 import { printable } from './output.ts';
 
-/** Stands in place of the URL of a check, which allows trading. Exported for tests. */
+/** Replaces the URL of a check, which allows trading. Exported for tests. */
 export const HIDDEN_URL = '[hidden; --show-url shows it]';
 const URL_FIELD = /(^|\/)simulation[-_]?url$/i;
-/** Longer names push only their own value to the right. */
+/** Longer names do not widen the column of names. */
 const LONGEST_ALIGNED = 40;
 
-/** A record of a topic, or one that would be written: then it has no place there yet. */
+/** A record of a topic, or a planned record, which has no partition, offset and time yet. */
 interface PrintedRecord {
   readonly topic: string;
   readonly key: string | null;
@@ -16,16 +16,16 @@ interface PrintedRecord {
   readonly offset?: string;
   readonly timestamp?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Why it would be a dead letter, and where in it the problem is. */
+  /** The reason of the dead letter, and the JSON pointer to the problem in the input. */
   readonly deadLetter?: { readonly pointer: string; readonly reason: string } | null;
 }
 
-/** A line with topic, key, place and time; below it the fields that have a value, and an empty line. */
+/** A line with topic, key, place and time; then the fields that have a value, and an empty line. */
 export function recordText(record: PrintedRecord): string {
   const { topic, key, value, partition, offset, timestamp, headers = {}, deadLetter = deadLetterOf(headers) } = record;
   const place = partition === undefined ? [] : [`partition ${partition}`, `offset ${offset}`];
   const why = deadLetter
-    ? [`${deadLetter.reason} at ${deadLetter.pointer === '' ? 'the whole' : deadLetter.pointer}`]
+    ? [`${deadLetter.reason} ${deadLetter.pointer === '' ? 'in the whole input' : `at ${deadLetter.pointer}`}`]
     : [];
   const head = [
     topic,
@@ -45,7 +45,7 @@ function deadLetterOf(headers: NonNullable<PrintedRecord['headers']>): PrintedRe
 function bodyText(value: ReadableValue, headers: NonNullable<PrintedRecord['headers']>): string {
   if (value === null) {
     const walk = headers['spc-walk'] === undefined ? undefined : `walk ${headers['spc-walk']}`;
-    // On prices the reason; on instruments the event, or the walk that did not find it.
+    // Prices have a reason; instruments have an event, or the walk that did not find them.
     const ofPrices = [headers['spc-reason'], headers['spc-problem']];
     const why = [...ofPrices, headers['spc-event-type'] ?? walk].filter((one) => one !== undefined);
     return `deleted${why.length === 0 ? '' : ` (${printable(why.join(', '))})`}\n`;
@@ -53,7 +53,7 @@ function bodyText(value: ReadableValue, headers: NonNullable<PrintedRecord['head
   return typeof value === 'object' ? fieldsText(value) : `${printable(String(value))}\n`;
 }
 
-/** A record as lines of name and value, without what it does not have. */
+/** A record as lines of name and value, without nulls. */
 export function fieldsText(record: ReadableValue): string {
   const rows: [string, string][] = [];
   const add = (name: string, value: ReadableValue): void => {
@@ -72,7 +72,7 @@ function isList(value: object): value is readonly ReadableValue[] {
   return Array.isArray(value);
 }
 
-/** The check without its URL, wherever in it the URL stands. */
+/** The check without its URL, in whichever field the URL stands. */
 export function withoutUrl(check: ReadableRecord): ReadableRecord {
   const { simulationUrl: url } = check;
   const hasUrl = (member: unknown) => typeof url === 'string' && url !== '' && String(member).includes(url);
@@ -83,7 +83,7 @@ export function withoutUrl(check: ReadableRecord): ReadableRecord {
   return JSON.parse(JSON.stringify(check, hidden));
 }
 
-/** The same for a holder with a check in its value; any other value is unchanged. */
+/** As `withoutUrl` for a check in `value`; any other value is unchanged. */
 export function withoutUrlIn<Holder extends { readonly value: ReadableValue }>(holder: Holder): Holder {
   const { value } = holder;
   if (value === null || typeof value !== 'object' || isList(value)) return holder;

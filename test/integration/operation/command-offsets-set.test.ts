@@ -30,7 +30,10 @@ testInstallation(
     const dry = await scene.spconnect(`offsets set instruments --to ${time}`);
     assert.equal(dry.code, 0, dry.stderr);
     assert.doesNotMatch(dry.stderr, /from before/);
-    assert.match(dry.stderr, /^Nothing was changed; --execute makes the change\. The provider was asked there at /);
+    assert.match(
+      dry.stderr,
+      /^Nothing was changed; --execute makes the change\. The source sent a request with this offset at /,
+    );
     const [listed] = JSON.parse((await scene.spconnect('offsets list --output json')).stdout);
 
     const early = await scene.spconnect('offsets set instruments --to 1h');

@@ -115,7 +115,7 @@ testInstallation(
     const done = signalAtRequest(simulator, interrupted, 1, 'SIGINT');
     assert.equal((await interrupted.ended).code, 130);
     done();
-    assert.match(interrupted.lines.join('\n'), /Run the same command again: it goes on where it stopped\./);
+    assert.match(interrupted.lines.join('\n'), /Run the same command again: it continues where it stopped\./);
 
     const last = at.startProcess(...command);
     assert.deepEqual(await last.ended, { code: 0, signal: null }, last.lines.join('\n'));
@@ -233,7 +233,7 @@ testInstallation(
     assert.equal((await asked.ended).code, 1);
     assert.match(
       asked.lines.join('\n'),
-      /On no topic of instruments whose prices are followed: CH0000000000\. Check --isin/,
+      /No instrument of the topics in prices\.from has these ISINs: CH0000000000\. Check --isin/,
     );
     const fast = at.startProcess(...command.slice(0, -4), '--rate', '2000');
     assert.equal((await fast.ended).code, 2);

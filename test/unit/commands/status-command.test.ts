@@ -138,7 +138,7 @@ test('elsewhere it is plain text, and it goes on while the connector is away', a
   const written = await watched(scene, {});
   assert.ok(!written.join('').includes('\u001b'));
   assert.match(written[0] ?? '', /^p<q: not ready; .*\n[\s\S]*^instruments: RUNNING/m);
-  assert.match(written[2] ?? '', /^No admin server responded at .* Trying again; this was at 2026-03-01T/);
+  assert.match(written[2] ?? '', /^No admin server responded at .* Trying again\. The status of 2026-03-01T/);
 });
 
 test('watch ends with 1 where there is no connector, and with 0 when it is stopped', async (t) => {
