@@ -10,17 +10,17 @@ const REQUEST_TIMEOUT_MS = 10_000;
 const KEEP_ALIVE_MS = 5_000;
 
 export interface AdminServer {
-  /** The base of its addresses, without a slash at the end. */
+  /** The base URL of the server, without a slash at the end. */
   readonly url: string;
   close(): Promise<void>;
 }
 
 /**
- * The port of the admin server. It is open at once: a second process on it ends before it does anything. The listener
- * takes longer to load than Kafka's client, so the first request loads it.
+ * Opens the port of the admin server first, so that a second process on the port ends before it does anything. The
+ * listener takes longer to load than Kafka's client, so the first request loads it.
  *
- * @param load makes what answers requests on this server; called again after it has failed
- * @throws ConnectorError ADMIN_PORT_TAKEN when it cannot listen.
+ * @param load makes the listener for the requests of this server; called again after a failure
+ * @throws ConnectorError ADMIN_PORT_TAKEN if the server cannot listen.
  */
 export async function openAdminPort(
   { host, port }: Pick<AdminSettings, 'host' | 'port'>,
@@ -50,10 +50,10 @@ export async function openAdminPort(
   };
 }
 
-/** Where too many connections are open, a new one takes the place of the one that has been idle longest. */
+/** If too many connections are open, a new connection replaces the connection that has been idle longest. */
 function makeRoom(server: Server): void {
   let open = 0;
-  /** Connections without a whole request, the oldest first. */
+  /** Connections without a complete request, the oldest first. */
   const idle = new Set<Socket>();
   server.on('connection', (socket) => {
     open += 1;
@@ -74,7 +74,7 @@ function makeRoom(server: Server): void {
 }
 
 function listening(server: Server, host: string, port: number): Promise<void> {
-  // `localhost` may be the address of the other family alone, which not every client tries.
+  // `localhost` may be an IPv6 address alone, which not every client tries.
   const address = host === 'localhost' ? '127.0.0.1' : host;
   return new Promise((resolve, reject) => {
     server.once('error', (cause: NodeJS.ErrnoException) => {
@@ -86,7 +86,7 @@ function listening(server: Server, host: string, port: number): Promise<void> {
   });
 }
 
-/** True for an address that stands for every address of the machine. */
+/** True for an address that means every address of the machine. */
 export function isEverywhere(host: string): boolean {
   return host === '0.0.0.0' || host === '::';
 }

@@ -27,11 +27,11 @@ const MAXIMUM_BODY_BYTES = 64 * 1024;
 
 export interface AdminServerOptions extends HealthRoutes, StatusRoutes, Omit<ConnectWorker, 'workerId'> {
   readonly settings: Pick<AdminSettings, 'host' | 'port' | 'token' | 'allowedHosts'>;
-  /** Resolves when `status` and `metrics` are new enough; asked before each request that is answered from them. */
+  /** Resolves when `status` and `metrics` are new enough; awaited before each GET except `/livez`. */
   readonly refreshed: () => Promise<void>;
 }
 
-/** Health, metrics, status page and Kafka Connect's REST interface. The server listens already; its owner closes it. */
+/** Serves health, metrics, status page and Kafka Connect's REST interface. The caller opens and closes `server`. */
 export async function createAdminListener(server: Server, options: AdminServerOptions): Promise<RequestListener> {
   const { host, port, token, allowedHosts } = options.settings;
   let listener: RequestListener | undefined;
@@ -45,7 +45,7 @@ export async function createAdminListener(server: Server, options: AdminServerOp
     frameworkErrors: sendError,
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 256 },
   });
-  // Tools announce JSON also where they send nothing.
+  // Tools send the content type of JSON even with an empty body.
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, body, done) => {
     if (body === '') return done(null, undefined);
     try {
@@ -66,7 +66,7 @@ export async function createAdminListener(server: Server, options: AdminServerOp
   });
   app.addHook('onRequest', createAccess({ host, allowedHosts: allowedHosts ?? [], token }));
 
-  // A process that answers is alive.
+  // `/livez` needs no new status: a process that responds is alive.
   app.addHook('preHandler', async ({ method, url }) => {
     if (method === 'GET' && url !== '/livez') await options.refreshed();
   });
@@ -84,8 +84,8 @@ export async function createAdminListener(server: Server, options: AdminServerOp
 }
 
 /**
- * Remembers the methods of the routes that are added from here on. The result, called once all are there, refuses all
- * other methods on their paths with 405, as Kafka Connect does.
+ * Records the methods of all routes that are added later. The returned function is called after the last route. It
+ * refuses other methods on these paths with 405, as Kafka Connect does.
  */
 function refuseOtherMethods(app: FastifyInstance): () => void {
   const routed = new Map<string, Set<string>>();
@@ -112,7 +112,7 @@ interface HealthRoutes {
   readonly metrics: { text(): Promise<string>; readonly contentType: string };
 }
 
-/** Liveness, readiness and metrics. A process that answers is alive, also with a failed source. */
+/** Adds liveness, readiness and metrics. A process that responds is alive, even with a failed source. */
 function addHealthRoutes(app: FastifyInstance, { status, metrics }: HealthRoutes): void {
   app.get('/livez', (_request, reply) => reply.type('text/plain; charset=utf-8').send('ok\n'));
   app.get<{ Querystring: { verbose?: string } }>('/readyz', ({ query }, reply) => {
@@ -147,15 +147,14 @@ function oneLine(text: string): string {
 interface AccessOptions {
   readonly host: string;
   readonly allowedHosts: readonly string[];
-  /** Needed for a change; null: nothing can be changed. */
+  /** The token that every change needs; null: no change is possible. */
   readonly token: (() => Promise<string>) | null;
 }
 
 /**
- * Who may do what. Every client that reaches the port may read. A change needs the token, as a bearer token or as the
- * password of basic authentication with any user: that is what Kafka Connect's tools can send. No page of another site
- * may use the browser of a user to reach this server: not by a name of its own that leads here, nor with a remembered
- * password.
+ * Every client that reaches the port may read. A change needs the token, as a bearer token or as the password of basic
+ * authentication with any user: Kafka Connect's tools can send both. A page of another site must not reach this server
+ * through a user's browser, neither by a host name of that site nor with a remembered password.
  */
 function createAccess({ host, allowedHosts, token }: AccessOptions) {
   return async function checkAccess(request: FastifyRequest, reply: FastifyReply): Promise<void> {
@@ -189,19 +188,19 @@ function credentialOf(header: string | undefined): string | null {
   return login.includes(':') ? login.slice(login.indexOf(':') + 1) : null;
 }
 
-/** Takes the same time whatever differs, and whatever the lengths are. */
+/** Takes the same time for all texts, so that the time reveals nothing about `wanted`. */
 function isSame(given: string, wanted: string): boolean {
   const digest = (text: string) => createHash('sha256').update(text).digest();
   return timingSafeEqual(digest(given), digest(wanted));
 }
 
 /**
- * True if a request's `Host` is a name of this server: an address, `localhost`, the name that it listens on,
- * or one of `admin.allowedHosts`, where `.example` means every name below it and `*` every name.
+ * True if a request's `Host` is a name of this server: an address, `localhost`, the name that it listens on, or an
+ * entry of `admin.allowedHosts`. There, `.example` means every name below it and `*` every name.
  *
- * A browser sends the name that it was given. A page of another site can let its own name lead to this server and then
- * read its responses, as that is the same site to the browser; it cannot do so with an address. Without `Host` the
- * client is no browser.
+ * A page of another site can point its own host name at this server. The browser then takes both for one site, and the
+ * page can read responses. But the browser sends this name in `Host`, so the request is refused. A client without
+ * `Host` is no browser.
  */
 function isOwnName(
   given: string | undefined,
@@ -218,7 +217,7 @@ function isOwnName(
   });
 }
 
-/** The brackets of an IPv6 address, and the dot that ends a whole name. */
+/** Lower case, without the brackets of an IPv6 address and without the final dot of a full name. */
 function withoutEnds(name: string): string {
   return name.toLowerCase().replace(/^\[|\]$|\.$/g, '');
 }

@@ -4,7 +4,7 @@ import type { TargetState } from '../worker/target.ts';
 import { RestError } from './rest-error.ts';
 import type { ProcessorStatus, SourceStatus, Status, TaskState } from './status/status.ts';
 
-/** The version of Kafka Connect whose interface this is: tools decide by it what they may ask for. */
+/** The version of Kafka Connect with this interface. Tools choose their requests by this version. */
 const CONNECT_VERSION = '4.3.1';
 
 const IS_A_FILE =
@@ -15,25 +15,25 @@ const IS_A_FILE =
 export interface ConnectorDescription {
   readonly name: string;
   readonly type: 'source' | 'sink';
-  /** Flat, as Connect has it; nothing secret in it. */
+  /** Flat, as in Kafka Connect, and without secrets. */
   readonly config: Readonly<Record<string, string>>;
   readonly topics: readonly string[];
 }
 
-/** The offset of one connector on one partition of what it reads, as Kafka Connect shows it. */
+/** A connector's offset on one partition of its input, in the form of Kafka Connect. */
 export interface ConnectorOffset {
   readonly partition: Readonly<Record<string, unknown>>;
   readonly offset: Readonly<Record<string, unknown>> | null;
 }
 
-/** Changes of the connectors, wherever they run. Each throws ConnectorError as its writer does. */
+/** Changes of connectors, in whichever process they run. Each change throws the ConnectorErrors of its writer. */
 export interface ConnectorOperations {
   want(connector: string, state: TargetState): Promise<void>;
-  /** Lets it start again from its committed offset, wherever it runs; perhaps only where it has failed. */
+  /** Restarts the connector from its committed offset; with `onlyFailed` only if the connector has failed. */
   restart(connector: string, which: { readonly onlyFailed: boolean }): Promise<void>;
-  /** The committed offsets; null where nothing is committed. @throws ConnectorError KAFKA_UNREACHABLE. */
+  /** The committed offsets; `offset` is null if nothing is committed. @throws ConnectorError KAFKA_UNREACHABLE. */
   offsets(connector: string): Promise<readonly ConnectorOffset[]>;
-  /** Writes this offset, or deletes the one that is committed: to be asked only of a stopped connector. */
+  /** Writes this offset; null deletes the committed offset. The connector must be stopped. */
   alterOffset(connector: string, offset: SourceOffset | null): Promise<void>;
 }
 
@@ -41,7 +41,7 @@ export interface ConnectWorker {
   readonly version: string;
   readonly connectors: readonly ConnectorDescription[];
   readonly status: () => Status;
-  /** `host:port` of this server, as Connect's workers are named. */
+  /** `host:port` of this server, in the form of Connect's worker ids. */
   readonly workerId: () => string;
   readonly operations: ConnectorOperations;
 }
@@ -65,7 +65,7 @@ export function addConnectRoutes(app: FastifyInstance, worker: ConnectWorker): v
   });
 }
 
-/** `GET /` for a client that does not accept HTML. */
+/** The response to `GET /` for a client that does not accept HTML. */
 export function workerInfo({ version, kafkaClusterId }: Status) {
   return {
     version: CONNECT_VERSION,
@@ -124,8 +124,8 @@ const TARGETS = [
 ] as const;
 
 /**
- * Lets connectors run, pause, stop and start again. The response comes when that is written to the states topic. A
- * connector is its task here: restarting the one restarts the other.
+ * Routes that pause, resume, stop and restart connectors. A response is sent after the states topic has the change.
+ * Connector and task are the same here: a restart of one restarts the other.
  */
 function addChanges(app: FastifyInstance, { connectors, status, workerId, operations }: ConnectWorker): void {
   const find = (name: string) => findConnector(connectors, name);
@@ -145,7 +145,7 @@ function addChanges(app: FastifyInstance, { connectors, status, workerId, operat
     async ({ params, query }, reply) => {
       const connector = findToRestart(params.name);
       const [includeTasks, onlyFailed] = [isTrue(query.includeTasks), isTrue(query.onlyFailed)];
-      // Only the replica that runs it knows whether it has failed, and that may be another one.
+      // Only the replica that runs the connector knows its failure; this may be another replica.
       await operations.restart(connector.name, { onlyFailed });
       if (!onlyFailed && !includeTasks) return reply.code(204).send();
       const shape = statusShape(connector, status(), workerId());
@@ -159,7 +159,7 @@ function addChanges(app: FastifyInstance, { connectors, status, workerId, operat
     await operations.restart(name, { onlyFailed: false });
     return reply.code(204).send();
   });
-  // The topics are those of the settings, used or not: there is nothing to forget.
+  // The topics come from the settings, so there is no list of used topics to reset.
   app.put<Params<'name'>>('/connectors/:name/topics/reset', async ({ params }, reply) => {
     find(params.name);
     return reply.code(202).send();
@@ -168,7 +168,7 @@ function addChanges(app: FastifyInstance, { connectors, status, workerId, operat
   const refuse = (status: number) => {
     throw new RestError(status, IS_A_FILE);
   };
-  // With the status of a configuration that is not right: tools show the text of such a response, but not that of a 405.
+  // The status is 400, as for a wrong configuration: tools show the text of a 400, but not of a 405.
   app.post('/connectors', () => refuse(400));
   app.put('/connector-plugins/:plugin/config/validate', () => refuse(400));
   app.put<Params<'name'>>('/connectors/:name/config', () => refuse(400));
@@ -176,7 +176,7 @@ function addChanges(app: FastifyInstance, { connectors, status, workerId, operat
   app.delete<Params<'name'>>('/connectors/:name', ({ params }) => find(params.name) && refuse(405));
 }
 
-/** Committed offsets in Kafka Connect's form: shown always, altered and reset only while the connector is stopped. */
+/** Routes of committed offsets in Kafka Connect's form. A change needs a stopped connector. */
 function addOffsets(app: FastifyInstance, { connectors, status, operations }: ConnectWorker): void {
   const find = (name: string) => findConnector(connectors, name);
   const stoppedSource = (name: string) => {
@@ -257,7 +257,7 @@ function findTask(tasks: readonly TaskShape[], id: string, missing: string): Tas
   return found;
 }
 
-/** As Java reads it: true in any case of letters, all else false. */
+/** Java's rule: `true` in upper or lower case is true, any other text is false. */
 function isTrue(parameter: string | undefined): boolean {
   return String(parameter).toLowerCase() === 'true';
 }
@@ -294,7 +294,7 @@ function statusShape(connector: ConnectorDescription, status: Status, workerId: 
   return { name, connector: { state, worker_id: workerId, version }, tasks, type };
 }
 
-/** The response to a restart; a connector that has not failed is left alone where only failed ones are wanted. */
+/** The response to a restart. With `onlyFailed` only tasks restart, because the connector itself never fails. */
 function restartingShape(shape: StatusShape, onlyFailed: boolean): StatusShape {
   const state = 'RESTARTING';
   const connector = onlyFailed ? shape.connector : ({ ...shape.connector, state } as const);

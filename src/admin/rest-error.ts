@@ -1,7 +1,7 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { ConnectorError } from '../errors.ts';
 
-/** A refusal with its HTTP status. The message goes to the client, in Kafka Connect's words where it has the same one. */
+/** A refusal with its HTTP status. The client sees the message, in Kafka Connect's words if Connect has the case. */
 export class RestError extends Error {
   readonly status: number;
 
@@ -12,10 +12,10 @@ export class RestError extends Error {
   }
 }
 
-/** Every error in the form of Kafka Connect's: `{"error_code":404,"message":"…"}`. */
+/** Sends any error in Kafka Connect's form: `{"error_code":404,"message":"…"}`. */
 export function sendError(error: FastifyError | Error, _request: FastifyRequest, reply: FastifyReply): void {
   const status = statusOf(error);
-  // An unexpected error may quote anything.
+  // The message of an unexpected error may quote secrets.
   const message = status === 500 && !(error instanceof ConnectorError) ? 'Internal Server Error' : textOf(error);
   reply.code(status).send({ error_code: status, message });
 }

@@ -8,7 +8,7 @@ export function counted(count: number, noun: string): string {
   return `${countText(count)} ${noun}${count === 1 ? '' : 's'}`;
 }
 
-/** A rate for people, with a digit after the point where it is small: `1,204`, `12`, `0.3`. */
+/** A rate for people; a small rate has a digit after the point: `1,204`, `12`, `0.3`. */
 export function rateText(rate: number): string {
   return rate > 0 && rate < 10 ? String(Math.round(rate * 10) / 10) : countText(Math.round(rate));
 }
@@ -20,7 +20,7 @@ const UNITS: readonly [name: string, seconds: number][] = [
   ['s', 1],
 ];
 
-/** A length of time as people read it, in its two largest units: `6 d 23 h`, `4 min 10 s`, `0 s`. */
+/** A duration for people, in its two largest units: `6 d 23 h`, `4 min 10 s`, `0 s`. */
 export function durationText(seconds: number): string {
   const whole = Math.round(Math.abs(seconds));
   const first = UNITS.findIndex(([, size]) => whole >= size);
@@ -37,7 +37,7 @@ export function secondsBetween(instant: string, later: string): number {
   return Math.max(0, (Date.parse(later) - Date.parse(instant)) / 1_000);
 }
 
-/** How long before `now` an instant was; both ISO 8601. */
+/** The time from an instant to `now`, as text; both are ISO 8601. */
 export function ago(instant: string, now: string): string {
   return `${durationText(secondsBetween(instant, now))} ago`;
 }

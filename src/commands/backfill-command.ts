@@ -117,10 +117,7 @@ async function problemsOf({ absent, unreadable, series }: Problems, command: str
   const failed = [...new Set(mayComeYet.map(({ isin }) => isin))];
   if (failed.length > 0) {
     const option = await productsOption(failed);
-    problems.push(
-      'The same command does not request these products again. Request them alone:',
-      `  ${command} ${option}`,
-    );
+    problems.push('The same command does not repeat these requests. Request them alone:', `  ${command} ${option}`);
   }
   return { notes, problems };
 }

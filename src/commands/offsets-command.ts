@@ -119,7 +119,7 @@ export async function offsetsSet(
     change.done ? `The offset of source ${name} was changed.` : 'Nothing was changed; --execute makes the change.',
     place.received === null
       ? 'No record says when the provider gave this offset: the source will report a suspected gap and walk.'
-      : `The source sent a request with this offset at ${place.received}.`,
+      : `The source read from there at ${place.received}.`,
     ...(place.isOldest ? ['The topic has no record of the source from before the requested time.'] : []),
     ...(change.done ? [`The source continues from there when it is resumed (spconnect resume ${name}).`] : []),
   ];

@@ -2,20 +2,20 @@ import { countText, durationText, rateText } from '../texts.ts';
 import { type Html, html } from './html.ts';
 
 interface Picture {
-  /** The caption, and the name of the drawing for those who do not see it. */
+  /** The caption, and the name of the drawing for screen readers. */
   readonly title: string;
   readonly text: string;
   readonly bars: readonly number[];
-  /** How many bars there is room for; the last bar stands at the end. */
+  /** The number of places for bars; the last bar is at the right end. */
   readonly slots: number;
-  /** Of the highest bar. */
+  /** The unit of the highest bar. */
   readonly unit: string;
-  /** Below the bars, where each label ends, in slots. */
+  /** Labels below the bars; `slot` is the place where a label ends. */
   readonly labels: readonly { readonly slot: number; readonly text: string }[];
 }
 
 const [TOP, BASELINE] = [18, 74];
-/** One price among a million still shows, and one event a day. */
+/** With this height, even one price among a million is visible. */
 const LEAST_HEIGHT = 1.5;
 
 const round = (value: number) => Math.round(value * 100) / 100;
@@ -24,7 +24,7 @@ function caption(title: string, text: string): Html {
   return html`<figure><figcaption>${title}: <span class="soft">${text}</span></figcaption></figure>\n`;
 }
 
-/** Bars with their caption. Lengths across are shares of the card. */
+/** Bars with a caption. Horizontal lengths are percentages of the card's width. */
 function picture({ title, text, bars, slots, unit, labels }: Picture): Html {
   const highest = Math.max(...bars);
   const width = 100 / slots;
@@ -45,7 +45,7 @@ function picture({ title, text, bars, slots, unit, labels }: Picture): Html {
 
 const END = html` text-anchor="end"`;
 
-/** Part of a whole, as a bar; the text beside it has the numbers. `share`: 0 to 1, others are cut. */
+/** A bar for part of a whole; the text next to it has the numbers. `share` is cut to 0 to 1. */
 export function shareBar({
   title,
   text,
@@ -61,7 +61,7 @@ export function shareBar({
   return html`<svg class="bar" role="img"><title>${title}</title><desc>${text}</desc><rect class="rest" width="100%" height="100%"/><rect class="${level}" width="${width}%" height="100%"/></svg>`;
 }
 
-/** How many prices are older than the step before and at most this old; null: any age. */
+/** Number of prices that are older than the step before, and at most this old; null: any age. */
 export interface AgeStep {
   readonly atMostSeconds: number | null;
   readonly instruments: number;
@@ -75,7 +75,7 @@ function boundText(seconds: number | null): string {
 
 const MOST_LABELS = 7;
 
-/** How many of the newest prices have which age; words alone where there is no price. */
+/** The newest prices by age, as bars; only the caption if there is no price. */
 export function ageChart(title: string, text: string, steps: readonly AgeStep[]): Html {
   const hasAny = ({ instruments }: AgeStep) => instruments > 0;
   if (!steps.some(hasAny)) return caption(title, text);
@@ -87,19 +87,19 @@ export function ageChart(title: string, text: string, steps: readonly AgeStep[])
     bars: shown.map(({ instruments }) => instruments),
     slots: shown.length,
     unit: 'instruments',
-    // From the end, so that the oldest bound always has its name.
+    // Counted from the end, so that the oldest bound always has its label.
     labels: shown
       .map(({ atMostSeconds }, at) => ({ slot: at + 1, text: boundText(atMostSeconds) }))
       .filter(({ slot }) => (shown.length - slot) % every === 0),
   });
 }
 
-/** How far back a drawing goes, in minutes. */
+/** The possible time spans of a chart, in minutes. */
 const SPANS = [30, 60, 120, 240];
 const MOST_MINUTES = 240;
 const MOST_BARS = 60;
 
-/** Counts of the last minutes, the oldest first; the last one is under way. Words alone where all are 0. */
+/** Counts of the last minutes as bars, the oldest first, the current minute last; only the caption if all are 0. */
 export function minuteChart(title: string, perMinute: readonly number[]): Html {
   const complete = perMinute.slice(0, -1);
   const text = sentence(complete, perMinute.at(-1) ?? 0);

@@ -13,7 +13,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-/** HTML from a template: what is put in is escaped, unless it is HTML from a template itself; null is nothing. */
+/** Makes HTML from a template. Each inserted value is escaped, unless it is HTML itself; null inserts nothing. */
 export function html(parts: TemplateStringsArray, ...values: readonly Insertable[]): Html {
   const inserted = values.map((value) => {
     if (value === null) return '';
@@ -23,7 +23,7 @@ export function html(parts: TemplateStringsArray, ...values: readonly Insertable
   return { html: parts.map((part, position) => part + (inserted[position] ?? '')).join('') };
 }
 
-/** Control characters go too: a page is no place for them. */
+/** Also replaces control characters, except line breaks, with blanks. */
 function escaped(text: string): string {
   return text.replace(/[^\P{Cc}\n]/gu, ' ').replace(/[&<>"']/g, (character) => ESCAPES[character] ?? '');
 }

@@ -3,7 +3,7 @@ import type { Clock } from '../../support/clock.ts';
 const MOST_MINUTES = 240;
 const MINUTE_MS = 60_000;
 
-/** How many records were written in each of the last minutes, in memory that does not grow. */
+/** Counts written records in each of the last minutes, in constant memory. */
 export class MinuteCounts {
   readonly #clock: Pick<Clock, 'monotonicMs'>;
   readonly #ring = new Array<number>(MOST_MINUTES).fill(0);
@@ -21,7 +21,7 @@ export class MinuteCounts {
     this.#ring[at] = (this.#ring[at] ?? 0) + records;
   }
 
-  /** The oldest minute first; the last one is under way. Fewer than MOST_MINUTES: they began with the process. */
+  /** The oldest minute comes first, the current minute last. A young process has fewer than MOST_MINUTES. */
   counts(): readonly number[] {
     this.#moveOn();
     const known = Math.min(MOST_MINUTES, this.#minute + 1);

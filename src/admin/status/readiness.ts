@@ -1,22 +1,22 @@
 import { durationText, secondsBetween } from '../texts.ts';
 import type { Alarm, ProcessorStatus, ReadinessCheck, SourceStatus } from './status.ts';
 
-/** A failure that is retried for longer has not passed by itself. */
+/** A failure that lasts longer than this is shown as an alarm. */
 const PASSES_WITHIN_SECONDS = 30;
 
 interface Kafka {
   readonly hasAnswered: boolean;
   readonly isSilent: boolean;
-  /** Since when it is silent; the start of the process where it has never answered. */
+  /** The time of Kafka's last answer; the start of the process if Kafka has never answered. */
   readonly answeredAt: string;
   readonly silentSeconds: number;
 }
 
-/** Longer than any fetch of a healthy process waits. */
+/** This is longer than any fetch of a healthy process waits. */
 export const KAFKA_IS_SILENT_SECONDS = 10;
-/** Less is no news. */
+/** A shorter silence is normal and is not shown. */
 const SHOWN_SILENCE_SECONDS = 2;
-/** While Kafka is silent, no other reason is shown: each would be Kafka. */
+/** While Kafka is silent, only this reason is shown, because Kafka causes all others. */
 const WAITS = 'waits for Kafka';
 
 interface Known {
@@ -28,8 +28,8 @@ interface Known {
 }
 
 /**
- * A process is ready when fences, offsets, schemas and topics are proven; the provider is no part of it. A source that
- * an operator stopped or paused counts as ready.
+ * A process is ready if fences, offsets, schemas and topics are proven; the provider does not matter. A paused or
+ * stopped source counts as ready.
  */
 export function readinessChecks({ kafka, topics, isStopping, sources, processor }: Known): readonly ReadinessCheck[] {
   return [
@@ -49,7 +49,7 @@ function kafkaCheck({ hasAnswered, isSilent, answeredAt, silentSeconds }: Kafka)
   return check('kafka', true, text);
 }
 
-/** Present problems with their age, the worst first: Kafka, then failed tasks, then retries, a line for each error. */
+/** Present problems with their age: Kafka, failed tasks, retries (a line for each error code), refused offsets. */
 export function alarmsOf({
   kafka,
   sources,

@@ -14,9 +14,9 @@ const MAXIMUM_NOTIFICATIONS = 20;
 
 export interface StatusBoard {
   readonly events: Events;
-  /** The topics are there and as they must be, in this cluster, but for these, each of which stops only the sources that need it. */
+  /** All topics are verified except `refused`. A refused topic stops only the sources that use the topic. */
   topicsProven(kafkaClusterId: string | null, refused?: readonly string[]): void;
-  /** Resolves when what the status and the metrics say of the prices is at most a second old. */
+  /** Resolves when the facts about prices in status and metrics are at most a second old. */
   refreshed(): Promise<void>;
   status(): Status;
 }
@@ -25,11 +25,11 @@ export interface StatusBoardOptions {
   readonly version: string;
   readonly prefix: string;
   readonly sources: readonly Pick<SourceSettings, 'name' | 'type'>[];
-  /** The name of the price processor; null where no prices are followed. */
+  /** The name of the price processor; null if no prices are followed. */
   readonly processor: string | null;
   readonly targets: WorkerTargets;
   readonly clock: Pick<Clock, 'wallMs' | 'monotonicMs'>;
-  /** When Kafka last answered, by the monotonic clock; null before the first time. */
+  /** The time of Kafka's last answer, by the monotonic clock; null before the first answer. */
   readonly kafkaAnsweredMs: () => number | null;
   readonly redact: (text: string) => string;
   readonly signal: AbortSignal;
@@ -55,7 +55,7 @@ export function createStatusBoard(options: StatusBoardOptions): StatusBoard {
     attemptFailed({ part, err }) {
       if (part === 'topics') topics = { ...topics, why: describe(err).replace(/\s+/g, ' ') };
     },
-    // The two others that go to the topic, besides being events of their own.
+    // These two events are also records on the notifications topic.
     walkCompleted: (event) => notice(event.source, 'walkCompleted', walkText(event)),
     sourceFailed({ source, err }) {
       if (err instanceof ConnectorError) notice(source, 'sourceFailed', describe(err));

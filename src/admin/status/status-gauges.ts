@@ -7,8 +7,8 @@ import { shownState } from './status-view.ts';
 const KNOWN_PROBLEM = /^((status|refused) [1-5][0-9]{2}|mismatch|unanswered|unusable|none)$/;
 
 /**
- * Sets the gauges of sources and prices at a scrape. Each is a number of the status, so that metrics, page and readiness
- * cannot differ. What the status does not know now has no series.
+ * Sets the gauges of sources and prices at a scrape. Each gauge is a number of the status, so that metrics, page and
+ * readiness cannot differ. A value that is unknown now has no series.
  */
 export function setStatusGauges(status: Status, { set }: Pick<Meters, 'set'>): void {
   set('spconnect_kafka_silent_seconds', {}, status.kafkaSilentSeconds);

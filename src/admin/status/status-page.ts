@@ -67,7 +67,7 @@ export interface StatusRoutes {
   readonly whole: () => Promise<Whole | null>;
 }
 
-/** The status page for people, the same as JSON, and at the root, for tools, the description that Kafka Connect gives of itself. */
+/** Adds the status page, the status as JSON, and Kafka Connect's description of itself at the root, for tools. */
 export function addStatusRoutes(app: FastifyInstance, { status, whole }: StatusRoutes): void {
   const policy = statusPagePolicy();
   const now = async (): Promise<WholeStatus> => ({ whole: await whole(), ...status() });
@@ -80,13 +80,13 @@ export function addStatusRoutes(app: FastifyInstance, { status, whole }: StatusR
   });
 }
 
-/** Nothing is loaded and nothing is run: only the page's own style is taken. */
+/** Allows only the page's own style: no script runs, and nothing is loaded. */
 function statusPagePolicy(): string {
   const style = createHash('sha256').update(STATUS_STYLE).digest('base64');
   return `default-src 'none'; style-src 'sha256-${style}'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
 }
 
-/** The status as a page without scripts. `refreshes`: it asks for itself again, which a reader can stop. */
+/** The status as a page without scripts. `refreshes`: the page reloads itself, which a reader can stop. */
 function statusPage(status: WholeStatus, refreshes: boolean): string {
   const { version, at, processor, kafkaClusterId } = status;
   const view = viewOf(status);
@@ -133,7 +133,7 @@ function badge(level: string, text: string): Html {
   return html`<span class="badge ${level}">${text}</span>`;
 }
 
-/** A duration is one unit to the reader, so that no line breaks within it. */
+/** Prevents line breaks within a duration, which readers see as one unit. */
 function unbroken(text: string): string {
   return text.replace(
     /(?<=\d) (?=(?:d|h|min|s)\b)|(?<=\d (?:d|h|min)) (?=\d)|(?<=\d (?:d|h|min|s)) (?=ago\b)/g,
@@ -152,7 +152,7 @@ ${charts.map(chartOf)}</article>
 function factOf({ label, value, level = 'plain', at = null, share = null, command }: Fact): Html {
   const text = unbroken(value);
   const shown = at === null ? html`${text}` : html`<time datetime="${at}">${text}</time>`;
-  // An option is one word to the reader, so that no line breaks within it.
+  // Prevents line breaks within an option, which readers see as one word.
   const words = command?.split(' ').map((word) => html`<span>${word}</span> `);
   return html`<dt>${label}</dt><dd>${level === 'plain' ? shown : badge(level, text)}${words ? html` <code>${words}</code>` : null}${share && shareBar(share)}</dd>
 `;

@@ -62,7 +62,7 @@ export function createStatusProcessor({
       writerTroubles.delete(keyOf(lost));
     },
     partitionWriterLost({ err, ...lost }) {
-      // Until the writer has opened again, nothing of it is priced here.
+      // The partition is not priced here until its writer is open again.
       partitions.delete(keyOf(lost));
       writerTroubles.set(keyOf(lost), describe(err));
     },
@@ -73,14 +73,14 @@ export function createStatusProcessor({
       minutes.add(records);
       // Refused calls, and records without any response, do not show that the provider answers.
       if (answered === 0) return;
-      // Prices of one kind may be refused while those of another come.
+      // One kind of prices may be refused while prices of another kind arrive.
       const isOver = [kind, null].includes(known.trouble?.only ?? null);
       known = { ...known, lastBatchAt: isoNow(), trouble: isOver ? null : known.trouble };
     },
     bulkAttemptFailed: (failed) => setTrouble(failed, failed.kind),
     processorAttemptFailed(failed) {
       if (!failed.isMember) {
-        // It holds nothing until it joins again. The trouble of before goes on.
+        // The processor holds no partition until it joins again. The earlier trouble continues.
         const { trouble } = known;
         setTask('unassigned');
         known = { ...known, trouble };
@@ -98,7 +98,7 @@ export function createStatusProcessor({
     status(isSilent: boolean): ProcessorStatus {
       const wanted = target().state;
       const task = taskOf(wanted, known.task);
-      // While it rests it has no instruments, and "0 of 0 priced" would read as a loss.
+      // A paused or stopped processor has no instruments, and "0 of 0 priced" looks like a loss.
       const fresh = wanted === 'running' ? freshness() : null;
       const isReading = task === 'running' && partitions.size >= assigned && !isSilent;
       return {
@@ -117,13 +117,13 @@ export function createStatusProcessor({
   };
 }
 
-/** A processor that does not run has left its group, whatever it did last. */
+/** A paused or stopped processor has left its group, even if its last event says otherwise. */
 function taskOf(wanted: TargetState, task: TaskState): TaskState {
   if (wanted === 'running' || task === 'failed') return task;
   return wanted === 'paused' ? 'paused' : 'unassigned';
 }
 
-/** @param isReading whether all partitions are read: otherwise it is not known how much there is to read */
+/** @param isReading true if all partitions are read; otherwise the number of unread records is unknown */
 function shownFreshness(
   { ages: _, kinds, lag, unansweredInputs, ...fresh }: Freshness,
   isReading: boolean,
@@ -136,7 +136,7 @@ function shownFreshness(
   };
 }
 
-/** Counts up to each bound as counts of each step: that is what people look at. */
+/** Turns counts up to each bound into counts between bounds, for the chart. */
 function ageSteps(ages: Freshness['ages']): readonly AgeStep[] {
   return ages.map(({ atMostMs, instruments }, at) => ({
     atMostSeconds: Number.isFinite(atMostMs) ? atMostMs / 1_000 : null,

@@ -6,16 +6,16 @@ import type { WorkerTargets } from '../../worker/target.ts';
 import { MinuteCounts } from './minute-counts.ts';
 import type { SourceStatus, TaskState, WalkStatus, Written } from './status.ts';
 
-/** A request that failed has ended by then: it, its token and its turns have a deadline. */
+/** A retry has ended by then, because the request, its token and its waits have deadlines. */
 const TRIED_WITHIN_MS = 5 * 60_000;
 
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
 
-/** Derived from the clock, or from elsewhere, at each question for the status. */
+/** Members that each call of `status` computes. */
 type Derived = 'wanted' | 'isRead' | 'secondsToRetentionCliff' | 'secondsToNextWalk' | 'walk' | 'written' | 'perMinute';
 
 interface Known extends Mutable<Omit<SourceStatus, Derived>> {
-  /** When the provider drops unread events, and when the next walk begins, by the monotonic clock. */
+  /** The end of retention for unread events, and the start of the next walk, by the monotonic clock. */
   cliffMs: number | null;
   nextWalkMs: number | null;
   walk: Mutable<WalkStatus> | null;
@@ -62,12 +62,12 @@ export function createStatusSources({
     );
   }
 
-  /** The newest walk as the committed offset has it: after a restart, nothing else names it. */
+  /** Restores the newest walk from the committed offset, the only place that names it after a restart. */
   function recallWalk(known: Known, { walk: number, ...recalled }: NonNullable<SourceStarted['walk']>): void {
     const { startedAt, pages, rows, gone } = recalled;
     if (gone !== null) known.rowsOfLastWalk ??= rows;
     if (known.walk?.number === number) {
-      // One that is resumed was reported before.
+      // A resumed walk was reported before this event.
       if (startedAt < known.walk.startedAt) known.walk.startedAt = startedAt;
       known.walk.rows = Math.max(known.walk.rows, rows);
       return;
@@ -81,7 +81,7 @@ export function createStatusSources({
     update(source, (known) => {
       const listAt = isoNow(waitMs);
       const expectedRows = known.rowsOfLastWalk;
-      // A walk that goes on with a new writer, in this process, or that was recalled.
+      // The same walk continues with a new writer in this process, or was recalled.
       const same = known.walk?.number === number ? known.walk : null;
       const { startedAt, rows } = same ?? { startedAt: isoNow(), rows: 0 };
       const begun = { number, running: true, startedAt, listAt, completedAt: null };
@@ -101,7 +101,7 @@ export function createStatusSources({
       for (const known of all) {
         known.owned = partitions.includes(known.partition);
         if (known.owned) continue;
-        // Another replica runs it: what was seen before says nothing of its present offset.
+        // Another replica runs the source, so earlier facts say nothing about the present offset.
         setTask(known, 'unassigned');
         Object.assign(known, nothingSeen());
       }
@@ -115,7 +115,7 @@ export function createStatusSources({
         if (poll.endpoint !== 'instruments') known.refusedAt = null;
         known.caughtUp = poll.caughtUp;
         if (poll.caughtUp) known.caughtUpAt = known.lastPollAt;
-        // Another endpoint's retry may not be wanted any more. Until then it may hang: its failure is an event of its own.
+        // Another endpoint may never retry, so its trouble ends after this time. A new failure is reported again.
         const isOver = (known.trouble?.nextTryAt ?? '') <= isoNow(-TRIED_WITHIN_MS);
         if (isOver || known.trouble?.only === null || known.trouble?.only === poll.endpoint) known.trouble = null;
       });
@@ -124,12 +124,12 @@ export function createStatusSources({
       if (why === 'refused')
         update(source, (known) => Object.assign(known, { refusedAt: known.refusedAt ?? isoNow() }));
     },
-    // Each event of an instruments source writes its instrument, or the tombstone of it.
+    // Each event of an instruments source writes its instrument or a tombstone.
     streamCommitted: ({ source, items, deadLetters }) => addWritten(source, { items, instruments: items, deadLetters }),
     attemptFailed({ source, part, endpoint = null, failures, waitMs, err }) {
       const isLeft = part === 'replicas';
       for (const known of all) {
-        // Without its group, no source runs here.
+        // Outside the group, no source runs here.
         if (isLeft ? known.task === 'failed' || known.owned === false : known.name !== source) continue;
         const since = known.trouble?.since ?? isoNow();
         if (isLeft) setTask(known, 'unassigned');
@@ -168,15 +168,15 @@ export function createStatusSources({
     sourceFailed: ({ source, err }) => update(source, (known) => setTask(known, 'failed', describe(err))),
   } satisfies Partial<Events>;
 
-  /** @param kafkaAnsweredAt since when Kafka has been silent; null when it answers */
+  /** @param kafkaAnsweredAt the time of Kafka's last answer; null if Kafka is not silent */
   function status(kafkaAnsweredAt: string | null): readonly SourceStatus[] {
     const nowMs = clock.monotonicMs();
     const secondsTo = (ms: number | null) => (ms === null ? null : Math.round((ms - nowMs) / 1_000));
     return all.map(({ cliffMs, nextWalkMs, rowsOfLastWalk: _, minutes, walk, ...known }) => {
       const { task, trouble, writerTrouble, refusedAt, caughtUp, caughtUpAt } = known;
-      // A source that has failed, or was stopped, resumes its walk when it starts.
+      // A failed or stopped source resumes its walk after it starts.
       const mayWalk = ['running', 'paused'].includes(task);
-      // The stream goes on where the list alone fails.
+      // If only the list fails, the stream is still read.
       const isHeld = (writerTrouble ?? refusedAt) !== null || (trouble !== null && trouble.only !== 'instruments');
       const isRead = task === 'running' && !isHeld && kafkaAnsweredAt === null;
       const seenAt = [caughtUpAt, kafkaAnsweredAt].filter((instant) => instant !== null).sort()[0] ?? null;

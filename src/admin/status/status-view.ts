@@ -14,7 +14,7 @@ import type {
   WholeStatus,
 } from './status.ts';
 
-/** The look of a text. The text says the same without it. */
+/** The colour of a text. The text is complete without the colour. */
 export type Level = 'good' | 'wait' | 'bad' | 'plain';
 
 /** Part of a whole; `share` from 0 to 1. */
@@ -29,7 +29,7 @@ export interface Fact {
   readonly label: string;
   readonly value: string;
   readonly level?: Level;
-  /** The instant whose age the value is. */
+  /** The instant whose age is `value`. */
   readonly at?: string | null;
   readonly share?: Share | null;
   readonly command?: string;
@@ -42,7 +42,7 @@ export interface Item {
   readonly at?: string;
 }
 
-/** Numbers over the last minutes, or over the ages of prices. */
+/** Counts of the last minutes, or counts of prices by age. */
 export type Chart =
   | { readonly title: string; readonly perMinute: readonly number[] }
   | { readonly title: string; readonly text: string; readonly ages: readonly AgeStep[] };
@@ -58,7 +58,7 @@ export interface Card {
   readonly charts: readonly Chart[];
 }
 
-/** The status in words: page, text and terminal show this, each in its own form. */
+/** The status in words. Page and terminal show these words, each in its own form. */
 export interface StatusView {
   readonly title: string;
   readonly ready: Item;
@@ -66,7 +66,7 @@ export interface StatusView {
   readonly alarms: readonly Item[];
   readonly summary: string;
   readonly cards: readonly Card[];
-  /** Of readiness: those that fail come first. */
+  /** The readiness checks; failed checks come first. */
   readonly checks: readonly Item[];
   readonly notifications: readonly Item[];
 }
@@ -74,7 +74,7 @@ export interface StatusView {
 export function viewOf(status: WholeStatus): StatusView {
   const { prefix, version, ready, at, startedAt, alarms, checks, sources, processor, notifications } = status;
   const fleet = fleetOf(status);
-  // The failed ones come first; the others are in the order of the settings.
+  // Failed sources come first, then retrying sources, then the others, in the order of the settings.
   const urgent = [...sources].sort((a, b) => urgency(a) - urgency(b));
   return {
     title: prefix,
@@ -125,12 +125,12 @@ const STATE_LEVELS: Readonly<Record<ShownState | typeof WAITING, Level>> = {
   [WAITING]: 'wait',
 };
 
-/** The state of a source or the processor for people: stopped on request is not a missing task. */
+/** The state for people. A task that an operator has stopped is shown as stopped, not as unassigned. */
 export function shownState({ wanted, task }: Pick<SourceStatus, 'wanted' | 'task'>): ShownState {
   return task !== 'failed' && wanted === 'stopped' ? 'stopped' : task;
 }
 
-/** Without Kafka it is unknown which replica has what none is known to have. */
+/** Without Kafka it is unknown if another replica runs an unassigned source. */
 function stateIn(shown: SourceStatus | ProcessorStatus, { kafkaIsSilent }: Pick<Now, 'kafkaIsSilent'>) {
   const state = shownState(shown);
   const isOthers = 'owned' in shown && shown.owned === false;
@@ -159,7 +159,7 @@ function heading(shown: SourceStatus | ProcessorStatus, { at, kafkaIsSilent, kaf
   const level = waits ? 'wait' : STATE_LEVELS[state];
   const notes: Item[] = [];
   if (trace !== null) notes.push({ level: 'bad', label: 'Failed', text: trace });
-  // While Kafka is silent, the reason of each would be Kafka.
+  // While Kafka is silent, Kafka is the cause of each failure.
   if (trouble !== null && !kafkaIsSilent) {
     const wait = durationText(secondsBetween(at, trouble.nextTryAt));
     const row = `${counted(trouble.failures, 'failure')} in a row${trouble.only === null ? '' : ` of ${trouble.only} alone`}`;
@@ -183,7 +183,7 @@ function sinceFact(label: string, at: string | null, now: string): Fact {
   return { label, at, value: at === null ? 'none yet' : ago(at, now) };
 }
 
-/** Those of repaid products are as it should be; the command lists them too. */
+/** Dead letters of repaid products are normal; the command lists them too. */
 function deadLetters(count: number, source: string, ofRepaid = 0): Fact {
   if (count + ofRepaid === 0) return fact('Dead letters', '0');
   const command = `spconnect dead-letters list --source ${source} --since 1d`;
@@ -191,7 +191,7 @@ function deadLetters(count: number, source: string, ofRepaid = 0): Fact {
   return { ...fact('Dead letters', value, count === 0 ? 'plain' : 'wait'), command };
 }
 
-/** Below this there is little time left to correct what keeps the source from reading: a day. */
+/** A day: below this, little time is left to correct the failure of the source. */
 const CLIFF_IS_NEAR_SECONDS = 86_400;
 const RETENTION_SECONDS = RETENTION_MS / 1_000;
 
@@ -233,15 +233,16 @@ function sourceFacts(source: SourceStatus, now: string): readonly Fact[] {
   ];
 }
 
-/** In a busy stream, some responses are not its end. */
+/** In a busy stream, some responses do not reach the end, so a shorter time still counts as caught up. */
 const BEHIND_AFTER_SECONDS = 30;
 
-/** `caught up`, `behind`, by how much the provider is behind us, since when it refuses, or when it was lately caught up. */
+/** The state of the stream: refused, ahead of the provider, caught up, behind, or not known. */
 function streamFact(source: SourceStatus, now: string): Fact {
   const { caughtUp: is, caughtUpAt: at, isRead, since, providerEndsAt, refusedAt } = source;
   const stream = (text: string) => fact('Stream', text, is === false || refusedAt !== null ? 'wait' : 'plain');
   if (refusedAt !== null) return stream(`the provider refuses the offset since ${refusedAt.slice(11, 19)} UTC`);
-  if (providerEndsAt !== null) return stream(`the provider is behind us by ${providerEndsAt} to ${since}`);
+  if (providerEndsAt !== null)
+    return stream(`the provider's stream ends at ${providerEndsAt}, before our offset ${since}`);
   const isLately = isRead && at !== null && secondsBetween(at, now) < BEHIND_AFTER_SECONDS;
   if (is === true || isLately) return fact('Stream', 'caught up');
   if (is === false) return stream(at === null ? 'behind' : `behind for ${durationText(secondsBetween(at, now))}`);
@@ -263,7 +264,7 @@ function walkFact(walk: WalkStatus, now: string): Fact {
   const done = ends === null ? counted(rows, 'row') : `${countText(rows)} of about ${counted(ends, 'row')}`;
   const size = `${done} in ${counted(pages, 'page')}`;
   if (!running && gone !== null) {
-    // It is unknown when a walk of the process before ended.
+    // The end of a walk of an earlier process is unknown.
     const when = completedAt === null ? `complete, begun ${ago(startedAt, now)}` : `completed ${ago(completedAt, now)}`;
     return fact('Walk', `no. ${number}: ${size}, ${countText(gone)} gone, ${when}`);
   }
@@ -311,7 +312,7 @@ function processorCard(processor: ProcessorStatus, status: Now, fleet: Fleet | n
 
 const MOST_PROBLEMS = 5;
 
-/** The states together are all instruments. `suffix` names the kind where there are several. */
+/** Each instrument has exactly one state. `suffix` names the kind if there are several kinds. */
 function kindFacts(kind: ShownKind, suffix: string): readonly Fact[] {
   const { priced, waiting, repaid, overdue } = kind;
   const problems = Object.entries(kind.failing).sort(([, a], [, b]) => b - a);
@@ -340,7 +341,7 @@ interface Fleet {
   of(name: string): readonly Fact[];
 }
 
-/** Null where this process is the only one, or Kafka has not said who else there is. */
+/** Null if this process is the only replica, or Kafka has not listed the replicas. */
 function fleetOf({ whole, sources, processor, at }: WholeStatus): Fleet | null {
   const [running, pricing] = [whole?.sources ?? [], whole?.prices ?? []];
   if (whole === null || Math.max(running.length, pricing.length) < 2) return null;
@@ -382,10 +383,10 @@ function fleetOf({ whole, sources, processor, at }: WholeStatus): Fleet | null {
   };
 }
 
-/** The partition whose newest price is oldest shows whether one stands still. */
+/** Names the age of the oldest among the partitions' newest prices, which shows a partition without progress. */
 function pricedText({ partitions }: DescribedMember, newest: Whole['newestPrices'], now: string): string {
   const numbers = partitions.map(({ partition }) => partition).sort((a, b) => a - b);
-  // Several replicas may have one address.
+  // Partition numbers tell replicas with the same address apart.
   const size = `${counted(partitions.length, 'partition')}${numbers.length === 0 ? '' : ` (${numbers.join(', ')})`}`;
   const instants = partitions.map(({ partition }) => newest[partition] ?? '').sort();
   const [oldest] = instants;

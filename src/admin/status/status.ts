@@ -4,46 +4,46 @@ import type { Freshness, KindFreshness, NOTIFICATION_KINDS } from '../../observe
 import type { TargetState } from '../../worker/target.ts';
 import type { AgeStep } from '../drawing/charts.ts';
 
-/** How this process is, as JSON at `/status.json` and as the status page. Instants are ISO 8601, in UTC. */
+/** The state of this process, as JSON at `/status.json` and as the status page. Instants are ISO 8601, in UTC. */
 export interface Status {
   readonly version: string;
   readonly prefix: string;
   readonly kafkaClusterId: string | null;
   readonly at: string;
   readonly startedAt: string;
-  /** Every check is fine: fences, offsets, schemas and topics are proven, and nothing has failed. */
+  /** True if every check is ok: fences, offsets, schemas and topics are proven, and nothing has failed. */
   readonly ready: boolean;
   readonly checks: readonly ReadinessCheck[];
   readonly alarms: readonly Alarm[];
-  /** Since a broker has answered, or since the start when none has yet. */
+  /** Seconds since the last answer of a broker, or since the start if no broker has answered yet. */
   readonly kafkaSilentSeconds: number;
-  /** Silent for longer than any request of a healthy process waits. */
+  /** True if the silence is longer than any request of a healthy process waits. */
   readonly kafkaIsSilent: boolean;
   readonly sources: readonly SourceStatus[];
   readonly processor: ProcessorStatus | null;
-  /** The newest records that went to the notifications topic from here, the newest first. */
+  /** The newest notifications of this process, the newest first. */
   readonly notifications: readonly Notified[];
 }
 
 export interface Whole {
-  /** Those that run sources, with their partitions of the offsets topic; null while the group rebalances. */
+  /** Replicas that run sources, with their partitions of the offsets topic; null during a rebalance. */
   readonly sources: readonly DescribedMember[] | null;
-  /** Those that price, with their partitions of instruments topics; null while the group rebalances. */
+  /** Replicas that price, with their partitions of instruments topics; null during a rebalance. */
   readonly prices: readonly DescribedMember[] | null;
   readonly pricedPartitions: number;
-  /** The committed offset of each source in its stream; empty where there is a single replica. */
+  /** The committed stream offset of each source, by its name; empty with a single replica. */
   readonly offsets: Readonly<Record<string, string | null>>;
-  /** When the newest price of each partition was written, by partition; empty where there is a single replica. */
+  /** The time of the newest written price, by partition; empty with a single replica. */
   readonly newestPrices: Readonly<Record<number, string>>;
 }
 
-/** With the other replicas; null where Kafka has not said lately which there are. */
+/** The status with all replicas; `whole` is null if Kafka has not listed the replicas recently. */
 export interface WholeStatus extends Status {
   readonly whole: Whole | null;
 }
 
 export interface Alarm {
-  /** It needs an operator, or stops all; otherwise it is tried again. */
+  /** True if an operator is needed or all work stops; false if the work is retried. */
   readonly isGrave: boolean;
   readonly text: string;
 }
@@ -62,7 +62,7 @@ export interface Notified {
   readonly text: string;
 }
 
-/** `unassigned`: it has not started, is stopped, or runs in another process. */
+/** `unassigned`: the task has not started, is stopped, or runs in another process. */
 export type TaskState = 'unassigned' | 'running' | 'paused' | 'failed';
 
 export interface SourceStatus {
@@ -71,42 +71,42 @@ export interface SourceStatus {
   readonly wanted: TargetState;
   readonly task: TaskState;
   readonly trace: string | null;
-  /** Since when the task is what it is. */
+  /** The time of the last change of `task`. */
   readonly changedAt: string;
   readonly schemasRegistered: boolean;
   readonly partition: number;
-  /** False: another replica runs it; null until this one has joined the others. */
+  /** False: another replica runs the source; null until this replica has joined the group. */
   readonly owned: boolean | null;
-  /** Why the writer of the partition was lost and is not open again yet; null when it is. */
+  /** Why the writer of the partition was lost; null while the writer is open. */
   readonly writerTrouble: string | null;
   readonly since: string | null;
-  /** Its stream is being read now: nothing fails, and Kafka answers. */
+  /** True if the stream is being read now: nothing fails, and Kafka answers. */
   readonly isRead: boolean;
-  /** The stream has no more for us; null where that is not known now. Behind stays behind while nothing is read. */
+  /** True if the stream was read to its end; null if unknown now. False stays while nothing is read. */
   readonly caughtUp: boolean | null;
-  /** When the stream was last seen to have no more; null when it never was. */
+  /** The last time at which the stream was read to its end; null if never. */
   readonly caughtUpAt: string | null;
   readonly providerEndsAt: string | null;
-  /** Since when the provider refuses the offset; null where it does not. */
+  /** The time of the provider's first refusal of the offset; null if the offset is not refused. */
   readonly refusedAt: string | null;
-  /** Until the provider drops events that we have not read, were no poll answered any more; null without an offset, and while it is refused. */
+  /** Seconds until the provider drops unread events without a further poll; null without an offset, or if refused. */
   readonly secondsToRetentionCliff: number | null;
   readonly secondsToNextWalk: number | null;
   readonly walksWithoutDeletion: number | null;
   readonly lastPollAt: string | null;
-  /** The failed poll that is being tried again; null when the last one was answered. */
+  /** The failed poll that is retried; null after a successful poll. */
   readonly trouble: Trouble | null;
-  /** The newest walk, of this process or of the one before; null when there was none, or the source has none. */
+  /** The newest walk, of this process or the previous process; null without a walk. */
   readonly walk: WalkStatus | null;
   /** Counts since the start of this process. */
   readonly written: Written;
-  /** Events or checks written in each minute, the oldest first, the last one under way; at most four hours. */
+  /** Written events or checks in each minute, the oldest first, the current minute last; at most four hours. */
   readonly perMinute: readonly number[];
 }
 
 export interface Trouble {
   readonly since: string;
-  /** The only kind of prices, or of polls, that is retried while the others go on; null: all are. */
+  /** The only kind of prices or polls that is retried; null: all kinds are retried. */
   readonly only: string | null;
   readonly failures: number;
   readonly message: string;
@@ -115,17 +115,17 @@ export interface Trouble {
 
 export interface WalkStatus {
   readonly number: number;
-  /** False also for one that is interrupted since its source has failed or was stopped. */
+  /** False also for a walk that is interrupted, because its source has failed or was stopped. */
   readonly running: boolean;
   readonly startedAt: string;
-  /** Until then it waits for a list that may lag the stream; null once it has a page. */
+  /** The walk reads the list after this time, because the list may lag the stream; null after the first page. */
   readonly listAt: string | null;
-  /** Null also where it was completed before the process started. */
+  /** Null also if the walk was completed before the process started. */
   readonly completedAt: string | null;
   readonly pages: number;
-  /** Rows that were read of it; those before a restart are counted too. */
+  /** Rows that the walk has read, including rows before a restart. */
   readonly rows: number;
-  /** Rows of the last whole walk that is known: how many there will be, about. */
+  /** Rows of the last known complete walk, as an estimate for this walk; null if unknown. */
   readonly expectedRows: number | null;
   readonly gone: number | null;
 }
@@ -138,7 +138,7 @@ export interface Written {
 }
 
 export type ShownKind = Omit<KindFreshness, 'ages'> & { readonly ages: readonly AgeStep[] };
-/** The last two are null while the processor is no member of its group, or Kafka does not answer. */
+/** `unansweredInputs` and `lag` are null until all assigned partitions are read, and while Kafka is silent. */
 export type ShownFreshness = Omit<Freshness, 'ages' | 'kinds' | 'unansweredInputs' | 'lag'> & {
   readonly kinds: readonly ShownKind[];
   readonly unansweredInputs: number | null;
@@ -152,14 +152,14 @@ export interface ProcessorStatus {
   readonly trace: string | null;
   readonly changedAt: string;
   readonly partitions: readonly { readonly topic: string; readonly partition: number }[];
-  /** How many partitions the group has given to this process; those that are not priced yet are being fenced and read. */
+  /** Number of partitions that the group gave to this process. Some of them may not be fenced and read yet. */
   readonly assigned: number;
   readonly writerTrouble: string | null;
-  /** Null until the instruments of a partition are known, and while an operator has it rest. */
+  /** Null until the instruments of a partition are known, and while the processor is paused or stopped. */
   readonly freshness: ShownFreshness | null;
   readonly lastBatchAt: string | null;
   readonly trouble: Trouble | null;
   readonly written: { readonly records: number; readonly deadLetters: number; readonly deadLettersOfRepaid: number };
-  /** Prices, as for a source. */
+  /** Written prices in each minute, as for a source. */
   readonly perMinute: readonly number[];
 }
