@@ -6,15 +6,15 @@ import type { Settings } from '../../config/settings.ts';
 import type { LocalStack } from '../local-stack/stack-context.ts';
 import type { Simulator } from '../simulator/simulator.ts';
 
-/** Products that the provider drops without an event leave the topic at the next walk; a day is too long to watch. */
+/** Only a walk removes products that the provider drops without an event. A day is too long for a viewer. */
 const WALK_INTERVAL_MS = 120_000;
 
 const CHECKS_INTERVAL_MS = 2_000;
 
 /**
- * A walk deletes nothing that an event named within the last 90 minutes (src/sources/walk/census.ts): a list without it
- * may be an old one. So repaid products stay on the simulated list for longer than that, as they do at a provider, and
- * some were repaid before the demo began.
+ * A walk deletes nothing that an event named within the last 90 minutes (src/sources/walk/census.ts): the list may be
+ * old. So repaid products stay longer on the simulated list, as on a provider's list. Some products were repaid before
+ * the demo began.
  */
 export const DEMO_PROVIDER = { seed: 1, port: 0, delistAfterMs: 2 * 3_600_000, repaidAtFirst: 0.1 } as const;
 
@@ -24,24 +24,24 @@ interface DemoInstallation {
   readonly env: Environment;
   readonly stack: Pick<LocalStack, 'brokers' | 'registryUrl'>;
   readonly simulator: Pick<Simulator, 'referenceDataUrl' | 'marketDataUrl' | 'tokenUrl' | 'clientId' | 'clientSecret'>;
-  /** Always one of its own: what is simulated must not reach the topics of a real provider. */
+  /** Always a separate prefix: simulated records must not reach the topics of a real provider. */
   readonly prefix: string;
-  /** Printed by the demo, so never that of the environment. */
+  /** The demo prints this token, so it never comes from the environment. */
   readonly adminToken: string;
 }
 
-/** Those of the demo's own environment come first. */
+/** Defaults; the variables of the demo's own environment come first. */
 const USUAL = {
   POLL_INTERVAL: '2s',
   PRICE_REFRESH_INTERVAL: '10s',
   PRE_TRADE_CHECKS: 'true',
   DAILY_PRICES: 'false',
   INTRADAY_PRICES: 'false',
-  // A free one: a connector may run beside the demo.
+  // The port is a free one, because a connector may run at the same time.
   ADMIN_PORT: '0',
 } as const;
 
-/** The variables of the connector, and of each command beside it. Undefined: it must not be set. */
+/** The variables of the connector and of each command. Undefined means that the variable must not be set. */
 export function demoEnvironment({ env, stack, simulator, prefix, adminToken }: DemoInstallation): Environment {
   return {
     ...Object.fromEntries(Object.entries(USUAL).map(([name, usual]) => [name, env[name] || usual])),
@@ -54,14 +54,14 @@ export function demoEnvironment({ env, stack, simulator, prefix, adminToken }: D
     CLIENT_ID: simulator.clientId,
     CLIENT_SECRET: simulator.clientSecret,
     ADMIN_TOKEN: adminToken,
-    // Those of a real provider are not needed and must not be sent.
+    // The credentials of a real provider are not needed and must not be sent.
     CLIENT_SECRET_FILE: undefined,
     SPCONNECT_CONFIG: undefined,
     ADMIN_TOKEN_FILE: undefined,
   };
 }
 
-/** The settings of the demo: the usual ones, but at what was started here, and with a walk every two minutes. */
+/** The demo's settings: the usual settings, the parts that the demo started, and a walk every two minutes. */
 export async function demoSettings(
   env: Environment,
   onSecret: (value: string, file?: string) => void,
@@ -79,7 +79,7 @@ export interface ShellSettings {
   readonly statusPage: string | null;
 }
 
-/** The environment for spconnect in another shell; the simulator's secret is not secret. */
+/** The environment for spconnect in another shell. The simulator's secret is not secret. */
 export function exportLines({ environment, statusPage }: ShellSettings): string[] {
   const port = statusPage === null ? {} : { ADMIN_PORT: new URL(statusPage).port };
   return Object.entries({ ...environment, ...port }).map(([name, value]) =>
@@ -88,7 +88,7 @@ export function exportLines({ environment, statusPage }: ShellSettings): string[
 }
 
 /**
- * The same as a file for the shell: on a terminal, what was printed at first is soon far above. It is removed with the
+ * Writes the same lines to a file for the shell, because early lines soon scroll away. The file is removed with the
  * demo.
  * @returns its path.
  */

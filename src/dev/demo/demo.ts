@@ -37,7 +37,7 @@ import { createWalkProgress, type WalkProgress, walkEvents } from './walk-progre
 const LONGEST_NAME = 60;
 const BEFORE_THE_NAME = 30;
 
-/** Events worth a line in the demo; data changes are many and say little. */
+/** Events with a line in the demo. Data changes have no line, because they are many. */
 const SHOWN: Readonly<Record<string, string>> = {
   newissue: 'new issue',
   barriercross: 'barrier breach',
@@ -47,10 +47,10 @@ const SHOWN: Readonly<Record<string, string>> = {
 
 const SHOWN_FIELDS = 16;
 
-/** After the walk: enough to see something, slow enough to read it. */
+/** The rate of changes after the walk: enough to see something, slow enough to read it. */
 const CHANGES_PER_SECOND = 3;
 
-/** On a terminal the table is rewritten in place, elsewhere it comes again. */
+/** On a terminal, the table is rewritten in place. Elsewhere, it is printed again. */
 const TABLE_INTERVAL_MS = { terminal: 1_000, elsewhere: 10_000 };
 
 export interface DemoOptions {
@@ -58,14 +58,14 @@ export interface DemoOptions {
   readonly stdout: Writable & { readonly isTTY?: boolean; readonly columns?: number };
   readonly stderr: Writable & { readonly isTTY?: boolean; readonly columns?: number };
   readonly signal: AbortSignal;
-  /** End when the walk is done and all is priced, instead of staying up. */
+  /** Ends after the walk and all prices, instead of running on. */
   readonly once: boolean;
   readonly instruments: number;
 }
 
 /**
- * The main job, whole, on real parts that are started here: Kafka, registry, simulated provider, connector.
- * @returns whether the walk was completed.
+ * The whole main job, on real parts that the demo starts: Kafka, registry, simulated provider, connector.
+ * @returns true if the walk was completed.
  */
 export async function runDemo(options: DemoOptions): Promise<boolean> {
   const { stdout, stderr, once, instruments } = options;
@@ -75,7 +75,7 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
   await using cleanUp = new AsyncDisposableStack();
   announceEnd(options.signal, line, cleanUp);
   const live = createLiveBlock(stdout);
-  // On a terminal, above what is rewritten in place, and not into it.
+  // On a terminal, prints above the lines that are rewritten in place.
   const say = (text: string, to: DemoOptions['stdout']) =>
     to.isTTY === true && live.isShown() ? live.print(text) : line.print(folded(text, columnsOf(to)), to);
   const print = (text = '') => say(text, stdout);
@@ -114,7 +114,7 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
   return walk !== null;
 }
 
-/** Closing all parts takes some seconds. `cleanUp`: without any part yet. Exported for tests. */
+/** Closing all parts takes some seconds. `cleanUp` must not yet contain a part. Exported for tests. */
 export function announceEnd(
   signal: AbortSignal,
   line: Pick<ProgressLine, 'print'>,
@@ -126,12 +126,12 @@ export function announceEnd(
   });
 }
 
-/** The log; of a Kafka that does not answer, the lines below the table say it once. Exported for tests. */
+/** The log without some events: the lines below the table already report a silent Kafka. Exported for tests. */
 export function demoLog(log: Log): Events {
   return { ...logEvents(log), writerLost() {}, partitionWriterLost() {}, kafkaSilent() {} };
 }
 
-/** What keeps the connector from being ready, a line each, such as a Kafka that does not answer. Exported for tests. */
+/** The reasons why the connector is not ready, one line each, such as a silent Kafka. Exported for tests. */
 export async function missingNow(statusPage: string | null, signal: AbortSignal): Promise<string[]> {
   if (statusPage === null) return [];
   try {
@@ -139,12 +139,12 @@ export async function missingNow(statusPage: string | null, signal: AbortSignal)
     const checks = (await response.text()).split('\n');
     return checks.flatMap((line) => (line.startsWith('[-] ') ? [`Not ready: ${line.slice(4)}`] : []));
   } catch {
-    // It ends with the connector.
+    // The page ends with the connector.
     return [];
   }
 }
 
-/** Stays in sight on a terminal, where all that was printed before scrolls away. */
+/** These lines stay visible on a terminal, where earlier lines scroll away. */
 function placeLines(statusPage: string | null, shellFile: string): string[] {
   return [
     ...(statusPage === null ? [] : [`Status page ${statusPage}`]),
@@ -161,13 +161,13 @@ interface DemoParts {
   readonly log: Log;
 }
 
-/** Kafka, registry and provider, with the settings that name them; `cleanUp` ends each of them. */
+/** Kafka, registry and provider, with the settings that name them. `cleanUp` ends each part. */
 async function startParts(
   { env, stderr, signal, instruments }: DemoOptions,
   print: (text: string) => void,
   cleanUp: AsyncDisposableStack,
 ): Promise<DemoParts> {
-  // Each line stays: one of them may say why a way is not available, or where a log was kept.
+  // Each line stays, because a line may tell why a way is not available, or the path of a log.
   const stack = await startLocalStack({ env, clock, signal, onProgress: print });
   cleanUp.defer(() => stack.stop());
   const simulator = await createSimulator({ ...DEMO_PROVIDER, instruments });
@@ -188,7 +188,7 @@ async function startParts(
   return { stack, simulator, environment, settings, adminToken, log };
 }
 
-/** The connector, its first complete walk (null where it ended before), and its status page once it listens. */
+/** The connector, its first complete walk (null if the connector ended before), and its status page when ready. */
 function startConnector({
   settings,
   log,
@@ -257,7 +257,7 @@ interface SummaryOptions {
   readonly environment: ShellSettings['environment'];
   readonly statusPage: string | null;
   readonly adminToken: string;
-  /** The file that sets the environment of another shell; null where nothing stays up afterwards. */
+  /** The file with the environment for another shell; null if the demo ends after the walk. */
   readonly shellFile: string | null;
   readonly print: (text?: string) => void;
   readonly columns: () => number;
@@ -267,8 +267,8 @@ interface SummaryOptions {
   readonly signal: AbortSignal;
 }
 
-// Prints Kafka's content as read back: topics with counts, one decoded record, some prices, and where to look.
-// @returns the names of the products of the price table, by instrument id.
+// Prints Kafka's content: topics with counts, one decoded record, some prices, and the addresses. @returns the names of
+// the products of the price table, by instrument id.
 async function printSummary(options: SummaryOptions): Promise<ReadonlyMap<string, string>> {
   const { settings, walk, progress, board, simulator, print, columns } = options;
   const kafka = await createKafkaCluster({ ...settings, prefix: `${settings.prefix}-summary` }, options);
@@ -320,7 +320,7 @@ const END = [
   '\nThe demo ends here, and with it what it has started. Without --once it goes on, and prints the addresses of all parts.',
 ];
 
-/** Where to look, and how spconnect is used in another shell. */
+/** The addresses, and the use of spconnect in another shell. */
 function addressLines(options: SummaryOptions, shellFile: string): string[] {
   const { stack, simulator, statusPage, adminToken } = options;
   const put = `  curl -X PUT -H 'Authorization: Bearer ${adminToken}' \\\n    ${statusPage}/connectors/prices`;
@@ -382,7 +382,7 @@ function decode(value: Buffer): ReadableRecord {
   return createRecordReader({ schemas: new Map([[schemaId, readSchemaText('Instrument')]]) }).read(value);
 }
 
-/** A whole record has some 300 fields. */
+/** Shortens a record, because a whole record has some 300 fields. */
 function shorten(record: ReadableRecord): object {
   const simple = Object.entries(record).filter(([, value]) => value !== null && typeof value !== 'object');
   return Object.fromEntries(simple.slice(0, SHOWN_FIELDS));

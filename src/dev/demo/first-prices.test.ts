@@ -11,7 +11,7 @@ function freshness(counts: Partial<Freshness>): Freshness {
   return { ...NOTHING, instruments: 0, priced: 0, waiting: 0, failing: {}, unansweredInputs: 0, lag: 0, ...counts };
 }
 
-/** How long it waits while the processor reports these in turn, the last for ever; and the last line that it shows. */
+/** Returns the waiting time and the last line. The processor reports these values in turn, the last one forever. */
 async function waited(reported: readonly (Freshness | null)[], signal = new AbortController().signal) {
   const clock = skippingClock();
   let asked = 0;

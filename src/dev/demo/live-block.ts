@@ -4,16 +4,16 @@ import { columnsOf, folded } from '../../support/columns.ts';
 export interface LiveBlock {
   print(text: string): void;
   show(lines: readonly string[]): void;
-  /** Lines are shown that will be rewritten: nothing else may be written below them. */
+  /** True if lines are shown that will be rewritten. Then other code must not write below these lines. */
   isShown(): boolean;
 }
 
-/** On a terminal: some lines at the bottom that are rewritten in place, while others scroll by above. Elsewhere they are appended. */
+/** On a terminal, rewrites lines at the bottom, while others scroll by above. Elsewhere, appends the lines. */
 export function createLiveBlock(stream: Writable & { readonly isTTY?: boolean; readonly columns?: number }): LiveBlock {
   let shown: readonly string[] = [];
   const isTerminal = stream.isTTY === true;
   const draw = () => shown.map((line) => `${line}\n`).join('');
-  // A longer word wraps, since no number and no address is cut, and takes several rows.
+  // A longer word takes several rows, because numbers and addresses are not cut.
   const rowsOf = (line: string) => Math.max(1, Math.ceil(line.length / (stream.columns ?? 80)));
   const erase = () =>
     shown.length === 0 ? '' : `\u001b[${shown.reduce((sum, line) => sum + rowsOf(line), 0)}A\u001b[J`;

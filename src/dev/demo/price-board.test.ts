@@ -8,7 +8,7 @@ import { createProgressLine } from '../local-stack/progress-line.ts';
 import { createLiveBlock } from './live-block.ts';
 import { createPriceBoard } from './price-board.ts';
 
-/** A committed batch with these quotes, one instrument for each; the ids are 1, 2, 3 … */
+/** A committed batch with these quotes, one instrument for each quote. The ids are 1, 2, 3 … */
 async function batchOf(
   quotes: readonly (readonly [bid: string, ask: string])[],
   isQuotingPulled = false,
@@ -65,7 +65,7 @@ test('on a narrow terminal names are cut and columns left out; texts break at bl
   const address = `Status page http://127.0.0.1:8083/${'x'.repeat(30)}`;
   live.show([address, 'short']);
   live.print('an event');
-  // Two rows of the address and two more are erased.
+  // Two rows of the address and two other rows are erased.
   const folded = address.replace('page ', 'page\n');
   assert.deepEqual(block.text().split('\u001b[4A\u001b[J'), [`${folded}\nshort\n`, `an event\n${folded}\nshort\n`]);
   createProgressLine(Object.assign(line.stream, size), () => 0).show('Prices: 5,000 of 5,000 priced · age p50 12.25 s');

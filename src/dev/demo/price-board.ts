@@ -9,16 +9,16 @@ const LIMIT_MS = 60_000;
 const CHECK_MS = 250;
 const SHOWN_PRODUCTS = 8;
 
-/** So many are known, so that others take the rows of products that are repaid or leave the list. */
+/** The number of known products. Products outside the table replace products that are repaid or leave the list. */
 const KNOWN_PRODUCTS = 40;
 
-/** A product that got no price for so many refresh intervals has none any more. */
+/** A product without a new price for this many refresh intervals counts as a product without a price. */
 const MISSED = 3;
 
 const RATE_WINDOW_MS = 10_000;
 const LONGEST_NAME = 32;
 const SHORTEST_NAME = 8;
-/** Of the columns: isin, name, bid. */
+/** The columns isin, name and bid, which are always shown. */
 const MOST_NEEDED = 3;
 const BETWEEN = '  ';
 const SEPARATOR = ' · ';
@@ -26,9 +26,9 @@ const SEPARATOR = ' · ';
 export interface PriceBoard {
   readonly events: Pick<Events, 'processorStarted' | 'bulkAnswered' | 'batchPriced'>;
   freshness(): Freshness | null;
-  /** The keys of the products that the table may show: the first that had a bid and an ask. */
+  /** The keys of the products that the table may show: the first products with a bid and an ask. */
   knownIds(): readonly string[];
-  /** The newest bid and ask of some products; names by instrument id. To fit, names are cut and columns left out. */
+  /** The newest bid and ask of some products; `names` by instrument id. Cuts names and omits columns to fit. */
   table(names: ReadonlyMap<string, string>, columns: number): readonly string[];
   freshnessLine(): string;
 }
@@ -61,7 +61,7 @@ export function createPriceBoard(clock: Clock, refreshIntervalMs: number): Price
     table(names, columns) {
       const all = [...products];
       const fresh = all.filter(([, { pricedMs }]) => pricedMs >= clock.monotonicMs() - MISSED * refreshIntervalMs);
-      // While all prices are paused, none is fresh.
+      // While all prices are paused, no price is fresh.
       const shown = (fresh.length > 0 ? fresh : all).slice(0, SHOWN_PRODUCTS);
       const bids = atTheirPoint(shown.map(([, { bid }]) => bid));
       const asks = atTheirPoint(shown.map(([, { ask }]) => ask));
@@ -69,7 +69,7 @@ export function createPriceBoard(clock: Clock, refreshIntervalMs: number): Price
         return [isin, names.get(id) ?? `instrument ${id}`, bids[at] ?? '', asks[at] ?? '', observedAt, quoting];
       });
       let table = [['isin', 'name', 'bid', 'ask', 'observed (UTC)', 'quoting'], ...rows];
-      // A number is never cut.
+      // Only names are cut, never numbers.
       const roomForNames = () => {
         const others = aligned(table.map(([isin = '', _, ...more]) => [isin, '', ...more]));
         return columns - 1 - Math.max(...others.map(({ length }) => length));
@@ -97,13 +97,13 @@ interface Product {
   readonly bid: string;
   readonly ask: string;
   readonly observedAt: string;
-  /** A row that does not move for minutes is no stalled price where quoting is pulled. */
+  /** Shows that quoting is pulled. Without this, a row that does not change looks like a stalled price. */
   readonly quoting: string;
-  /** When it was last priced. */
+  /** The monotonic time of the last price. */
   readonly pricedMs: number;
 }
 
-/** Undefined for a product without a quote: there is nothing to show of it. */
+/** Undefined for a product without a quote, because there is nothing to show. */
 function productOf(isin: string, { lastPrice }: ReadableRecord, pricedMs: number): Product | undefined {
   if (lastPrice === null || typeof lastPrice !== 'object' || Array.isArray(lastPrice)) return undefined;
   const { bid, ask, observedAtTimestamp, isQuotingPulled } = lastPrice as ReadableRecord;
@@ -117,7 +117,7 @@ function decode(value: Buffer): ReadableRecord {
   return createRecordReader({ schemas: new Map([[schemaId, readSchemaText('PriceSnapshot')]]) }).read(value);
 }
 
-/** Decimals one below the other, digit by digit: nothing is rounded. */
+/** Aligns decimals at their points, digit by digit, without rounding. */
 function atTheirPoint(decimals: readonly string[]): string[] {
   const fractionOf = (decimal: string) => decimal.length - (`${decimal}.`.indexOf('.') + 1);
   const longest = Math.max(0, ...decimals.map(fractionOf));
@@ -174,10 +174,10 @@ function createRate(clock: Clock) {
 }
 
 /**
- * Waits until every instrument has its price, or a reason why not; a minute at most, and no longer than the signal
- * lets. The processor's own count is not enough: between two fetches it may have answered all that it knows of, while
- * the newest pages are still unknown to it.
- * @param instruments how many there are at the provider
+ * Waits until every instrument has its price or a reason for its absence; at most a minute, and at most until the
+ * signal aborts. The processor's own count is not enough: between two fetches, the newest pages may still be unknown to
+ * it.
+ * @param instruments the number of instruments at the provider
  */
 export async function firstPrices(
   instruments: number,

@@ -6,12 +6,12 @@ import type { ProgressLine } from '../local-stack/progress-line.ts';
 const MIB = 1024 * 1024;
 
 export interface WalkProgress {
-  /** Bound to a source's event: counts the page and shows the line. */
+  /** Called at a source's event: counts the page and shows the line. */
   readonly pageCommitted: (event: PageCommitted) => void;
   text(): string;
 }
 
-/** Counts the pages of a walk as they are committed and keeps the progress line current. The time runs from the first page's request. */
+/** Counts the committed pages of a walk and updates the progress line. The time begins with the request for page 1. */
 export function createWalkProgress(line: Pick<ProgressLine, 'show' | 'end'>, clock: Clock): WalkProgress {
   let startedMs = clock.monotonicMs();
   let pages = 0;
@@ -32,7 +32,7 @@ export function createWalkProgress(line: Pick<ProgressLine, 'show' | 'end'>, clo
     text,
     pageCommitted(event) {
       endedMs = clock.monotonicMs();
-      // Of one walk alone: a walk that begins again counts from its first page.
+      // The counts are of one walk: a walk that begins again counts from its first page.
       if (event.page === 1) [pages, records, deadLetters, jsonBytes] = [0, 0, 0, 0];
       if (pages === 0) startedMs = endedMs - event.fetchMs - event.commitMs;
       pages += 1;
@@ -44,7 +44,7 @@ export function createWalkProgress(line: Pick<ProgressLine, 'show' | 'end'>, clo
   };
 }
 
-/** The first walk has a line of progress; each later one is a line among the events. */
+/** The first walk has a progress line. Each later walk has a line among the events. */
 export function walkEvents(
   {
     line,

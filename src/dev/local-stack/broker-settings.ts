@@ -1,9 +1,8 @@
 export type BrokerSettings = Readonly<Record<string, string>>;
 
-// Settings that make a broker quick for a demo and for tests: sessions may be short, a broker that was killed is back
-// after 3 s and not 15 s, a timed-out transaction is freed within about 11 s, and the log cleaner asks for 8 MB of
-// heap, not 128 MB. What a connector meets in production stays as it is, the 3 s that the first member of a group waits
-// for others among it.
+// Settings that make a broker quick for a demo and for tests. Sessions may be short, and a killed broker is back after
+// 3 s instead of 15 s. A timed-out transaction is freed within about 11 s. The log cleaner needs 8 MB of heap, not 128
+// MB. Other settings stay as in production, such as the 3 s that a group's first member waits for others.
 const QUICK_SETTINGS: BrokerSettings = {
   'auto.create.topics.enable': 'false',
   'group.min.session.timeout.ms': '1000',
@@ -19,15 +18,15 @@ const QUICK_SETTINGS: BrokerSettings = {
 export interface NodeAddress {
   readonly id: number;
   readonly listener: string;
-  /** The address that the broker advertises, host:port: the listener itself, or a proxy before it. */
+  /** The advertised address, host:port: the listener itself, or a proxy for the listener. */
   readonly advertised: string;
-  /** Where the nodes connect among themselves to agree on the cluster's state, host:port. */
+  /** The address for connections among the nodes, which agree on the cluster's state; host:port. */
   readonly controller: string;
 }
 
 /**
- * The settings of one node that is broker and controller, in a cluster of these nodes. The voters are listed in the
- * settings and not kept in the data folder, so that a folder can be opened on other ports.
+ * The settings of one node that is broker and controller, in a cluster of these nodes. The voters are in the settings,
+ * not in the data folder. So a folder can be opened with other ports.
  */
 export function brokerSettings(node: NodeAddress, all: readonly NodeAddress[], extra: BrokerSettings): BrokerSettings {
   const replicas = String(Math.min(3, all.length));
@@ -57,7 +56,7 @@ export function asProperties(settings: BrokerSettings): string {
     .join('');
 }
 
-/** The same as environment of the image apache/kafka: `log.dirs` → KAFKA_LOG_DIRS, with `_` and `-` doubled and tripled. */
+/** The settings as environment of the image apache/kafka: `log.dirs` → KAFKA_LOG_DIRS, `_` doubled, `-` tripled. */
 export function asEnvironment(settings: BrokerSettings): Record<string, string> {
   return Object.fromEntries(
     Object.entries(settings).map(([name, value]) => {

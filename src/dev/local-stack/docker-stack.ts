@@ -21,13 +21,13 @@ import {
   untilReady,
 } from './stack-context.ts';
 
-/** From the request until the image's registry has answered: a pull that has not begun by then seldom does. */
+/** The time limit for the first answer of the image's registry. A pull that has not begun by then seldom begins. */
 const FIRST_ANSWER_LIMIT_MS = 6_000;
 
-/** Between two lines of a pull's progress. */
+/** The time limit between two lines of a pull's progress. */
 const STALL_LIMIT_MS = 60_000;
 
-/** Marks what we start, so that a person can find it: `docker ps --filter label=structured-products-connect`. */
+/** Marks our containers, so that a person can find them: `docker ps --filter label=structured-products-connect`. */
 const LABEL = 'structured-products-connect';
 const LOG_LINES_KEPT = 500;
 const KAFKA = 'apache/kafka';
@@ -44,9 +44,9 @@ const REGISTRY_PORT = 8080;
 
 /**
  * Starts one broker and a registry as containers. testcontainers finds the daemon (a socket, DOCKER_HOST, Podman,
- * Colima); its own guard container, one more image to pull, is not used: a shell removes the containers if we are
- * killed hard.
- * @throws ConnectorError STACK_UNAVAILABLE within seconds when there is no daemon, or no image can be had.
+ * Colima). Its own guard container, one more image to pull, is not used. If this process is killed by SIGKILL, a shell
+ * removes the containers.
+ * @throws ConnectorError STACK_UNAVAILABLE within seconds if there is no daemon, or an image is not available.
  */
 export async function startDockerStack(options: StackOptions): Promise<LocalStack> {
   const { docker, host } = await daemon(options);
@@ -94,14 +94,14 @@ async function daemon({ clock, signal }: StackOptions): Promise<{ docker: Docker
   const late = () => new Error(`the Docker daemon took longer than ${DAEMON_LIMIT_MS / 1000} s`);
   const client = await within(untilAborted(runtimeClient(), signal), DAEMON_LIMIT_MS, clock, late);
   const host = client.info.containerRuntime.host;
-  // The port is published on IPv4 alone, and "localhost" may mean IPv6.
+  // The port is published only on IPv4, and "localhost" may mean IPv6.
   return { docker: client.container.dockerode, host: host === 'localhost' ? '127.0.0.1' : host };
 }
 
 async function runtimeClient(): Promise<ContainerRuntimeClient> {
   let testcontainers: typeof import('testcontainers');
   try {
-    // Loaded only here: it is no dependency of the connector in production.
+    // Loaded only here, because the connector in production does not need it.
     testcontainers = await import('testcontainers');
   } catch (error) {
     throw new ConnectorError('STACK_UNAVAILABLE', 'the package testcontainers is not installed', { cause: error });
@@ -138,17 +138,17 @@ interface ContainerOptions {
   readonly hostPort: number;
   /** The host's address on which the port is published. */
   readonly hostAddress: string;
-  /** For the docker client that removes the container when we are killed hard. */
+  /** For the docker client that removes the container if this process is killed by SIGKILL. */
   readonly env: StackEnvironment;
 }
 
 /** One container that we started. */
 interface DockerContainer {
-  /** Why it ended, in words; undefined while it runs. */
+  /** The reason of the container's end; undefined while it runs. */
   ended(): string | undefined;
-  /** Writes its last lines to a new file and returns the path. */
+  /** Writes the last lines of the log to a new file and returns the path. */
   saveLog(): Promise<string>;
-  /** Ends and removes it with its data. Harmless a second time. */
+  /** Ends and removes the container with its data. A second call is harmless. */
   stop(): Promise<void>;
 }
 
@@ -159,7 +159,7 @@ async function startContainer(options: ContainerOptions): Promise<DockerContaine
     Image: image,
     Env: Object.entries(options.containerEnv).map(([name, value]) => `${name}=${value}`),
     Labels: { [LABEL]: 'local-stack' },
-    // With a terminal, the log is plain text, not frames.
+    // With a terminal, the log is plain text without frames.
     Tty: true,
     ExposedPorts: { [port]: {} },
     HostConfig: { PortBindings: { [port]: [{ HostIp: hostAddress, HostPort: String(hostPort) }] } },
@@ -198,7 +198,7 @@ async function startContainer(options: ContainerOptions): Promise<DockerContaine
 export type Dockerode = ContainerRuntimeClient['container']['dockerode'];
 
 /**
- * Makes sure that the daemon has the image, and gives up quickly when it cannot be had. Exported for tests.
+ * Makes sure that the daemon has the image, and fails quickly if it is not available. Exported for tests.
  * @throws ConnectorError STACK_UNAVAILABLE with the daemon's reason.
  */
 export async function ensureImage(docker: Dockerode, image: string, context: StackContext): Promise<void> {
@@ -211,7 +211,7 @@ export async function ensureImage(docker: Dockerode, image: string, context: Sta
     context.signal.throwIfAborted();
     throw new ConnectorError('STACK_UNAVAILABLE', `${image} cannot be pulled: ${firstLine(error)}`, { cause: error });
   } finally {
-    // The daemon ends a pull whose client is gone.
+    // The daemon ends a pull whose client has disconnected.
     gaveUp.abort();
   }
 }

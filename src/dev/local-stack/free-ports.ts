@@ -3,21 +3,21 @@ import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
-/** Below the range from which Linux and macOS take the ports of outgoing connections (from 32768 and 49152). */
+/** Below the ports of outgoing connections on Linux and macOS (from 32768 and from 49152). */
 const FIRST_PORT = 20_000;
 const LAST_PORT = 29_999;
 const MAXIMUM_TRIES = 200;
 
 /**
- * Free ports on loopback, each given to one caller while this process lives. "Port 0" would take a port of outgoing
- * connections, where a waiting client could occupy a restarting broker's port.
+ * Free ports on loopback, each for one caller while this process lives. "Port 0" would use a port of outgoing
+ * connections. There a waiting client could occupy the port of a restarting broker.
  * @param pick a random whole number from `first` to below `limit`.
  */
 export async function freePorts(count: number, pick: (first: number, limit: number) => number = randomInt) {
   const ports: number[] = [];
   for (let tries = 0; ports.length < count && tries < MAXIMUM_TRIES; tries += 1) {
     const port = pick(FIRST_PORT, LAST_PORT + 1);
-    // In this order: the check listens for a moment, and would disturb the caller that was given that port.
+    // In this order, because the check listens for a moment and would disturb the port's owner.
     if ((await reserve(port)) && (await isFree(port))) ports.push(port);
   }
   if (ports.length < count) {
@@ -39,7 +39,7 @@ async function isFree(port: number): Promise<boolean> {
   return true;
 }
 
-/** Takes the UDP port of the same number, which no part needs, as a sign to others, until this process ends. */
+/** Reserves the port until this process ends: binds the UDP port of the same number, which no part needs. */
 async function reserve(port: number): Promise<boolean> {
   const sign = createSocket('udp4');
   try {

@@ -8,7 +8,7 @@ import { temporaryFolder } from '../../../test/support/runner/temporary-folder.t
 import { systemClock } from '../../support/clock.ts';
 import { cachedFolder, kafkaJars } from './java-artifacts.ts';
 
-/** A folder to use as cache, and a stand-in for Maven with this shell script. */
+/** A folder for the cache, and this shell script in place of Maven. */
 async function stage(t: TestContext, mavenScript: string) {
   const folder = temporaryFolder(t);
   await mkdir(join(folder, 'bin'));
@@ -24,7 +24,7 @@ async function stage(t: TestContext, mavenScript: string) {
   return { folder, context, lines, cache: join(folder, 'cache/structured-products-connect') };
 }
 
-/** Writes its arguments into a file in the output folder, which is the last of them. */
+/** Writes its arguments into a file in the output folder, which is the last argument. */
 const COPY_ARGUMENTS = 'for last; do :; done; printf "%s\\n" "$@" > "$(echo "$last" | cut -d= -f2)/arguments"';
 
 test('what Maven fetched is kept, and asked for once', async (t) => {

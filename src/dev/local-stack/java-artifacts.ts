@@ -15,9 +15,7 @@ export const KAFKA_VERSION = '4.3.1';
 export const KAFKA_VERSION_VARIABLE = 'LOCAL_KAFKA_VERSION';
 const RELEASE = /^\d+\.\d+\.\d+$/;
 
-/**
- * The releases of Apicurio Registry that we start, newest first: each with the Java that it needs. Exported for tests.
- */
+/** The supported releases of Apicurio Registry, newest first, each with the Java that it needs. Exported for tests. */
 export const REGISTRY_RELEASES = [
   { version: '3.3.3', minimumJava: 21, jar: 'quarkus-run.jar', megabytes: 159 },
   { version: '3.0.9', minimumJava: 17, jar: 'apicurio-registry-app-3.0.9-runner.jar', megabytes: 109 },
@@ -25,7 +23,7 @@ export const REGISTRY_RELEASES = [
 
 export type RegistryRelease = (typeof REGISTRY_RELEASES)[number];
 
-/** Fixed, since 3.1 to 3.8 fail on Apicurio 3.0.9, whose parent pom is not in Maven Central. */
+/** A fixed version, because 3.1 to 3.8 fail on Apicurio 3.0.9, whose parent pom is not in Maven Central. */
 const DEPENDENCY_PLUGIN = 'org.apache.maven.plugins:maven-dependency-plugin:3.9.0';
 
 const DOWNLOAD_TIMEOUT_MS = 1_200_000;
@@ -46,7 +44,7 @@ export function kafkaVersion(env: StackContext['env']): string {
   );
 }
 
-/** The folder with Kafka's jars, downloaded with Maven when it is not in the cache yet. */
+/** The folder with Kafka's jars. Maven downloads them if the cache does not contain them. */
 export function kafkaJars(context: StackContext): Promise<string> {
   const version = kafkaVersion(context.env);
   return fromMaven(context, `kafka-${version}`, `Kafka ${version} (44 MB)`, (folder) => [
@@ -56,7 +54,7 @@ export function kafkaJars(context: StackContext): Promise<string> {
   ]);
 }
 
-/** The folder with the registry's program, downloaded with Maven when it is not in the cache yet. */
+/** The folder with the registry's program. Maven downloads it if the cache does not contain it. */
 export function registryFiles(context: StackContext, release: RegistryRelease): Promise<string> {
   const what = `Apicurio Registry ${release.version} (${release.megabytes} MB)`;
   return fromMaven(context, `apicurio-registry-${release.version}`, what, (folder) => [
@@ -84,7 +82,7 @@ async function fromMaven(
 
 async function runMaven(context: StackContext, folder: string, goal: readonly string[], what: string): Promise<void> {
   const signal = AbortSignal.any([context.signal, AbortSignal.timeout(DOWNLOAD_TIMEOUT_MS)]);
-  // Without the second flag Maven remembers what it could not get, and does not ask again for a day.
+  // Without the second flag, Maven remembers a failed download and does not repeat it for a day.
   const flags = ['--batch-mode', '--update-snapshots', '--quiet'];
   const run = async () => {
     await promisify(execFile)('mvn', [...flags, ...goal], { cwd: folder, env: context.env, signal });
@@ -112,7 +110,7 @@ function mavenFailure(error: unknown, what: string): string {
   return `Maven could not get ${what}: ${first.slice(0, 300)}`;
 }
 
-// Kafka brings no binding for slf4j, and would be silent about why it fails to start.
+// Kafka has no binding for slf4j. Without a binding, Kafka would not log why it fails to start.
 const pomWith = (kafka: string) => `<project xmlns="http://maven.apache.org/POM/4.0.0">
   <modelVersion>4.0.0</modelVersion>
   <groupId>structured-products-connect</groupId>
@@ -126,15 +124,15 @@ const pomWith = (kafka: string) => `<project xmlns="http://maven.apache.org/POM/
 </project>
 `;
 
-/** Where this project keeps what it has downloaded, outside of the repository. Exported for tests. */
+/** The folder for downloads, outside of the repository. Exported for tests. */
 export function cacheRoot(env: StackEnvironment): string {
   const base = env.XDG_CACHE_HOME || join(env.HOME || homedir(), '.cache');
   return join(base, 'structured-products-connect');
 }
 
 /**
- * A folder that is there whole or not at all, and is filled once. Each process fills a folder of its own and renames
- * it; the second takes the first one's. Exported for tests.
+ * A folder that exists completely or not at all, and is filled once. Each process fills a separate folder and renames
+ * it; the second process uses the first one's folder. Exported for tests.
  * @param fill writes into the given folder, and returns the subfolder to keep.
  */
 export async function cachedFolder(folder: string, fill: (partial: string) => Promise<string>): Promise<string> {

@@ -7,10 +7,10 @@ import type { StackEnvironment } from './stack-context.ts';
 
 const STOP_TIMEOUT_MS = 10_000;
 
-/** Small heaps that start quickly: these programs serve one machine for minutes. */
+/** Small heaps that start quickly, because these programs serve one machine for minutes. */
 const QUICK_START_FLAGS = ['-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-Xms64m'];
 
-/** Arguments: the process id of the program, then the paths to remove. */
+/** The arguments are the process id of the program, then the paths to remove. */
 const END_ORPHAN = `
   kill -TERM "$1" 2>/dev/null
   tries=0
@@ -21,27 +21,27 @@ const END_ORPHAN = `
 
 interface JavaProcessOptions {
   readonly java: JavaRuntime;
-  /** After the flags for memory: class path, main class or jar, and their arguments. */
+  /** The arguments after the memory flags: class path, main class or jar, and their arguments. */
   readonly arguments: readonly string[];
   readonly maximumHeapMb: number;
   readonly folder: string;
   readonly logFile: string;
-  /** Removed when this process is killed hard and the program is ended as an orphan. */
+  /** Paths that are removed if this process is killed by SIGKILL and the program ends as an orphan. */
   readonly removeWithOrphan: readonly string[];
   readonly clock: Clock;
 }
 
-/** One Java program that we started. It has a session of its own, so that a Ctrl-C in the terminal reaches only us. */
+/** One Java program that we started. It has a separate session, so that a Ctrl-C in the terminal reaches only us. */
 export interface JavaProcess {
   readonly pid: number;
-  /** Why it ended by itself, in words; undefined while it runs, and when we ended it. */
+  /** The reason if the program ended by itself; undefined while it runs and after we ended it. */
   ended(): string | undefined;
-  /** SIGTERM, and SIGKILL when that was not enough in time. Resolves when it is gone; harmless when it is. */
+  /** Sends SIGTERM, then SIGKILL after a time limit. Resolves after the end; harmless if the program has ended. */
   stop(): Promise<void>;
   kill(): Promise<void>;
 }
 
-/** Starts a Java program; resolves when the process exists, long before the program is ready. */
+/** Starts a Java program. Resolves when the process exists, long before the program is ready. */
 export async function startJavaProcess(options: JavaProcessOptions): Promise<JavaProcess> {
   const log = openSync(options.logFile, 'a');
   const heap = `-Xmx${options.maximumHeapMb}m`;
@@ -92,7 +92,7 @@ function endOf(child: ChildProcess, logFile: string): string {
   return `${basename(logFile, '.log')} ended with ${how}; ${lastWords(logFile)}`;
 }
 
-/** The last line of a log that says something, cut, with the path of the log. */
+/** The last non-empty line of a log, shortened, with the path of the log. */
 function lastWords(logFile: string): string {
   const lines = readFileSync(logFile, 'utf8').split('\n');
   const last = lines.findLast((line) => line.trim() !== '' && !/^\s+at /.test(line)) ?? 'nothing';
@@ -102,20 +102,20 @@ function lastWords(logFile: string): string {
 export type EndWatch = () => void;
 
 /**
- * Runs a shell script after a hard kill of this process: the script waits for the end of its stdin, a pipe from us.
- * Without /bin/sh (Windows) there is no watch.
+ * Runs a shell script after SIGKILL of this process: the script waits for the end of its stdin, a pipe from us. Without
+ * /bin/sh (Windows), there is no watch.
  * @param script its arguments are "$@"
  */
 export function runWhenOrphaned(script: string, args: readonly string[], env: StackEnvironment = {}): EndWatch {
   const watch = spawn('/bin/sh', ['-c', `read -r _\n${script}`, 'orphan-watch', ...args], {
-    // A session of its own: a Ctrl-C in the terminal may not end it before us.
+    // A separate session, because a Ctrl-C in the terminal must not end the script before us.
     detached: true,
     stdio: ['pipe', 'ignore', 'ignore'],
     env: { ...env },
   });
   watch.once('error', () => undefined);
   watch.stdin?.once('error', () => undefined);
-  // Neither the shell nor the pipe may keep this process alive.
+  // The shell and the pipe must not keep this process alive.
   watch.unref();
   (watch.stdin as { unref?: () => void } | null)?.unref?.();
   return () => watch.kill('SIGKILL');

@@ -7,7 +7,7 @@ import type { StackEnvironment } from './stack-context.ts';
 
 const MINIMUM_JAVA = 17;
 
-/** Where Java is installed on Linux (packages, archives), macOS (packages, Homebrew) and by SDKMAN and IntelliJ. */
+/** The usual folders of Java on Linux (packages, archives), macOS (packages, Homebrew), and of SDKMAN and IntelliJ. */
 const USUAL_PLACES = [
   '/usr/lib/jvm/*/bin/java',
   '/usr/java/*/bin/java',
@@ -26,28 +26,28 @@ const VERSION_TIMEOUT_MS = 60_000;
 
 /** A Java that was started once and reported its version. */
 export interface JavaRuntime {
-  /** The program, an absolute path without links. */
+  /** The absolute path of the program, without links. */
   readonly program: string;
-  /** The feature release: 17, 21, 25. */
+  /** The feature release, such as 17, 21 or 25. */
   readonly version: number;
 }
 
 /**
- * The feature release in what `java -version` prints (to stderr), or undefined: "17.0.15" → 17, "1.8.0_402" → 8.
+ * The feature release in the output of `java -version` (on stderr), or undefined: "17.0.15" → 17, "1.8.0_402" → 8.
  * Exported for tests.
  */
 export function parseJavaVersion(text: string): number | undefined {
   const numbers = /\bversion "(\d+)(?:\.(\d+))?/.exec(text);
   if (!numbers) return undefined;
   const [first, second] = [Number(numbers[1]), Number(numbers[2])];
-  // Until Java 8, the feature release was the second number.
+  // Up to Java 8, the feature release was the second number.
   return first === 1 && second > 0 ? second : first;
 }
 
 /**
- * The newest Java on this machine: in JAVA_HOME, on the path, or in one of the usual folders. The first of several
- * equally new ones is taken, so JAVA_HOME and the path win.
- * @returns undefined when there is none at all; the caller compares with `MINIMUM_JAVA`. Exported for tests.
+ * The newest Java on this machine: in JAVA_HOME, on the path, or in one of the usual folders. Among equally new ones,
+ * the first wins, so JAVA_HOME and the path win. Exported for tests.
+ * @returns undefined if there is no Java; the caller compares with `MINIMUM_JAVA`.
  */
 export async function findNewestJava(env: StackEnvironment, places = USUAL_PLACES): Promise<JavaRuntime | undefined> {
   const programs = await javaPrograms(env, places);
@@ -76,12 +76,12 @@ async function javaPrograms(env: StackEnvironment, places: readonly string[]): P
     ...folders.filter((folder) => folder !== '').map((folder) => join(folder, 'java')),
     ...(await Promise.all(usual.map(expand))).flat(),
   ];
-  // One Java is often found in several ways, by links. What is not there has no real path.
+  // One Java is often found several times, by links. A missing program has no real path.
   const programs = await Promise.all(found.map((program) => realpath(program).catch(() => [])));
   return [...new Set(programs.flat())].slice(0, MAXIMUM_CANDIDATES);
 }
 
-/** The folders that a place with one star matches. Links to folders count, which the glob of Node passes over. */
+/** The folders that match a place with one star. Links to folders count, but Node's glob omits them. */
 async function expand(place: string): Promise<string[]> {
   const [start = '', rest = ''] = place.split('*');
   const folder = start.endsWith('/') ? start : dirname(start);
@@ -95,7 +95,7 @@ async function askVersion(program: string): Promise<JavaRuntime | undefined> {
     const version = parseJavaVersion(`${stderr}\n${stdout}`);
     return version === undefined ? undefined : { program, version };
   } catch {
-    // A file that is no Java, or one for another processor (macOS has such a stand-in on its path).
+    // The file is not a Java, or is for another processor (macOS has such a replacement on its path).
     return undefined;
   }
 }

@@ -24,12 +24,12 @@ const LOG_FLAGS = [
 ];
 
 export interface LocalKafkaOptions extends StackContext {
-  /** Added to the quick settings of the broker, and stronger; those of a node can build on its addresses. */
+  /** Override the quick settings of the broker. Settings of a node can use the node's addresses. */
   readonly settings?: BrokerSettings | ((node: NodeAddress) => BrokerSettings);
   readonly nodes?: number;
-  /** Kept at the end. Without it, the data is in a temporary folder that goes with the cluster. */
+  /** The folder stays after the end. Without it, the data is in a temporary folder that is removed with the cluster. */
   readonly dataFolder?: string;
-  /** The address that a node advertises, for example a proxy before its listener: both host:port. */
+  /** The address that a node advertises, for example of a proxy for its listener. Both are host:port. */
   readonly advertise?: (listener: string, nodeId: number) => string | Promise<string>;
   readonly javaFlags?: readonly string[];
   readonly java?: JavaRuntime;
@@ -37,24 +37,24 @@ export interface LocalKafkaOptions extends StackContext {
 
 /** A cluster of Kafka brokers that keeps its ports and data while its nodes are killed and restarted. */
 export interface LocalKafka {
-  /** Where the nodes listen, host:port, whatever they advertise. */
+  /** The listeners of the nodes, host:port, independent of the advertised addresses. */
   readonly brokers: string[];
   pids(): number[];
   failures(): string[];
-  /** SIGKILL, to all nodes or one (from 1). Resolves when they are gone. */
+  /** Sends SIGKILL to all nodes or to one (from 1). Resolves after their end. */
   kill(nodeId?: number): Promise<void>;
   /**
-   * Starts all nodes or one again, after an orderly end when they still run. Resolves when groups and transactions can
-   * begin; a single broker serves all its partitions then, one of several may still be getting its own back.
+   * Starts all nodes or one node again, after a normal stop if they still run. Resolves when groups and transactions
+   * can begin. A single broker then serves all its partitions; one of several may still receive its partitions.
    */
   restart(nodeId?: number): Promise<void>;
-  /** Ends what runs in good order and removes the data, unless a folder for it was given. */
+  /** Stops all nodes normally and removes the data, unless a folder was given. */
   stop(): Promise<void>;
 }
 
 /**
  * Starts Kafka from its Maven artifacts. Resolves when every node answers, and groups and transactions can begin.
- * @throws ConnectorError STACK_UNAVAILABLE without Java 17+ or Maven, or when Kafka does not start: the logs stay then.
+ * @throws ConnectorError STACK_UNAVAILABLE without Java 17+ or Maven, or if Kafka does not start; then the logs remain.
  */
 export async function startKafka(options: LocalKafkaOptions): Promise<LocalKafka> {
   const java = options.java ?? (await usableJava(options.env));
@@ -67,7 +67,7 @@ export async function startKafka(options: LocalKafkaOptions): Promise<LocalKafka
   const stop = async (nodeId?: number) => {
     await Promise.all(chosen(nodeId).map((node) => node.stop()));
   };
-  // All at once: in a cluster, no node is ready before most of them have met.
+  // All nodes start at once, because no node of a cluster is ready before most of them have met.
   const start = async (nodeId?: number) => {
     const starts = chosen(nodeId).map((node) => async () => {
       await node.start();
@@ -95,7 +95,7 @@ export async function startKafka(options: LocalKafkaOptions): Promise<LocalKafka
     stop: async () => {
       const failed = failures();
       await stop();
-      // A log that says why a broker ended is worth more than a tidy folder.
+      // A log with the reason of a broker's end is worth more than a tidy folder.
       for (const failure of failed) options.onProgress(failure);
       if (failed.length === 0) await folder.remove();
     },
@@ -139,7 +139,7 @@ function createNodes(
   );
 }
 
-/** An id for the tool that formats a data folder; it would read a leading minus as an option. */
+/** An id for the tool that formats a data folder. The tool would read a leading minus as an option. */
 export function newClusterId(): string {
   return randomBytes(16).toString('base64url').replace(/^-/, 'A');
 }
@@ -154,17 +154,17 @@ interface KafkaNodeOptions {
   readonly folder: string;
   readonly logFile: string;
   readonly settings: BrokerSettings;
-  /** Removed when we are killed hard. */
+  /** Paths that are removed if this process is killed by SIGKILL. */
   readonly removeWithOrphan: readonly string[];
 }
 
 interface KafkaNode {
-  /** Resolves when the broker answers, and may lead and coordinate. Its data is kept from an earlier run. */
+  /** Resolves when the broker answers, and may lead and coordinate. Keeps the data of an earlier run. */
   start(): Promise<void>;
   stop(): Promise<void>;
   kill(): Promise<void>;
   pid(): number | undefined;
-  /** Why it ended by itself, in words; undefined while it runs or when we ended it. */
+  /** The reason if the broker ended by itself; undefined while it runs or after we ended it. */
   ended(): string | undefined;
 }
 
@@ -214,7 +214,7 @@ function createKafkaNode(options: KafkaNodeOptions): KafkaNode {
       });
       running = started;
       const { host, port } = hostAndPort(address.listener);
-      // A test's own listener may want TLS or credentials, of which the probe has none.
+      // A test's own listener may need TLS or credentials, which the probe does not have.
       const isPlain = options.settings.listeners?.startsWith(`PLAINTEXT://${address.listener}`);
       const serves = async () =>
         (await isUnfenced(host, port, address.id)) && answersCoordinators(host, port, address.id);

@@ -10,7 +10,7 @@ import { type LocalStack, type StackContext, type StackOptions, startTogether } 
 
 const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'http:': 80, 'https:': 443 };
 
-/** One way to start a stack. Rejects with the reason, in one line, when it cannot be gone here. */
+/** One way to start a stack. Rejects with the reason, in one line, if this machine does not support the way. */
 export interface StackWay {
   readonly name: string;
   start(options: StackOptions): Promise<LocalStack>;
@@ -22,10 +22,9 @@ const WAYS: readonly StackWay[] = [
 ];
 
 /**
- * Gives a Kafka and a schema registry that answer: the ones that KAFKA_BROKERS and SCHEMA_REGISTRY_URL name, or else
- * started with Docker, or else with Java and Maven. Each way that is not available is reported in one line.
- * @throws ConnectorError STACK_UNAVAILABLE, naming the three ways and why none works; the signal's reason when it
- * aborts.
+ * Returns a Kafka and a schema registry that answer: named by KAFKA_BROKERS and SCHEMA_REGISTRY_URL, else started with
+ * Docker, else with Java and Maven. Reports each unavailable way in one line.
+ * @throws ConnectorError STACK_UNAVAILABLE with the three ways and why each fails; or the signal's reason.
  */
 export async function startLocalStack(options: StackOptions, ways = WAYS): Promise<LocalStack> {
   const given = await givenStack(options);
@@ -54,9 +53,9 @@ const THREE_WAYS =
   'or install Java 17 or later and Maven.';
 
 /**
- * The stack that the environment names, or undefined when it names none. Only connections are tried, no requests: the
- * servers may ask for TLS and credentials that are not known here. Exported for tests.
- * @throws ConnectorError STACK_UNAVAILABLE when only one of the two is named, or one cannot be reached.
+ * The stack that the environment names; undefined if the environment names no stack. Only tries connections, because
+ * requests may need TLS and credentials that are unknown here. Exported for tests.
+ * @throws ConnectorError STACK_UNAVAILABLE if only one of the two is named, or one cannot be reached.
  */
 export async function givenStack({ env, onProgress }: StackContext): Promise<LocalStack | undefined> {
   const [kafka, registry] = [env.KAFKA_BROKERS, env.SCHEMA_REGISTRY_URL];
@@ -86,7 +85,7 @@ async function reachRegistry(registryUrl: string): Promise<void> {
   if (!url || port === undefined) {
     throw new ConnectorError('STACK_UNAVAILABLE', 'SCHEMA_REGISTRY_URL is no http or https URL.');
   }
-  // A URL may carry credentials: only its host is shown.
+  // Shows only the host, because a URL may contain credentials.
   if (!(await acceptsConnections(url.hostname.replace(/^\[(.*)\]$/, '$1'), port))) {
     throw new ConnectorError(
       'STACK_UNAVAILABLE',
@@ -104,7 +103,7 @@ export async function startJavaStack(options: StackOptions): Promise<LocalStack>
   const java = await usableJava(options.env);
   const release = registryFor(java.version);
   if (!release) throw new ConnectorError('STACK_UNAVAILABLE', `No registry runs on Java ${java.version}`);
-  // One after the other and before anything runs: two Mavens at once would quarrel over one local repository.
+  // Downloads run one after the other, before any start: two Mavens would disturb each other in one local repository.
   await kafkaJars(options);
   await registryFiles(options, release);
   options.onProgress(`Starting Kafka and Apicurio Registry ${release.version} on Java ${java.version}.`);

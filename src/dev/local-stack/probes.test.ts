@@ -5,10 +5,10 @@ import { portOf } from '../../../test/support/network/loopback-port.ts';
 import { inKafkajs } from '../../kafka/kafkajs/kafkajs-internals.ts';
 import { answersCoordinators } from './probes.ts';
 
-/** The broker that the fake ones name as the coordinator. */
+/** The broker that the fake brokers name as the coordinator. */
 const COORDINATOR_ID = 2;
 
-/** Answers FindCoordinator (10) well, and Heartbeat (12) and EndTxn (26) with these errors. */
+/** Answers FindCoordinator (10) without error, and Heartbeat (12) and EndTxn (26) with these errors. */
 function coordinator(heartbeatError: number, endTransactionError: number) {
   const encoder = () => new (inKafkajs('protocol/encoder.js'))();
   return createServer((socket: Socket) => {

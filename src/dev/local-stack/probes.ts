@@ -5,7 +5,7 @@ const MAXIMUM_RESPONSE_BYTES = 65_536;
 const CORRELATION_ID = 7;
 const PROBE_TIMEOUT_MS = 2_000;
 
-/** Asked once: so long that a standstill of this machine is not taken for a broker that is not there. */
+/** The limit of a single attempt. Long, so that a pause of this machine does not look like a missing broker. */
 const CONNECT_LIMIT_MS = 15_000;
 const GROUP = 0;
 const TRANSACTION = 1;
@@ -13,7 +13,7 @@ const COORDINATOR_LOADING = 14;
 const COORDINATOR_NOT_AVAILABLE = 15;
 const NOT_COORDINATOR = 16;
 
-/** A group and a transactional id without an owner: requests about them change nothing. */
+/** A group and a transactional id without an owner, so requests about them change nothing. */
 const NOBODY = kafkaString('local-stack-probe');
 const API_VERSIONS: KafkaRequest = { key: 18, version: 0, body: Buffer.alloc(0) };
 
@@ -24,7 +24,7 @@ const HEARTBEAT: KafkaRequest = { key: 12, version: 0, body: Buffer.concat([NOBO
 const END_TRANSACTION: KafkaRequest = { key: 26, version: 1, body: Buffer.concat([NOBODY, Buffer.alloc(8 + 2 + 1)]) };
 
 /**
- * True when a broker answers ApiVersions, the first request of every client. A port that merely listens may belong to a
+ * True if a broker answers ApiVersions, the first request of every client. A port that only listens may belong to a
  * broker that still loads its metadata. Never rejects.
  */
 export async function answersApiVersions(host: string, port: number): Promise<boolean> {
@@ -32,8 +32,8 @@ export async function answersApiVersions(host: string, port: number): Promise<bo
 }
 
 /**
- * True when a broker may lead partitions. Just after its start it answers, but the cluster fences it: it gets no topic
- * and serves no partition that only it has. Never rejects.
+ * True if a broker may lead partitions. Just after its start, a broker answers but is fenced: it gets no topic and
+ * serves no partition that only it has. Never rejects.
  */
 export async function isUnfenced(host: string, port: number, nodeId: number): Promise<boolean> {
   const response = await askKafka(host, port, METADATA);
@@ -41,9 +41,9 @@ export async function isUnfenced(host: string, port: number, nodeId: number): Pr
 }
 
 /**
- * True when groups and transactions can begin. The first request makes the broker create their topics; until they are
- * loaded, clients must retry. Never rejects. `nodeId`: the coordinator must be this broker, as the cluster may name it
- * too early.
+ * True if groups and transactions can begin. The first request makes the broker create their topics. Until the topics
+ * are loaded, clients must retry. The coordinator must be the broker `nodeId`, because the cluster may name it too
+ * early. Never rejects.
  */
 export async function answersCoordinators(host: string, port: number, nodeId: number): Promise<boolean> {
   const ask = (request: KafkaRequest) => askKafka(host, port, request);
@@ -61,7 +61,7 @@ function findCoordinator(kind: number): KafkaRequest {
   return { key: 10, version: 2, body: Buffer.concat([NOBODY, Buffer.of(kind)]) };
 }
 
-/** The node id in a response of throttle time, error, text and node; undefined when there is an error. */
+/** The node id in a response of throttle time, error, text and node; undefined if there is an error. */
 function coordinatorOf(response: Buffer | undefined): number | undefined {
   if (response === undefined || response.readInt16BE(4) !== 0) return undefined;
   return response.readInt32BE(endOfText(response, 6));
@@ -77,18 +77,18 @@ function brokersAlive(response: Buffer): number[] {
   return ids;
 }
 
-/** Where a text ends that begins here with its length; a negative one means no text. */
+/** The end of a text that begins here with its length. A negative length means no text. */
 function endOfText(response: Buffer, start: number): number {
   return start + 2 + Math.max(0, response.readInt16BE(start));
 }
 
-/** The parts of host:port; an IPv6 address is in brackets. */
+/** The parts of host:port. An IPv6 address is in brackets. */
 export function hostAndPort(address: string): { host: string; port: number } {
   const colon = address.lastIndexOf(':');
   return { host: address.slice(0, colon).replace(/^\[(.*)\]$/, '$1'), port: Number(address.slice(colon + 1)) };
 }
 
-/** True when something accepts TCP connections there. Never rejects. */
+/** True if the address accepts TCP connections. Never rejects. */
 export function acceptsConnections(host: string, port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ host, port, timeout: CONNECT_LIMIT_MS });
@@ -101,7 +101,7 @@ export function acceptsConnections(host: string, port: number): Promise<boolean>
   });
 }
 
-/** True when a registry answers Confluent's API under this base URL. Never rejects. */
+/** True if a registry answers Confluent's API at this base URL. Never rejects. */
 export async function answersSubjects(registryUrl: string): Promise<boolean> {
   try {
     const response = await fetch(`${registryUrl}/subjects`, { signal: AbortSignal.timeout(PROBE_TIMEOUT_MS) });
@@ -120,8 +120,8 @@ interface KafkaRequest {
 }
 
 /**
- * Sends one request over a connection of its own. Exported for tests.
- * @returns the response's body, behind the correlation id; undefined when there is none in time. Never rejects.
+ * Sends one request over a separate connection. Exported for tests.
+ * @returns the response's body after the correlation id; undefined without a response in time. Never rejects.
  */
 export function askKafka(host: string, port: number, request: KafkaRequest): Promise<Buffer | undefined> {
   return new Promise((resolve) => {
@@ -142,7 +142,7 @@ export function askKafka(host: string, port: number, request: KafkaRequest): Pro
   });
 }
 
-/** Length, key, version, our id, and no name of a client; then the body. */
+/** Length, key, version, our id, and no client name; then the body. */
 function frame({ key, version, body }: KafkaRequest): Buffer {
   const header = Buffer.alloc(14);
   header.writeInt32BE(10 + body.length, 0);
@@ -157,7 +157,7 @@ function bodyOf(response: Buffer): Buffer | undefined {
   return response.length > 8 && response.readInt32BE(4) === CORRELATION_ID ? response.subarray(8) : undefined;
 }
 
-/** A text as Kafka's protocol has it: two bytes of length, then UTF-8. */
+/** A text in Kafka's protocol: two bytes of length, then UTF-8. */
 function kafkaString(text: string): Buffer {
   const bytes = Buffer.from(text);
   const length = Buffer.alloc(2);

@@ -3,14 +3,14 @@ import type { Writable } from 'node:stream';
 const PLAIN_INTERVAL_MS = 1_000;
 
 export interface ProgressLine {
-  /** Shows this text in place of the one before; on a stream that is no terminal, once a second at most. */
+  /** Replaces the shown text. On a stream that is not a terminal, writes at most once a second. */
   show(text: string): void;
-  /** A line above it, on this stream or another. */
+  /** Prints a line above the progress line, on this stream or another. */
   print(text: string, to?: Writable): void;
   end(): void;
 }
 
-/** One line that shows how far something is: rewritten on a terminal, a line now and then elsewhere. */
+/** One line of progress. A terminal rewrites it; elsewhere a new line appears from time to time. */
 export function createProgressLine(
   stream: Writable & { readonly isTTY?: boolean; readonly columns?: number },
   monotonicMs: () => number,
@@ -18,7 +18,7 @@ export function createProgressLine(
   let last = '';
   let shownAtMs = Number.NEGATIVE_INFINITY;
   const isTerminal = stream.isTTY === true;
-  // It is rewritten in place, so it must fit. It ends behind a word, with a mark: no number is cut.
+  // The rewritten line must fit. It is cut after a word and gets a mark, so no number is cut.
   const fitted = (text: string) => {
     const room = (stream.columns ?? 80) - 1;
     return text.length <= room ? text : `${text.slice(0, text.lastIndexOf(' ', room - 2))} …`;

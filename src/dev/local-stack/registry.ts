@@ -6,7 +6,7 @@ import type { JavaRuntime } from './java-runtime.ts';
 import { answersSubjects } from './probes.ts';
 import { openWorkFolder, type StackContext, untilReady } from './stack-context.ts';
 
-/** Where Apicurio answers Confluent's API. */
+/** The path of Confluent's API at Apicurio. */
 export const CONFLUENT_API_PATH = '/apis/ccompat/v7';
 const READY_LIMIT_MS = 600_000;
 const HEAP_MB = 192;
@@ -14,7 +14,7 @@ const HEAP_MB = 192;
 export interface RegistryOptions extends StackContext {
   readonly java: JavaRuntime;
   readonly release: RegistryRelease;
-  /** Keeps the schemas from run to run. Without it they are in memory. */
+  /** Keeps the schemas between runs. Without it, they are in memory. */
   readonly dataFolder?: string;
 }
 
@@ -26,7 +26,7 @@ export interface Registry {
 
 /**
  * Starts Apicurio Registry from its Maven artifact. Resolves when it answers Confluent's API.
- * @throws ConnectorError STACK_UNAVAILABLE without Maven, or when it does not start: its log stays then.
+ * @throws ConnectorError STACK_UNAVAILABLE without Maven, or if the registry does not start; then its log remains.
  */
 export async function startRegistry(options: RegistryOptions): Promise<Registry> {
   const { release, clock, signal, onProgress } = options;
@@ -40,7 +40,7 @@ export async function startRegistry(options: RegistryOptions): Promise<Registry>
     arguments: [
       '-Dquarkus.http.host=127.0.0.1',
       `-Dquarkus.http.port=${port}`,
-      // Its own port too: two registries on one machine collide otherwise.
+      // The management port must differ too, because two registries on one machine would collide.
       '-Dquarkus.management.host=127.0.0.1',
       `-Dquarkus.management.port=${managementPort}`,
       ...(database ? [database] : []),

@@ -11,17 +11,17 @@ const PROBE_INTERVAL_MS = 100;
 export type StackEnvironment = Readonly<Record<string, string | undefined>>;
 
 export interface StackContext {
-  /** KAFKA_BROKERS and SCHEMA_REGISTRY_URL, and where Java, Maven, Docker and the cache are. */
+  /** KAFKA_BROKERS and SCHEMA_REGISTRY_URL, and the places of Java, Maven, Docker and the cache. */
   readonly env: StackEnvironment;
   readonly clock: Clock;
-  /** Lines for a person who waits: what is tried, downloaded, started and ready. */
+  /** Lines for a person who waits: attempts, downloads, starts, and ready parts. */
   readonly onProgress: (line: string) => void;
-  /** Gives up a start that is under way; what was started by then is ended. A started stack is ended by `stop`. */
+  /** Cancels a start in progress and ends the parts that were started. `stop` ends a started stack. */
   readonly signal: AbortSignal;
   readonly log?: Log;
 }
 
-/** How the stack came to be: given by the environment, or started by us with Docker or with Java. */
+/** The origin of the stack: given by the environment, or started by us with Docker or with Java. */
 type StackOrigin = 'given' | 'docker' | 'java';
 
 /** A Kafka cluster and a schema registry that answer. */
@@ -30,23 +30,23 @@ export interface LocalStack {
   /** The base URL of Confluent's API, its path included: `<registryUrl>/subjects`. */
   readonly registryUrl: string;
   readonly how: StackOrigin;
-  /** Ends exactly what was started, and removes its data unless a folder for it was given. Harmless a second time. */
+  /** Ends only the started parts, and removes their data unless a folder was given. A second call is harmless. */
   stop(): Promise<void>;
 }
 
 export interface StackOptions extends StackContext {
-  /** Keeps topics and schemas from run to run (not with Docker). Without it they go with the stack. */
+  /** Keeps topics and schemas between runs (not with Docker). Without it, they are removed with the stack. */
   readonly dataFolder?: string;
-  /** Added to the quick settings of the broker, and stronger. */
+  /** Override the quick settings of the broker. */
   readonly brokerSettings?: BrokerSettings;
 }
 
 interface ReadyOptions {
-  /** The awaited part, for progress and errors: "Kafka 4.3.1". */
+  /** The name of the awaited part, for progress and errors: "Kafka 4.3.1". */
   readonly name: string;
-  /** True when it answers as it should. Never rejects, and has a time limit of its own. */
+  /** True if the part answers correctly. Never rejects, and has a separate time limit. */
   readonly probe: () => Promise<boolean>;
-  /** Why it can no longer become ready; undefined while it can. */
+  /** The reason why the part can no longer become ready; undefined while it can. */
   readonly ended: () => string | undefined;
   readonly limitMs: number;
   readonly clock: Clock;
@@ -55,8 +55,8 @@ interface ReadyOptions {
 }
 
 /**
- * Waits until something that was started answers.
- * @throws ConnectorError STACK_UNAVAILABLE when it ends or the limit passes; the signal's reason when that aborts.
+ * Waits until a started part answers.
+ * @throws ConnectorError STACK_UNAVAILABLE if it ends or the limit passes; the signal's reason if the signal aborts.
  */
 export async function untilReady(options: ReadyOptions): Promise<void> {
   const { name, clock, limitMs, signal } = options;
@@ -79,8 +79,8 @@ interface Stoppable {
 }
 
 /**
- * Starts all at once. When one fails, the others are awaited and stopped before its error is thrown: no part that is
- * still starting may be left behind.
+ * Starts all parts at once. If one fails, waits for the others and stops them before its error is thrown. So no part is
+ * left behind during its start.
  */
 export async function startTogether<T extends readonly Stoppable[]>(
   starts: {
@@ -95,15 +95,15 @@ export async function startTogether<T extends readonly Stoppable[]>(
   throw failure.reason;
 }
 
-/** Where a program that we start keeps its data and its log. */
+/** The folder for the data and the log of a program that we start. */
 export interface WorkFolder {
   readonly path: string;
   readonly isTemporary: boolean;
-  /** Removes it when it is temporary, and leaves a given one alone. */
+  /** Removes a temporary folder. A given folder stays. */
   remove(): Promise<void>;
 }
 
-/** The given folder, made when missing, or else a new temporary one. */
+/** The given folder, created if missing; else a new temporary folder. */
 export async function openWorkFolder(name: string, given: string | undefined): Promise<WorkFolder> {
   if (given !== undefined) {
     await mkdir(given, { recursive: true });

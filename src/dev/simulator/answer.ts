@@ -29,8 +29,7 @@ const TITLES: Readonly<Record<number, string>> = {
 };
 
 /**
- * The JSON text of a ProblemDetails, or with refusals of a ValidationProblemDetails (part 2.1 of
- * src/provider/README.md).
+ * The JSON text of a ProblemDetails, or with refusals a ValidationProblemDetails (part 2.1 of src/provider/README.md).
  */
 export function problemText(status: number, detail: string, refusals?: Refusals): string {
   const problem = {

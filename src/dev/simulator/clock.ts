@@ -1,15 +1,15 @@
-/** The simulator's own time: it can run ahead of the real one, so that retention and expiry are tested in moments. */
+/** The simulator's own time. It can run ahead of real time, so that tests of retention and expiry take moments. */
 export interface SimulatorClock {
-  /** The simulated wall clock, milliseconds since the epoch; what every response, token and event goes by. */
+  /** The simulated wall clock, milliseconds since the epoch. Every response, token and event uses it. */
   wallMs(): number;
-  /** Real monotonic milliseconds; what rates and delays go by, so that a leap causes no storm of changes. */
+  /** Real monotonic milliseconds for rates and delays, so that a leap of the wall clock causes no storm of changes. */
   monotonicMs(): number;
   advance(ms: number): void;
   /** Resolves after `ms` real milliseconds, or at once when the signal aborts. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
-/** The real clock plus whatever it was advanced by. `startMs` pins the wall clock's first reading. */
+/** The real clock plus all advances. `startMs` sets the wall clock's first reading. */
 export function createSimulatorClock(startMs?: number): SimulatorClock {
   const originMs = performance.now();
   let shiftMs = 0;
@@ -24,7 +24,7 @@ export function createSimulatorClock(startMs?: number): SimulatorClock {
   };
 }
 
-/** A clock that does not move until it is advanced: two simulators on it give the same bytes. Exported for tests. */
+/** A clock that moves only by advances: two simulators with it return the same bytes. Exported for tests. */
 export function createStandingClock(startMs: number): SimulatorClock {
   let nowMs = startMs;
   return {

@@ -8,7 +8,7 @@ import { EVENT_KINDS } from './universe/changes.ts';
 const LIST = '/reference-data/v1/instruments?limit=5';
 const lines = (text: string) => text.split('\n').filter((line) => line !== '');
 
-/** The control paths over HTTP, without a token. */
+/** Calls the control paths over HTTP, without a token. */
 function controlOf({ simulator }: ProviderClient) {
   return async (method: string, path: string, value?: unknown) => {
     const body = value === undefined ? {} : { body: JSON.stringify(value) };

@@ -6,17 +6,17 @@ import type { Replica } from './ledger/event-log.ts';
 import type { Ledger, LedgerFilter } from './ledger/ledger.ts';
 import type { Change, Published } from './universe/changes.ts';
 
-/** Where the control paths begin. They need no token and answer loopback only. */
+/** The common beginning of the control paths. They need no token and answer only on loopback. */
 export const CONTROL_BASE = '/_simulator/';
 
 const MAX_CONTROL_BODY_BYTES = 64 * 2 ** 20;
 type Handler = (body: unknown, parameters: URLSearchParams) => unknown;
 
 /**
- * The simulator's control over HTTP, for tests in other processes: GET ledger/instruments, ledger/events,
- * ledger/checks, ledger/prices (NDJSON; `scope=my`, `legalCountry`), requests, faults; POST publish (a
- * change or a list of them), checks, mutations, list, clock, faults, tokens/expire, tokens/rotate, failover,
- * stream/reset; DELETE faults, requests. GET tokens/keys is the JWKS for those who verify the tokens.
+ * The simulator's control over HTTP, for tests in other processes. GET ledger/instruments, ledger/events,
+ * ledger/checks, ledger/prices (NDJSON; `scope=my`, `legalCountry`), requests, faults. POST publish (one change or a
+ * list), checks, mutations, list, clock, faults, tokens/expire, tokens/rotate, failover, stream/reset. DELETE faults,
+ * requests. GET tokens/keys is the JWKS for programs that verify the tokens.
  */
 export function createControl(
   simulator: SimulatorControl,
@@ -68,7 +68,7 @@ export function createControl(
     const lines = request.method === 'GET' ? ledgerLines(simulator.ledger, path, url.searchParams) : undefined;
     if (lines) {
       response.writeHead(200, { 'content-type': 'application/x-ndjson' });
-      // A reader that hangs up ends the stream with an error, which concerns no other part.
+      // A reader that disconnects ends the stream with an error, which concerns no other part.
       return pipeline(Readable.from(lines), response).catch(() => undefined);
     }
     const handler = handlers[`${request.method} ${path}`];
@@ -120,19 +120,19 @@ export async function readBody(request: IncomingMessage, maxBytes: number): Prom
   return length > maxBytes ? undefined : Buffer.concat(chunks).toString();
 }
 
-/** Control of the simulated provider; the control paths offer the same over HTTP. */
+/** Controls the simulated provider. The control paths offer the same functions over HTTP. */
 export interface SimulatorControl {
   readonly ledger: Ledger;
   readonly requests: RequestLog;
   readonly size: number;
   publish(change: Change): Published;
-  /** A user triggers a pre-trade check; gives its id. `raw` replaces its JSON text, `{id}` in it its id. */
+  /** Triggers a pre-trade check and returns its id. `raw` replaces the check's JSON text; `{id}` in `raw` is the id. */
   triggerCheck(id: string, raw?: string): string;
   change(count: number): void;
   setChangeRate(perSecond: number): void;
-  /** The list lags behind the event log by so much from now on; 0 for not at all. */
+  /** From now on, the list is this far behind the event log; 0 means no lag. */
   setListLag(ms: number): void;
-  /** Moves the simulated wall clock; prices, retention, tokens and the Date header go by it. */
+  /** Moves the simulated wall clock, which prices, retention, tokens and the Date header use. */
   advanceClock(ms: number): void;
   wallMs(): number;
   injectFaults(rules: readonly FaultRule[]): void;
@@ -142,15 +142,15 @@ export interface SimulatorControl {
   expireTokens(): void;
   rotateSigningKey(): void;
   signingKeys(): { readonly keys: readonly object[] };
-  /** Calls the listener just before each accepted request is answered; gives a function that ends this. In-process only. */
+  /** Calls the listener before the response to each accepted request. Returns a function that ends this. Not by HTTP. */
   onRequest(listener: (endpoint: Endpoint, url: URL) => void): () => void;
-  /** A replica answers from now on, whose stream and list are behind; null: the current one again. */
+  /** From now on, this replica answers, and its stream and list are behind. Null: the current replica answers again. */
   failOver(to: Replica | null): void;
-  /** Forgets all events and goes on from this offset, lower ones included. */
+  /** Forgets all events and continues from this offset, which may be lower. */
   resetStream(to: string): void;
 }
 
-/** One request as the simulator saw it; never with a header, so never with a token. */
+/** One request as the simulator received it, without headers and so without a token. */
 interface SeenRequest {
   readonly endpoint: Endpoint | 'unknown';
   readonly method: string;

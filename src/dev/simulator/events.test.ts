@@ -6,7 +6,7 @@ import { createStandingClock } from './clock.ts';
 const DAY_MS = 86_400_000;
 const EVENTS = '/reference-data/v1/instruments/events';
 
-/** Polls until an answer is empty and its cursor has reached the newest offset; gives the texts of all events. */
+/** Polls until a response is empty and its offset is the newest. Returns the texts of all events. */
 async function pollAll(provider: ProviderClient, first: string): Promise<string[]> {
   const texts: string[] = [];
   let next = first;

@@ -12,7 +12,7 @@ async function struck(t: import('node:test').TestContext, fault: Fault): Promise
   return provider;
 }
 
-/** The fault strikes once; the next answer is as it should be. */
+/** The fault happens once; the next response is normal. */
 async function recovers(provider: ProviderClient): Promise<void> {
   const answer = await provider.get(LIST);
   assert.deepEqual([answer.status, answer.json.instruments.length], [200, 5]);
@@ -65,7 +65,7 @@ test('a cut body ends the connection early in the framing that was asked for', a
   await recovers(provider);
 });
 
-/** Sends a bare request and hangs up once this holds of what has come; gives that, and how long it took. */
+/** Sends a bare request and disconnects when `isEnough` is true. Returns the received bytes and the duration. */
 async function receiveUntil(
   provider: ProviderClient,
   isEnough: (received: Buffer) => boolean,
@@ -89,7 +89,7 @@ async function receiveUntil(
 
 test('a slow head never ends, and a slow body comes a few bytes at a time', async (t) => {
   const RATE = 200;
-  // What is written at once, and a little for a clock that is read late.
+  // The rate, plus the first write and a little for a late reading of the clock.
   const most = (seconds: number) => RATE * seconds + RATE / 5;
   const slowHead = await struck(t, { kind: 'slow', part: 'head', bytesPerSecond: RATE });
   const head = await receiveUntil(slowHead, ({ length }) => length > 60);

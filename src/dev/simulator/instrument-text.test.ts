@@ -18,7 +18,7 @@ const LATER: InstrumentVersion = {
 };
 const listed = IDS.flatMap((id, at) => text.write(id, at % 2 === 0 ? ISSUED : LATER, LIST_FORM));
 
-/** Paths of all members of JSON values, list places left out, as `underlyings.monitors.level`. */
+/** Paths of all members of JSON values, without list places, such as `underlyings.monitors.level`. */
 function membersOf(value: unknown, path: string, found: Set<string>): Set<string> {
   if (Array.isArray(value)) for (const item of value) membersOf(item, path, found);
   else if (typeof value === 'object' && value !== null) {
@@ -37,7 +37,7 @@ interface AvroRecord {
 }
 type AvroType = string | AvroRecord | readonly AvroType[];
 
-/** The same of a schema; `named`: the records that it has described so far. */
+/** The paths of a schema's fields. `named` has the records that were described before. */
 function fieldsOf(type: AvroType, path: string, named = new Map<string, AvroRecord>()): string[] {
   if (Array.isArray(type)) return type.flatMap((one) => fieldsOf(one, path, named));
   const { name, fields, items } = (typeof type === 'string' ? (named.get(type) ?? {}) : type) as AvroRecord;
@@ -56,7 +56,7 @@ test('every field of the interface occurs, and no other field does', () => {
     '',
     new Set(),
   );
-  // Both are not sent by the provider.
+  // The provider does not send these two fields.
   const sent = fieldsOf(JSON.parse(readSchemaText('Instrument')), '').filter((name) => !/^(isin|extras)$/.test(name));
   assert.deepEqual([...found].sort(), sent.sort());
 });

@@ -10,7 +10,7 @@ export interface PageRow {
   readonly text: string;
 }
 
-/** The first size of a page's buffer, per row; it grows when rows are longer. */
+/** The initial size of a page's buffer, in bytes per row. The buffer grows for longer rows. */
 const TYPICAL_ROW_BYTES = 9_500;
 /** UTF-8 needs at most three bytes for each UTF-16 unit. */
 const MAX_BYTES_PER_UNIT = 3;

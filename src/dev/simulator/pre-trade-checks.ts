@@ -11,7 +11,7 @@ export interface SimulatedPreTradeCheck {
   readonly offset: Offset;
   readonly id: bigint;
   readonly version: InstrumentVersion;
-  /** The exact JSON text of the check when it was published from outside. */
+  /** The exact JSON text of the check, if a test published the check. */
   readonly raw: string | null;
 }
 

@@ -18,7 +18,7 @@ export const OVERVIEW_FIELDS = [
 ];
 
 /**
- * One request for prices, however it came (part 4.1 of src/provider/README.md: the bulk items carry the parameters of
+ * One request for prices, by GET or in bulk (part 4.1 of src/provider/README.md: the bulk items have the parameters of
  * the GET operations).
  */
 export type SimulatedPriceQuery =
@@ -81,7 +81,7 @@ const KINDS: Readonly<Record<string, SimulatedPriceKind>> = {
   ProductDailyPriceRequest: 'daily',
 };
 
-/** Reads one item of a bulk request; names of refused members are relative to the item. */
+/** Reads one item of a bulk request. Names of refused members are relative to the item. */
 export function readBulkItem(item: unknown): { isin: string; query: SimulatedPriceQuery } | { refusals: Refusals } {
   if (typeof item !== 'object' || item === null) return { refusals: { '': ['The item is not an object.'] } };
   const { $type, isin, ...members } = item as Record<string, unknown>;

@@ -1,7 +1,7 @@
 import type { Refusals } from './answer.ts';
 import { parseOffset } from './ledger/event-log.ts';
 
-/** Reads query parameters and collects every refusal, so that one response names them all. */
+/** Reads query parameters and collects every refusal, so that one response names all of them. */
 export class Query {
   readonly #parameters: URLSearchParams;
   readonly #refusals = new Map<string, string[]>();
@@ -47,7 +47,7 @@ export class Query {
     return null;
   }
 
-  /** A repeated parameter (form style, exploded): a list joined by commas is one unknown value. */
+  /** Reads a repeated parameter (form style, exploded). A list joined by commas is one unknown value. */
   allOf(name: string, values: readonly string[]): readonly string[] {
     const given = this.#parameters.getAll(name);
     for (const value of given) if (!values.includes(value)) this.refuse(name, `The value '${value}' is not valid.`);
@@ -65,7 +65,7 @@ export class Query {
     return this.#dated(name, /^[0-9]{4}-[0-9]{2}-[0-9]{2}$/);
   }
 
-  /** A full ISO 8601 date-time, in milliseconds; without a zone it is taken as UTC. */
+  /** A full ISO 8601 date-time, in milliseconds. Without a zone, it is read as UTC. */
   dateTime(name: string): number | null {
     const form = /^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?(Z|[+-][0-9]{2}:[0-9]{2})?$/;
     const text = this.#dated(name, form);

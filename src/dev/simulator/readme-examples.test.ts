@@ -9,7 +9,7 @@ import { createSimulator } from './simulator.ts';
 
 const ROOT = resolve(import.meta.dirname, '../../..');
 const README = join(ROOT, 'src/dev/simulator/README.md');
-/** Whether or not this machine has curl: the options that the examples use. */
+/** Replaces curl, which this machine may lack. Supports only the options of the examples. */
 const CURL = `#!${process.execPath}
 const args = process.argv.slice(2);
 const after = (name) => (args.includes(name) ? args[args.indexOf(name) + 1] : undefined);
@@ -20,7 +20,7 @@ process.exitCode = response.ok ? 0 : 22;
 `;
 const NPX = `#!/bin/sh\nshift\nexec ${process.execPath} ${ROOT}/src/bin/spconnect.js "$@"\n`;
 
-/** Runs an example as it stands in the README, at a provider of its own; gives the lines of its output. */
+/** Runs an example of the README unchanged, with a separate provider. Returns the lines of its output. */
 async function outputOf(t: TestContext, example: string): Promise<string[]> {
   const simulator = await createSimulator({ instruments: 20 });
   t.after(() => simulator.close());

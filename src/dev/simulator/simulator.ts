@@ -124,7 +124,7 @@ export interface Simulator extends SimulatorControl {
   close(): Promise<void>;
 }
 
-/** Starts the simulated provider and resolves when it listens. Rejects when the port is taken. */
+/** Starts the simulated provider and resolves when it listens. Rejects if the port is taken. */
 export async function createSimulator(options: SimulatorOptions = {}): Promise<Simulator> {
   const settings: SimulatorSettings = { ...DEFAULTS, ...options };
   const clock = options.clock ?? createSimulatorClock();
@@ -167,7 +167,7 @@ export async function createSimulator(options: SimulatorOptions = {}): Promise<S
     const url = URL.parse(request.url ?? '/', 'http://simulator.invalid') ?? new URL('http://simulator.invalid/');
     life.catchUp();
     const handle = url.pathname.startsWith(CONTROL_BASE) ? controlApi : api;
-    // A connection that is gone, or a fault that does not fit the response: the client sees it cut.
+    // On a lost connection, or a fault that does not fit the response, the client sees a cut response.
     handle(request, response, url).catch(() => response.destroy());
   });
   const url = await listen(server, settings);
@@ -258,7 +258,7 @@ interface ApiParts {
   readonly market: SimulatedMarketData;
   readonly faults: FaultScript;
   readonly requests: RequestLog;
-  /** Called with each request before it is answered, so that a test can let something happen just then. */
+  /** Called before the response to each request, so that a test can act at this moment. */
   readonly asked: (endpoint: Endpoint, url: URL) => void;
 }
 
@@ -346,7 +346,7 @@ function pagesOf(
   };
 }
 
-/** Changes the bytes and headers of a response, for faults that leave the transport alone. */
+/** Changes the bytes and headers of a response, for faults that do not change the transport. */
 function spoilAnswer(answer: Answer, faults: readonly Fault[]): Answer {
   let { headers, body } = answer;
   for (const fault of faults) {
@@ -369,7 +369,7 @@ function withByte(body: Buffer, text: string, byte: number): Buffer {
   return Buffer.concat([body.subarray(0, at), Uint8Array.of(byte), body.subarray(at + Buffer.byteLength(text))]);
 }
 
-/** The answer that takes the place of the endpoint's own, if a fault demands one. */
+/** The response that replaces the endpoint's own response, if a fault demands this. */
 function replacement(faults: readonly Fault[]): Answer | undefined {
   for (const fault of faults) {
     if (fault.kind === 'status') {
@@ -397,7 +397,7 @@ function replacement(faults: readonly Fault[]): Answer | undefined {
   return undefined;
 }
 
-/** Sends the response, or as much of it and in such a way as the faults demand. */
+/** Sends the response, or only the part and in the way that the faults demand. */
 async function send(
   response: ServerResponse,
   answer: Answer,
@@ -419,7 +419,7 @@ async function send(
 interface Route {
   readonly endpoint: Endpoint;
   readonly method: 'GET' | 'POST';
-  /** Its one group, where it has one, is the isin or id. */
+  /** The group, if there is one, is the isin or id. */
   readonly path: RegExp;
 }
 
@@ -437,7 +437,7 @@ const ROUTES: readonly Route[] = [
   { endpoint: 'overview', method: 'GET', path: route(`${MARKET_BASE}/v1/products/([^/]+)/prices/overview`) },
 ];
 
-/** The endpoint of a request; `wrongMethod` when there is one, but not for this method; undefined when there is none. */
+/** The endpoint of a request; `wrongMethod` if the endpoint has another method; undefined if there is no endpoint. */
 function findRoute(method: string, path: string): { endpoint: Endpoint; argument: string } | 'wrongMethod' | undefined {
   const routes = ROUTES.filter((one) => one.path.test(path));
   const found = routes.find((one) => one.method === method);
@@ -449,7 +449,7 @@ function route(path: string): RegExp {
   return new RegExp(`^${path}$`);
 }
 
-/** A path segment with broken percent-encoding is taken as it is: it names nothing that exists. */
+/** A path segment with wrong percent-encoding stays unchanged: no resource has such a name. */
 function decoded(segment: string): string {
   try {
     return decodeURIComponent(segment);

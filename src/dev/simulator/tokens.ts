@@ -3,13 +3,12 @@ import { type Answer, jsonAnswer } from './answer.ts';
 import type { SimulatorClock } from './clock.ts';
 
 /**
- * The authorization server: client credentials in, bearer tokens out (part 5 of src/provider/README.md, RFC 6749).
- * Tokens are signed, so that others can verify them: those of a broker or a registry, for the audience that was asked
- * for.
+ * The authorization server: exchanges client credentials for bearer tokens (part 5 of src/provider/README.md, RFC
+ * 6749). Tokens are signed. So a broker or a registry can verify a token for the requested audience.
  */
 export interface Tokens {
   grant(authorization: string | undefined, contentType: string | undefined, body: string): Answer;
-  /** Undefined when the header carries a valid token, else why it does not. */
+  /** Undefined if the header has a valid token, else the reason of the refusal. */
   refusal(authorization: string | undefined): string | undefined;
   invalidateAll(): void;
   readonly keys: SigningKeys;
@@ -61,12 +60,12 @@ export function createTokens(options: {
         return refuse(400, 'unsupported_grant_type', 'The grant type must be client_credentials.');
       }
       const scope = form.get('scope') ?? USUAL_SCOPE;
-      // A token for another service is not for this one's interfaces, whose scope is openid.
+      // A token for this provider must have the scope openid; a token for another service may have another scope.
       const audience = form.get('audience') ?? form.get('resource') ?? USUAL_AUDIENCE;
       if (audience === USUAL_AUDIENCE && scope !== USUAL_SCOPE)
         return refuse(400, 'invalid_scope', 'The scope must be openid.');
       const nowMs = clock.wallMs();
-      // Whole seconds: the token lives at least as long as expires_in says.
+      // The times are whole seconds: the token lives at least as long as expires_in says.
       const times = { iat: Math.floor(nowMs / 1_000), exp: Math.ceil(nowMs / 1_000) + lifetimeSeconds };
       const token = keys.sign({ iss: ISSUER, sub: id, aud: audience, scope, ...times, jti: randomUUID() });
       expiries.set(token, nowMs + lifetimeSeconds * 1_000);
@@ -88,7 +87,7 @@ export function createTokens(options: {
   };
 }
 
-/** client_secret_basic: id and secret are form-encoded before they are joined (RFC 6749, 2.3.1). */
+/** Reads client_secret_basic: id and secret are form-encoded before they are joined (RFC 6749, 2.3.1). */
 function basicCredentials(authorization: string | undefined): { id: string; secret: string } | undefined {
   const encoded = /^Basic ([A-Za-z0-9+/=]+)$/i.exec(authorization ?? '')?.[1];
   if (encoded === undefined) return undefined;
@@ -99,12 +98,12 @@ function basicCredentials(authorization: string | undefined): { id: string; secr
   return { id: decode(text.slice(0, colon)), secret: decode(text.slice(colon + 1)) };
 }
 
-/** The keys that sign the tokens (ES256), as an authorization server publishes them (RFC 7517). */
+/** The keys that sign the tokens (ES256), in the form of an authorization server (RFC 7517). */
 interface SigningKeys {
   sign(claims: Readonly<Record<string, unknown>>): string;
-  /** The key in use, the next one, and the one before. */
+  /** The current key, the next key and the previous key. */
   published(): { readonly keys: readonly object[] };
-  /** Signs with the next key from now on, which those who have fetched the keys before know already. */
+  /** From now on, signs with the next key. Clients that fetched the keys earlier already know this key. */
   rotate(): void;
 }
 

@@ -17,9 +17,9 @@ const ENDPOINTS = [
 
 export type Endpoint = (typeof ENDPOINTS)[number];
 
-/** Something that goes wrong with one response. Several may meet on one request, each in its own stage. */
+/** An error in one response. One request may have several faults, each in its own stage. */
 export type Fault =
-  /** Answers with a status. The body defaults to a problem. */
+  /** Returns this status. The default body is a problem. */
   | {
       readonly kind: 'status';
       readonly status: number;
@@ -30,49 +30,49 @@ export type Fault =
   | { readonly kind: 'delay'; readonly ms: number }
   | { readonly kind: 'redirect'; readonly status?: number; readonly location: string }
   | { readonly kind: 'expireTokens' }
-  /** Answers 200 with this body: HTML, malformed or deep JSON, whatever. */
+  /** Returns 200 with this body, for example HTML, or malformed or deep JSON. */
   | { readonly kind: 'body'; readonly body: string; readonly contentType?: string; readonly status?: number }
-  /** Adds or replaces headers of the response, e.g. Age or Date. */
+  /** Adds or replaces headers of the response, for example Age or Date. */
   | { readonly kind: 'headers'; readonly headers: Readonly<Record<string, string>> }
-  /** Destroys the connection (RST) after a share of the body; 0 is before the first byte. */
+  /** Destroys the connection (RST) after a share of the body; 0 means before the first byte. */
   | { readonly kind: 'reset'; readonly share?: number }
   | { readonly kind: 'truncate'; readonly how: 'contentLength' | 'chunked' | 'close'; readonly share?: number }
   | { readonly kind: 'cutJson'; readonly characters?: number }
-  /** The first occurrence of a text in the body becomes one byte, such as 0xfc, an ü in Latin-1. */
+  /** Replaces the first occurrence of a text in the body by one byte, such as 0xfc, an ü in Latin-1. */
   | { readonly kind: 'byte'; readonly text: string; readonly byte: number }
   | { readonly kind: 'compress'; readonly codings: readonly ('gzip' | 'deflate' | 'br')[] }
-  /** A few bytes at a time, of the head or of the body. */
+  /** Sends a few bytes at a time, of the head or of the body. */
   | { readonly kind: 'slow'; readonly part: 'head' | 'body'; readonly bytesPerSecond: number }
   | { readonly kind: 'links'; readonly how: PageLinks; readonly url?: string }
-  /** Changes rows: those at the given places, or a share of all, the same ones in every response. */
+  /** Changes rows: the rows at the given places, or a share of all rows, the same rows in every response. */
   | {
       readonly kind: 'poison';
       readonly rows?: readonly number[];
       readonly share?: number;
       readonly how: Poison;
     }
-  /** Edits a JSON body by pointers (e.g. expires_in of a token). */
+  /** Edits a JSON body by JSON pointers, for example expires_in of a token. */
   | { readonly kind: 'edit'; readonly edits: readonly Edit[] }
-  /** Only for bulk. With `isins`, only requests that hold one of them, at its place; else at the first item. */
+  /** Only for bulk. With `isins`, only requests with one of them, at the place of this item; else at the first item. */
   | { readonly kind: 'bulk'; readonly how: BulkSpoil; readonly isins?: readonly string[] };
 
 /**
- * `swap`: two items change places; `drop`: one is missing; `add`: one comes twice; `mismatch`: one has another isin;
- * `type`: one has another $type; `null`: one has neither response nor errorResponse;
- * `flag`: the errors flag says otherwise than the items; `refuse`: the whole request gets 400.
+ * `swap`: two items change places; `drop`: one item is missing; `add`: one item comes twice; `mismatch`: one item has
+ * another isin; `type`: one item has another $type; `null`: one item has neither response nor errorResponse; `flag`:
+ * the errors flag contradicts the items; `refuse`: the whole request gets 400.
  */
 export type BulkSpoil = 'swap' | 'drop' | 'add' | 'mismatch' | 'type' | 'null' | 'flag' | 'refuse';
 
 /**
- * `missing`: no links at all; `end`: next is null; `same`: next is this request's own cursor; `back`: next is the
- * cursor of the request before (with `same` in turn a loop of two); `lower`: a cursor far below; `form`: a cursor of
+ * `missing`: no links; `end`: next is null; `same`: next is the cursor of this request; `back`: next is the cursor of
+ * the previous request (alternating with `same`, a loop of two); `lower`: a much lower cursor; `form`: a cursor in
  * another form; `url`: next is `url`; `number`: next is a number.
  */
 export type PageLinks = 'missing' | 'end' | 'same' | 'back' | 'lower' | 'form' | 'url' | 'number';
 
 export type Poison = { readonly edit: readonly Edit[] } | { readonly extraBytes: number } | { readonly text: string };
 
-/** Every kind once; the README describes each. Exported for tests. */
+/** Every kind once; the README describes each kind. Exported for tests. */
 export const FAULT_KINDS: readonly string[] = Object.keys({
   status: true,
   delay: true,
@@ -92,16 +92,16 @@ export const FAULT_KINDS: readonly string[] = Object.keys({
   bulk: true,
 } satisfies Readonly<Record<Fault['kind'], true>>);
 
-/** When a fault strikes: the nth matching request (from when it was set, 1 by default), `count` times, or at a rate. */
+/** The times of a fault: the nth matching request (counted from its setting, default 1), `count` times, or at a rate. */
 export interface FaultRule {
-  /** An endpoint, several, or `*` for all but the token endpoint. */
+  /** One endpoint, several endpoints, or `*` for all except the token endpoint. */
   readonly match: Endpoint | '*' | readonly Endpoint[];
   readonly nth?: number;
-  /** How often; 1 by default, unlimited with a rate. 0 means without limit. */
+  /** The number of times. Default: 1, or unlimited with a rate. 0 means unlimited. */
   readonly count?: number;
-  /** A probability per request, in place of nth. */
+  /** The probability per request, instead of nth. */
   readonly rate?: number;
-  /** Only requests whose body holds one of these texts, as a bulk call about an isin. */
+  /** Only requests whose body contains one of these texts, such as a bulk call for an isin. */
   readonly bodyHas?: readonly string[];
   readonly fault: Fault;
 }
@@ -109,7 +109,7 @@ export interface FaultRule {
 export interface FaultScript {
   inject(rules: readonly FaultRule[]): void;
   clear(): void;
-  /** The faults of one request, in the order in which their rules were given. */
+  /** The faults of one request, in the order of their rules. */
   take(endpoint: Endpoint, body?: string): readonly Fault[];
   readonly struck: ReadonlyMap<string, number>;
   readonly rules: readonly FaultRule[];
@@ -151,7 +151,7 @@ export function createFaultScript(seed: number, first: readonly FaultRule[]): Fa
   };
 }
 
-/** Rules may come as JSON from another process. */
+/** Checks a rule, because rules may come as JSON from another process. */
 function checkRule({ match, fault }: FaultRule): void {
   if (!FAULT_KINDS.includes(fault?.kind))
     throw new RangeError(`There is no fault ${fault?.kind}; there are: ${FAULT_KINDS.join(', ')}.`);

@@ -15,7 +15,7 @@ export async function reset(response: ServerResponse, answer: Answer, share: num
   socket?.resetAndDestroy();
 }
 
-/** Sends a share of the response and then closes the connection in good order, in each framing of HTTP/1.1. */
+/** Sends a share of the response and then closes the connection normally, in each framing of HTTP/1.1. */
 export async function cutShort(
   response: ServerResponse,
   answer: Answer,
@@ -36,7 +36,7 @@ export async function cutShort(
   socket?.end();
 }
 
-/** A few bytes at a time, of the head without ever ending it, or of the body. */
+/** Sends a few bytes at a time, of a head that never ends, or of the body. */
 export async function slowly(
   response: ServerResponse,
   answer: Answer,
@@ -61,14 +61,14 @@ function headText({ status, headers }: Answer, framing: Record<string, string>):
   return `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${lines.join('')}\r\n`;
 }
 
-/** Aborts when the connection is gone, so that nothing waits for a client that has left. */
+/** Aborts when the connection has ended, so that nothing waits for a client that has left. */
 export function hangUp(response: ServerResponse): AbortSignal {
   const gone = new AbortController();
   response.once('close', () => gone.abort());
   return gone.signal;
 }
 
-/** Resolves when the bytes have been handed to the connection, or when it is gone. */
+/** Resolves when the connection has taken the bytes, or has ended. */
 async function written(response: ServerResponse, bytes: Buffer): Promise<void> {
   if (response.destroyed || response.write(bytes)) return;
   const settled = new AbortController();

@@ -18,9 +18,9 @@ interface LogEntry {
   readonly version: InstrumentVersion;
   readonly repayment: string | null;
   readonly coupon: string | null;
-  /** The whole envelope as published from outside, in place of a written one. */
+  /** The whole envelope as text published by a test, instead of a generated envelope. */
   readonly raw: string | null;
-  /** Takes an offset but is never returned to anyone (part 4.2 of src/provider/README.md, events, rule 3). */
+  /** True: the entry has an offset but is never returned (part 4.2 of src/provider/README.md, events, rule 3). */
   readonly hidden: boolean;
 }
 
@@ -28,30 +28,30 @@ type NewEntry = Omit<LogEntry, 'offset' | 'publishedAtMs'>;
 
 export interface EventLog {
   append(entry: NewEntry): Offset;
-  /** The newest offset that a reader could see so long ago; now when left out. */
+  /** The newest offset that a reader could see this long ago. Default: now. */
   newest(agoMs?: number): Offset;
   last(): Offset;
   /** Visible, retained entries after an offset, oldest first. */
   after(offset: Offset): Iterable<LogEntry>;
-  /** True when entries after this offset were dropped, because their retention ran out. */
+  /** True if entries after this offset were dropped, because their retention has ended. */
   isExpired(offset: Offset): boolean;
   all(): Iterable<LogEntry>;
   readonly size: number;
-  /** The replica that answers in the provider's place; null: none does. */
+  /** The replica that answers instead of the provider; null if the provider answers. */
   readonly replica: Replica | null;
   failOver(to: Replica | null): void;
-  /** Forgets all entries and goes on from a lower offset, as a rebuilt provider would. */
+  /** Forgets all entries and continues from a lower offset, as a rebuilt provider does. */
   reset(to: Offset): void;
 }
 
-/** A replica whose log and list end this long ago. `beyond`: its answer to an offset behind its end. */
+/** A replica whose log and list end this long ago. `beyond` is its answer to an offset after its end. */
 export interface Replica {
   readonly lagMs: number;
-  /** The same offset again, the same one beside the newest one, the newest one to go on from, or a status. */
+  /** Repeats the offset; or repeats it beside the newest offset; or continues at the newest offset; or a status. */
   readonly beyond: 'echo' | 'newest' | 'back' | number;
 }
 
-/** How many entries the ledger remembers; older ones are forgotten. About 150 bytes each. */
+/** The number of entries that the log remembers, about 150 bytes each. Older entries are forgotten. */
 const MAX_ENTRIES = 1_000_000;
 
 export function createEventLog(options: { clock: SimulatorClock; retentionMs: number; lagMs: number }): EventLog {
@@ -62,7 +62,7 @@ export function createEventLog(options: { clock: SimulatorClock; retentionMs: nu
   let start: Offset = { ms: clock.wallMs(), sequence: 0 };
   let last = start;
   let firstRetained = 0;
-  // After a reset offsets lie behind the wall clock by this much, as those of a rebuilt log would.
+  // After a reset, offsets are behind the wall clock by this time, as in a rebuilt log.
   let behindMs = 0;
 
   const expire = () => {
@@ -85,7 +85,7 @@ export function createEventLog(options: { clock: SimulatorClock; retentionMs: nu
   return {
     append(entry) {
       const publishedAtMs = clock.wallMs();
-      // Offsets rise even when the wall clock falls.
+      // Offsets rise even if the wall clock is set back.
       const ms = publishedAtMs - behindMs;
       last = ms > last.ms ? { ms, sequence: 0 } : { ms: last.ms, sequence: last.sequence + 1 };
       entries.push({ ...entry, offset: last, publishedAtMs });
@@ -141,23 +141,20 @@ export function offsetText({ ms, sequence }: Offset): string {
   return `${ms}-${sequence}`;
 }
 
-/** Undefined when the text does not have the form `<digits>-<digits>`. */
+/** Undefined if the text does not have the form `<digits>-<digits>`. */
 export function parseOffset(text: string): Offset | undefined {
   const match = /^([0-9]{1,18})-([0-9]{1,18})$/.exec(text);
   return match ? { ms: Number(match[1]), sequence: Number(match[2]) } : undefined;
 }
 
-/**
- * Writes an entry of the log as the envelope in which it is served (part 2.2 of src/provider/README.md, event
- * envelope).
- */
+/** Writes a log entry as the envelope of an event (part 2.2 of src/provider/README.md, event envelope). */
 export interface EventText {
   write(entry: LogEntry): string;
 }
 
 export function createEventText(text: InstrumentText, form: TextForm): EventText {
   const key = (name: string) => JSON.stringify(keyIn(form, name));
-  // Events of the list say null for a missing repayment or coupon; the standalone form leaves them out.
+  // Events of the list have null for a missing repayment or coupon; the standalone form omits them.
   const standalone = form.absent === 'omit' && form.casing === 'capitalised';
   const member = (name: string, value: string | null) => {
     if (value === null) return standalone ? '' : `,${key(name)}:null`;

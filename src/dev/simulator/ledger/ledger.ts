@@ -16,7 +16,7 @@ interface LedgerEvent {
   readonly publishedAtMs: number;
   readonly type: string;
   readonly id: string;
-  /** Filtered out for everyone: it has an offset, but no client receives it. */
+  /** True: the event has an offset, but no client receives it. */
   readonly hidden: boolean;
   readonly text: string;
 }
@@ -32,10 +32,10 @@ export interface LedgerFilter {
   readonly legalCountry?: string;
 }
 
-/** The truth against which a test compares what arrived. Faults and lags do not show in it. */
+/** The truth that a test compares with the received data. Faults and lags do not change the ledger. */
 export interface Ledger {
   instruments(filter?: LedgerFilter): Iterable<LedgerInstrument>;
-  /** Every event ever published, oldest first, those whose retention ran out and hidden ones included. */
+  /** Every published event, oldest first, including expired and hidden events. */
   events(filter?: LedgerFilter): Iterable<LedgerEvent>;
   checks(): Iterable<LedgerCheck>;
   prices(): Iterable<ServedPrices>;
@@ -72,7 +72,7 @@ export function createLedger(parts: {
           type,
           id: String(id),
           hidden,
-          // Written when it is read: who looks for the newest events passes over thousands of others.
+          // Written on access, because a reader of the newest events skips thousands of others.
           get text() {
             return hidden ? 'null' : eventText.write(entry);
           },
@@ -98,7 +98,7 @@ interface ServedPrice {
 
 interface ServedPrices {
   readonly isin: string;
-  /** All answers with a price, also those that are no longer remembered. */
+  /** The number of all responses with a price, including forgotten responses. */
   readonly served: number;
   readonly last: readonly ServedPrice[];
 }
@@ -113,7 +113,7 @@ type Written = Omit<ServedPrice, 'text'> & { readonly write: () => string };
 
 const MAX_ISINS = 1_000_000;
 
-/** Remembers the newest `kept` answers per ISIN as functions, a few words each, and not as texts. */
+/** Remembers the newest `kept` answers per ISIN as functions, which need less memory than texts. */
 export function createPriceLedger(kept: number): PriceLedger {
   const served = new Map<string, { count: number; last: Written[] }>();
   const shown = (isin: string, { count, last }: { count: number; last: Written[] }): ServedPrices => ({

@@ -1,6 +1,6 @@
 /**
- * JSON as values whose numbers keep their text (through `JSON.rawJSON`), for the few places that change an instrument
- * after it has been written: raw instruments, poisoned rows, edited answers.
+ * JSON values whose numbers keep their text (by `JSON.rawJSON`). Only a few places change written instruments: raw
+ * instruments, poisoned rows, edited responses.
  */
 export type Lossless = string | boolean | null | object;
 
@@ -11,7 +11,7 @@ interface SourceAwareJson {
 }
 const json = JSON as unknown as SourceAwareJson;
 
-/** Parses so that numbers keep every digit. Throws a SyntaxError on malformed text. */
+/** Parses JSON and keeps every digit of numbers. Throws a SyntaxError on malformed text. */
 export function parseLossless(text: string): unknown {
   return json.parse(text, (_key, value, { source }) =>
     typeof value === 'number' && source !== undefined ? json.rawJSON(source) : value,
@@ -22,10 +22,7 @@ export function stringifyLossless(value: unknown): string {
   return JSON.stringify(value);
 }
 
-/**
- * Any JSON text as a value that is written exactly as given, malformed text included when `force` is used by edits.
- * Exported for tests.
- */
+/** The text of a JSON scalar as a value that is written unchanged. Exported for tests. */
 export function rawScalar(text: string): object {
   return json.rawJSON(text);
 }
@@ -34,7 +31,7 @@ export function isContainer(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !json.isRawJSON(value);
 }
 
-/** Rewrites a whole tree: absent values left out, keys capitalised. */
+/** Rewrites a whole tree: omits absent values or capitalises keys. */
 export function reshape(value: unknown, form: { absent: 'null' | 'omit'; casing: 'lower' | 'capitalised' }): unknown {
   if (Array.isArray(value)) return value.map((item) => reshape(item, form));
   if (!isContainer(value)) return value;
@@ -47,13 +44,13 @@ export function reshape(value: unknown, form: { absent: 'null' | 'omit'; casing:
   );
 }
 
-/** One change at a JSON pointer: `value` is JSON text to put there; without it the member is removed. */
+/** One change at a JSON pointer. `value` is the new JSON text; without `value`, the member is removed. */
 export interface Edit {
   readonly pointer: string;
   readonly value?: string;
 }
 
-/** Applies edits to a parsed tree in place; an edit whose parent does not exist is left out. */
+/** Applies edits to a parsed tree in place. Ignores an edit whose parent does not exist. */
 export function applyEdits(root: unknown, edits: readonly Edit[]): unknown {
   for (const { pointer, value } of edits) {
     const path = pointer

@@ -9,7 +9,7 @@ import {
   verbatim,
 } from './text-template.ts';
 
-/** A family of instruments: the same terms and parties; ids, prices, levels and dates are drawn for each one. */
+/** A family of instruments with the same terms and parties. Each instrument has its own ids, prices and dates. */
 export interface Blueprint {
   readonly node: NodeObject;
   readonly underlyings: number;
@@ -19,13 +19,13 @@ export interface Blueprint {
 
 const VARIANTS = 4;
 
-/** Beyond the term of a kind: what the simulated provider lists is not repaid for as long as anyone runs this. */
+/** The days added to each term, so that no listed product reaches its repayment while the simulator runs. */
 const LONGER_DAYS = 3_650;
 
-/** The size of real instruments, in characters of list text; the lists of countries and documents fill up to it. */
+/** The characters of a real instrument's list text. The lists of countries and documents fill up to this size. */
 const TARGET_CHARACTERS = 8_350;
 
-/** All blueprints of a seed. `measure` gives the length of a node's text for a typical instrument. */
+/** All blueprints of a seed. `measure` returns the length of a node's text for a typical instrument. */
 export function createBlueprints(seed: number, measure: (node: Node, form: TextForm) => number): readonly Blueprint[] {
   const choices = createChoices(seed);
   return PRODUCT_KINDS.flatMap((kind) =>
@@ -407,7 +407,7 @@ const PRODUCT_KINDS: readonly ProductKind[] = [
   },
 ];
 
-/** One observed level of an underlying: what is watched, how, and against which percentage of the start. */
+/** One observed level of an underlying: the value, the kind of observation, and the percentage of the start. */
 interface MonitorPlan {
   readonly type: 'barrier' | 'strike' | 'redemption' | 'coupon';
   readonly monitoringType: 'continuous' | 'atexpiry' | 'atclose';
@@ -417,7 +417,7 @@ interface MonitorPlan {
   readonly toDay: number | null;
 }
 
-/** The underlying at place `at` of a product; salts 400 to 999 belong to underlyings. */
+/** The underlying at place `at` of a product. Salts 400 to 999 belong to underlyings. */
 function underlying(entry: UnderlyingEntry, at: number, monitors: readonly MonitorPlan[], plan: number): Node {
   const salt = 400 + at * 90;
   const ratios: readonly (Slot | Node)[] = [
@@ -454,7 +454,7 @@ function underlying(entry: UnderlyingEntry, at: number, monitors: readonly Monit
   };
 }
 
-/** Coupons at equal distances; those that were paid carry what was paid. Salts 1000 and on. */
+/** Coupons at equal intervals. Paid coupons contain the paid amount. Their salts begin at 1000. */
 function coupons(count: number, everyDays: number, conditional: boolean): Node {
   return Array.from({ length: count }, (_, at): Node => {
     const amount: Slot = (draw) =>
@@ -470,7 +470,7 @@ function coupons(count: number, everyDays: number, conditional: boolean): Node {
   });
 }
 
-/** The repayment at the end of the term; what was disbursed is known once it has taken place. Salts 1300 and on. */
+/** The repayment at the end of the term. A past repayment contains the disbursed amount. Its salts begin at 1300. */
 function repayment(currency: string, termDays: number, delivered: UnderlyingEntry | undefined): Node {
   const rate: Slot = (draw) => `${60 + draw.below(1_300, 90)}.${draw.digits(1_301, 18)}`;
   return {
@@ -483,10 +483,10 @@ function repayment(currency: string, termDays: number, delivered: UnderlyingEntr
   };
 }
 
-// Numbers as decimal text. They are put together from digits and never from doubles, so that what is served is exactly
-// what the ledger says.
+// Numbers as decimal text. They are built from digits and never from doubles, so that responses equal the ledger
+// exactly.
 
-/** A number from `low` up to, not including, `low + span`, with `fraction` digits after the point. */
+/** A number from `low` to below `low + span`, with `fraction` digits after the point. */
 function decimalSlot(salt: number, low: number, span: number, fraction: number): Slot {
   return (draw) => `${low + draw.below(salt, span)}.${draw.digits(salt + 1, fraction)}`;
 }
@@ -513,7 +513,7 @@ function scientific(salt: number): Slot {
   return (draw) => `${1 + draw.below(salt, 9)}.${draw.digits(salt + 1, 3)}E-${2 + draw.below(salt + 2, 6)}`;
 }
 
-/** A quotient with 28 digits after the point; its last digit is never zero. */
+/** A quotient with 28 digits after the point. Its last digit is never zero. */
 function quotient(salt: number): Slot {
   return (draw) => `0.${draw.digits(salt, 27)}${1 + draw.below(salt + 1, 9)}`;
 }
@@ -526,7 +526,7 @@ function time(daysAfterIssue: number, timeOfDay: string): Slot {
   return (draw) => `"${draw.date(daysAfterIssue)} ${timeOfDay}"`;
 }
 
-/** Names that make the simulated universe look like the real market; none of them is business advice. */
+/** Names that make the simulated universe similar to the real market. They are not business advice. */
 interface IssuerEntry {
   readonly name: string;
   readonly lei: string;
@@ -540,7 +540,7 @@ const ISSUERS: readonly IssuerEntry[] = [
   { name: 'Alpina Emissions- und Handels AG', lei: '529900AEH0000000ZP08', guarantor: 'Alpina Kantonalbank' },
 ];
 
-/** An underlying with its name as JSON text, since some providers escape more than they must. */
+/** An underlying with its name as JSON text, because some providers escape more characters than necessary. */
 interface UnderlyingEntry {
   readonly isin: string;
   readonly vendorKey: string;

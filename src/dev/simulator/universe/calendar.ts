@@ -2,7 +2,7 @@ const DAY_MS = 86_400_000;
 const FIRST_DAY_MS = Date.UTC(2018, 0, 1);
 const DAYS = 10_000;
 
-/** The dates of the calendar as text, since writing one afresh for each field would dominate a page. */
+/** The dates of the calendar as text. A new text for each field would take most of a page's time. */
 export type Calendar = readonly string[];
 
 export function createCalendar(): Calendar {
@@ -13,7 +13,7 @@ export function dayText(ms: number): string {
   return new Date(ms).toISOString().slice(0, 10);
 }
 
-/** `YYYY-MM-DD HH:MM:SS`, the zone-less form of instrument data (part 2 of src/provider/README.md). */
+/** `YYYY-MM-DD HH:MM:SS`, the form without a zone in instrument data (part 2 of src/provider/README.md). */
 export function dateTimeText(ms: number): string {
   return new Date(ms).toISOString().slice(0, 19).replace('T', ' ');
 }

@@ -5,17 +5,17 @@ import type { InstrumentText } from './instrument-text.ts';
 import { type InstrumentVersion, ISSUED } from './instrument-version.ts';
 import type { Universe } from './universe.ts';
 
-/** The changes of the provider's world. Ids are decimal text, since JSON numbers would round them. */
+/** Changes of the provider's data. Ids are decimal text, because JSON numbers would round them. */
 export type Change =
-  /** Something happens to an instrument and an event reports it. Without an id: a new or the first instrument. */
+  /** Changes an instrument, and an event reports it. Without an id: a new instrument, or the first one. */
   | { readonly kind: EventKind; readonly id?: string }
-  /** Delisted: it leaves the list, and no event says so. */
+  /** Delists an instrument: it leaves the list without an event. */
   | { readonly kind: 'vanish'; readonly id: string }
-  /** The instrument is from now on exactly this JSON text; an event of that type reports it unless it is null. */
+  /** Replaces an instrument by exactly this JSON text. An event of this type reports it, unless the type is null. */
   | { readonly kind: 'replace'; readonly id: string; readonly instrument: string; readonly type?: string | null }
-  /** An event with exactly this JSON text as envelope; the universe stays as it is. */
+  /** Adds an event with exactly this JSON text as envelope. The universe does not change. */
   | { readonly kind: 'event'; readonly envelope: string; readonly type?: string; readonly id?: string }
-  /** An entry of the log that is filtered out for everyone: the offset moves, nothing is returned. */
+  /** Adds a log entry that is filtered out for all readers: the offset moves, and no event is returned. */
   | { readonly kind: 'hidden' };
 
 /** Exported for tests. */
@@ -30,7 +30,7 @@ export const EVENT_KINDS = [
 ] as const;
 export type EventKind = (typeof EVENT_KINDS)[number];
 
-/** The event types that part 6 of src/provider/README.md names; income payments share the type of coupon payments. */
+/** The event types of part 6 of src/provider/README.md. Income payments share the type of coupon payments. */
 export const EVENT_TYPES: readonly string[] = EVENT_KINDS.filter((kind) => kind !== 'incomepayment');
 
 export interface Published {
@@ -40,7 +40,7 @@ export interface Published {
 
 export interface Changes {
   apply(change: Change): Published;
-  /** Ids of instruments that were replaced by raw text, whether or not they still exist. */
+  /** Ids of instruments that were replaced by raw text, existing or not. */
   rawIds(): Iterable<bigint>;
 }
 
@@ -126,8 +126,8 @@ function next(
   return { ...version, dataChanges: before.dataChanges + 1 };
 }
 
-// The interface does not show the shapes of repayment and coupon (part 2.2 of src/provider/README.md), so these are the
-// simulator's own.
+// The interface does not define the form of repayment and coupon (part 2.2 of src/provider/README.md). So the simulator
+// uses a form of its own.
 function repaymentText(nowMs: number, currency: string): string {
   return `{"valueDate":"${dayText(nowMs)}","currency":"${currency}","cashAmount":1000.00,"repaymentRate":100.000000000000000000}`;
 }
@@ -137,7 +137,7 @@ function couponText(kind: EventKind, nowMs: number, version: InstrumentVersion):
   return `{"valueDate":"${dayText(nowMs)}","amount":12.50,"number":${version.couponsPaid}${income}}`;
 }
 
-/** Line ends can be only between tokens of JSON, and the ledger has one instrument per line. */
+/** JSON has line ends only between tokens, and the ledger has one instrument per line. */
 function oneLine(text: string): string {
   return text.replaceAll(/[\r\n]+/g, ' ');
 }

@@ -2,16 +2,16 @@ import type { InstrumentText } from './instrument-text.ts';
 import { idResidueOf } from './isin.ts';
 import type { Universe } from './universe.ts';
 
-/** Finds the key of an instrument that exists by its ISIN, without a table of all of them. */
+/** Finds the key of an existing instrument by its ISIN, without a table of all instruments. */
 export interface InstrumentFinder {
   keyOf(isin: string): number | undefined;
 }
 
 const NUMBERS = 1_000_000_000n;
-/** Where ids beyond 2^53 begin, in whole billions: they share residues with nothing else. */
+/** The first of the ids above 2^53, in whole billions. No other ids share their residues. */
 const HUGE = (2n ** 53n / NUMBERS) * NUMBERS;
 
-/** `rawIds` gives the ids of instruments that were published as raw text, whose ISIN can be any. */
+/** `rawIds` returns the ids of instruments that were published as raw text, which may have any ISIN. */
 export function createInstrumentFinder(
   universe: Universe,
   text: InstrumentText,

@@ -5,18 +5,18 @@ import { type InstrumentVersion, ISSUED } from './instrument-version.ts';
 import { mix } from './random.ts';
 import { compileTemplate, InstrumentDraw, type Node, type TextForm } from './text-template.ts';
 
-/** Follows from the seed and an id alone, whether or not such an instrument exists. */
+/** Depends only on the seed and an id. The instrument need not exist. */
 export interface InstrumentText {
-  /** The JSON text of an instrument: a pure function of seed, id, version and form. */
+  /** The JSON text of an instrument; depends only on seed, id, version and form. */
   write(id: bigint, version: InstrumentVersion, form: TextForm): string;
   legalCountry(id: bigint, version: InstrumentVersion): string | null;
-  /** The isin identifier; undefined when a raw instrument has none. */
+  /** The isin identifier; undefined if a raw instrument has no isin. */
   isin(id: bigint, version: InstrumentVersion): string | undefined;
-  /** The instrument belongs to the calling account (the /my variants). */
+  /** True if the instrument belongs to the calling account (the /my variants). */
   isMine(id: bigint): boolean;
-  /** How much can happen to it: places for barrier breaches and coupon payments. */
+  /** The instrument's places for barrier breaches and coupon payments. */
   blueprint(id: bigint): Pick<Blueprint, 'underlyings' | 'coupons' | 'currency'>;
-  /** A number of 32 bits in place of the id, for everything else that is drawn from it. */
+  /** A number of 32 bits, from which all other values of the instrument are drawn. */
   key(id: bigint): number;
 }
 

@@ -1,16 +1,16 @@
 /**
- * The history of an instrument. Its text is a pure function of the seed, its id and this, so the ledger holds a few
- * words per change, not a copy of 8 KB.
+ * The history of an instrument. The instrument's text depends only on the seed, its id and this history. So the ledger
+ * holds a few words per change, not a copy of 8 KB.
  */
 export interface InstrumentVersion {
   readonly number: number;
   readonly dataChanges: number;
   readonly adjustments: number;
-  /** Times at which barriers were breached, one per underlying, in the form `YYYY-MM-DD HH:MM:SS`. */
+  /** Times of barrier breaches, one per underlying, in the form `YYYY-MM-DD HH:MM:SS`. */
   readonly breachedAt: readonly string[];
   readonly couponsPaid: number;
   readonly repaidOn: string | null;
-  /** The whole instrument as published from outside, in place of a generated one. */
+  /** The whole instrument as text published by a test, instead of a generated instrument. */
   readonly raw: string | null;
 }
 

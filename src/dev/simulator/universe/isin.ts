@@ -1,6 +1,5 @@
 /**
- * The digit that completes the first 11 characters of an ISIN (ISO 6166: letters as 10–35, then Luhn).
- * Exported for tests.
+ * The check digit for the first 11 characters of an ISIN (ISO 6166: letters as 10–35, then Luhn). Exported for tests.
  */
 export function isinCheckDigit(first11: string): string {
   let sum = 0;
@@ -21,17 +20,17 @@ function characterValue(code: number): number {
   return code <= 57 ? code - 48 : code - 55;
 }
 
-/** True for the form of an ISIN with the right check digit. Exported for tests. */
+/** True if the text has the form of an ISIN and the correct check digit. Exported for tests. */
 export function hasIsinForm(text: string): boolean {
   return /^[A-Z]{2}[A-Z0-9]{9}[0-9]$/.test(text) && text.endsWith(isinCheckDigit(text.slice(0, 11)));
 }
 
-/** Numbers of nine digits: ids are spread over them by a multiplication that can be undone. */
+/** Numbers of nine digits. A reversible multiplication spreads ids over these numbers. */
 const NUMBERS = 1_000_000_000n;
 const SPREAD = 387_420_489n;
 const UNSPREAD = inverse(SPREAD, NUMBERS);
 
-/** The identifiers that follow from an instrument's id and country. */
+/** The identifiers that result from an instrument's id and country. */
 export interface Identifiers {
   readonly isin: string;
   readonly valor: string;
@@ -46,7 +45,7 @@ export function identifiersOf(id: bigint, country: string | null): Identifiers {
   return { isin: first11 + isinCheckDigit(first11), valor, wkn };
 }
 
-/** The id, modulo 10^9, that an ISIN was made from; undefined when none was. */
+/** The id, modulo 10^9, from which an ISIN was made; undefined if the ISIN comes from no id. */
 export function idResidueOf(isin: string): bigint | undefined {
   if (!hasIsinForm(isin)) return undefined;
   const number = isin.startsWith('DE000')

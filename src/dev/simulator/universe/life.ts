@@ -4,9 +4,9 @@ import type { Change, Changes, EventKind } from './changes.ts';
 import { createChoices } from './random.ts';
 import type { Universe } from './universe.ts';
 
-/** Lets the universe live: at a rate while requests come, or a number of changes at once. */
+/** Changes the universe: at a rate while requests come, or by a number of changes at once. */
 interface Life {
-  /** Makes the changes that have become due; called at every request, so that nothing runs in between. */
+  /** Makes the changes that are due. Called at every request, so that no timer is needed. */
   catchUp(): void;
   change(count: number): void;
   setRate(perSecond: number): void;
@@ -19,13 +19,13 @@ interface LifeOptions {
   readonly universe: Universe;
   readonly changes: Changes;
   readonly clock: SimulatorClock;
-  /** Null: what was repaid may change again and leaves at once, as does any other instrument. */
+  /** Null: a repaid instrument may change again and leaves the list soon, like any other instrument. */
   readonly delisting: Delisting | null;
   readonly triggerCheck: (id: bigint) => void;
   readonly checkShare: number;
 }
 
-/** The most changes that one request catches up with; the rest follows with the next one. */
+/** The most changes that one request makes. The next request makes the rest. */
 const MAX_CHANGES_AT_ONCE = 20_000;
 
 const MAX_DRAWS = 20;
@@ -58,7 +58,7 @@ export function createLife(options: LifeOptions): Life {
       if (draws === MAX_DRAWS) return undefined;
     }
   };
-  // Repaid products are delisted first; they vanish without an event.
+  // Repaid products leave the list first, without an event.
   const leaving = (drawn: bigint) => (delisting === null ? (repaid.shift() ?? drawn) : delisting.next());
   const one = () => {
     if (choices.chance(options.filteredShare)) changes.apply({ kind: 'hidden' });
@@ -93,14 +93,14 @@ export function createLife(options: LifeOptions): Life {
 interface Delisting {
   isOver(id: bigint): boolean;
   repaid(id: bigint): void;
-  /** Takes the instrument that leaves next; undefined while none was repaid long enough ago. */
+  /** Removes and returns the instrument that leaves next; undefined if no instrument was repaid long enough ago. */
   next(): bigint | undefined;
 }
 
 interface DelistingOptions {
-  /** How long a repaid instrument stays on the list; 0 for no order at all. */
+  /** The time for which a repaid instrument stays on the list; 0 means no order of delisting. */
   readonly delistAfterMs: number;
-  /** The share of the universe that was repaid before it began, within that time. */
+  /** The share of the universe that was repaid within delistAfterMs before the start. */
   readonly repaidAtFirst: number;
   readonly universe: Universe;
   readonly clock: SimulatorClock;
@@ -114,7 +114,7 @@ export function createDelisting(options: DelistingOptions): Delisting | null {
   for (let at = 0; at < count; at++) {
     const id = universe.idAt(Math.floor(at / repaidAtFirst));
     if (id === undefined) continue;
-    // Spread over that time, as if the universe had lived before: the first leaves at once, the last at its end.
+    // The repayments are spread over this time: the first instrument leaves at once, the last at the end.
     const agoMs = delistAfterMs * (1 - at / count);
     const version = universe.versionOf(id);
     universe.put(id, { ...version, number: version.number + 1, repaidOn: dayText(clock.wallMs() - agoMs) });
@@ -126,7 +126,7 @@ export function createDelisting(options: DelistingOptions): Delisting | null {
       since.set(id, clock.monotonicMs());
     },
     next() {
-      // A map keeps the order in which its entries were added.
+      // A map keeps its entries in the order of insertion.
       const [oldest] = since;
       if (oldest === undefined || oldest[1] + delistAfterMs > clock.monotonicMs()) return undefined;
       since.delete(oldest[0]);

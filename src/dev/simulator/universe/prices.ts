@@ -6,7 +6,7 @@ const SWING_STEPS = 60;
 const STEP_MS = 1_000;
 
 /**
- * The JSON text of a typed response (part 2.1 of src/provider/README.md): a pure function of the instrument's key, the
+ * The JSON text of a typed response (part 2.1 of src/provider/README.md). It depends only on the instrument's key, the
  * query and the time.
  */
 export type PriceWriter = (key: number, query: SimulatedPriceQuery, nowMs: number) => string;
@@ -59,7 +59,7 @@ function overview(key: number, fields: readonly string[], nowMs: number, moves: 
     const given = asked(field);
     members.push(`"${name}":${given ? value : 'null'}`, `"${name}ObservedAtTimestamp":${given ? at(ms) : 'null'}`);
   };
-  // Quoting is inactive now and then: no bid and no ask, but a price all the same.
+  // Sometimes quoting is inactive: the response has no bid and no ask, but a price.
   const pulled = mix(key, Math.floor(stepOf(nowMs) / 30)) % 20 === 0;
   const sides = pulled ? { bid: 'null', bidSize: 'null', ask: 'null', askSize: 'null' } : bidAsk(key, nowMs);
   const quote = object({ ...sides, isQuotingPulled: String(pulled), observedAtTimestamp: at(observedMs) });
@@ -110,7 +110,7 @@ function daily(key: number, query: SimulatedPriceQuery & { kind: 'daily' }, nowM
   const rows: string[] = [];
   for (let day = today - DAILY_HISTORY_DAYS; day <= today; day++) {
     const [dayMs, date] = [day * DAY_MS, dayText(day * DAY_MS)];
-    // 1970-01-01 was a Thursday; there are no prices at weekends.
+    // 1970-01-01 was a Thursday. Weekends have no prices.
     if ((day + 4) % 7 === 0 || (day + 4) % 7 === 6) continue;
     if ((query.from !== null && date < query.from) || (query.to !== null && date > query.to)) continue;
     const untilMs = Math.min(dayMs + DAY_MS - 1, nowMs);
@@ -175,7 +175,7 @@ function priceAt(key: number, step: number): number {
   return base + (mix(key, Math.floor(step / SWING_STEPS)) % 3_000) + (mix(key ^ 0x77, step) % 250);
 }
 
-/** Thousandths as decimal text; some instruments quote with trailing zeros, with 18 or with 28 fraction digits. */
+/** Thousandths as decimal text. Some instruments quote with trailing zeros, with 18 or with 28 fraction digits. */
 function priceText(key: number, thousandths: number, salt: number): string {
   const plain = `${Math.floor(thousandths / 1_000)}.${String(thousandths % 1_000).padStart(3, '0')}`;
   const style = key % 16;
@@ -184,7 +184,7 @@ function priceText(key: number, thousandths: number, salt: number): string {
   return style % 4 === 1 ? `${plain}000` : plain;
 }
 
-/** An instant in one of the forms of ISO 8601 that providers use: seconds, seven digits, or an offset. */
+/** A time in one of the ISO 8601 forms of providers: seconds, seven digits, or an offset. */
 function momentText(key: number, ms: number): string {
   const text = new Date(ms).toISOString();
   if (key % 3 === 0) return `"${text.slice(0, 19)}Z"`;

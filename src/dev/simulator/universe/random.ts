@@ -1,6 +1,6 @@
 /**
- * A 32-bit hash of two numbers. Everything about an instrument is drawn as `mix(key, salt)`, not from a sequence, so
- * that any field can be written again alone and in any order.
+ * A 32-bit hash of two numbers. Each value of an instrument is `mix(key, salt)`, not part of a sequence. So every field
+ * can be written again alone and in any order.
  */
 export function mix(value: number, salt: number): number {
   let hash = (value ^ Math.imul(salt + 1, 0x9e3779b1)) | 0;
@@ -35,7 +35,7 @@ export function createChoices(seed: number): Choices {
 
 const BILLION = 1_000_000_000;
 
-/** `count` decimal digits drawn from a key and a salt, as text, so that no digit passes through a double. */
+/** `count` decimal digits from a key and a salt, as text, so that no digit is rounded by a double. */
 export function digits(key: number, salt: number, count: number): string {
   let text = '';
   for (let block = 0; text.length < count; block++) {

@@ -3,14 +3,14 @@ import type { InstrumentVersion } from './instrument-version.ts';
 import { type Identifiers, identifiersOf } from './isin.ts';
 import { digits, mix } from './random.ts';
 
-/** The days on which generated instruments were issued: four years from 2022-01-01. */
+/** Generated instruments were issued on one of these days: four years from 2022-01-01. */
 const FIRST_ISSUE_DAY = 1_461;
 const ISSUE_DAYS = 1_461;
 
-/** Writes the JSON text of one value of one instrument; null when the value is absent. */
+/** Writes the JSON text of one value of one instrument; null if the value is absent. */
 export type Slot = (draw: InstrumentDraw) => string | null;
 
-/** JSON text that is written as it is: numbers keep every digit, trailing zero and exponent. */
+/** JSON text that is written unchanged: numbers keep every digit, trailing zero and exponent. */
 interface Verbatim {
   readonly verbatim: string;
 }
@@ -25,8 +25,8 @@ export interface NodeObject {
 }
 
 /**
- * How an instrument is written (part 2.2 of src/provider/README.md): null or nothing for absent values; which casing
- * keys have.
+ * The form of instruments (part 2.2 of src/provider/README.md): absent values are null or omitted; keys are lower-case
+ * or capitalised.
  */
 export interface TextForm {
   readonly absent: 'null' | 'omit';
@@ -47,7 +47,7 @@ export function keyIn(form: TextForm, key: string): string {
   return form.casing === 'lower' ? key : key.charAt(0).toUpperCase() + key.slice(1);
 }
 
-/** Turns a tree into fixed text and slots, once, so that writing an instrument is concatenation. */
+/** Converts a tree into fixed text and slots, once. Then writing an instrument only joins texts. */
 export function compileTemplate(root: Node, form: TextForm): (draw: InstrumentDraw) => string {
   const texts: string[] = [''];
   const slots: Slot[] = [];
@@ -82,7 +82,7 @@ export function compileTemplate(root: Node, form: TextForm): (draw: InstrumentDr
       if (form.absent === 'omit' && node === null) continue;
       const name = `${first ? '' : ','}${JSON.stringify(keyIn(form, key))}:`;
       if (form.absent === 'omit' && isSometimes) {
-        // The comma is part of the value, so a value that may be missing cannot come first.
+        // The comma is part of the value, so an optional value cannot come first.
         if (first) throw new Error(`The value of ${key} may be missing and cannot come first.`);
         const value = node.sometimes as Slot;
         slot((draw) => {

@@ -9,22 +9,22 @@ export interface Member {
   readonly version: InstrumentVersion;
 }
 
-/** The instruments that exist: the truth, and the list's possibly older view of it. */
+/** The instruments that exist: the truth, and the list's view, which may be older. */
 export interface Universe {
   readonly size: number;
   has(id: bigint): boolean;
   idAt(index: number): bigint | undefined;
-  /** The version of an instrument, or the first version of one that does not exist. */
+  /** The version of an instrument; the first version if the instrument does not exist. */
   versionOf(id: bigint): InstrumentVersion;
   put(id: bigint, version: InstrumentVersion): void;
   remove(id: bigint): void;
-  /** A new id just above the ordinary ones, below those beyond 2^53. */
+  /** A new id, just above the ordinary ids and below the ids above 2^53. */
   nextId(): bigint;
   members(from: bigint): Iterable<Member>;
   nextListLagMs(): number;
-  /** The members as the list endpoint sees them, which lags by so much. */
+  /** The members in the view of the list endpoint, which is this far behind. */
   listed(from: bigint, lagMs: number): Iterable<Member>;
-  /** From now on the list lags by this, or up to this; what it shows now it shows for so long. */
+  /** From now on, the list lags by this time, or by up to this time. It keeps its current content for this time. */
   setListLag(ms: number): void;
 }
 
@@ -45,7 +45,7 @@ interface UniverseOptions {
   readonly instruments: number;
   readonly hugeIds: number;
   readonly listLagMs: number;
-  /** Each response lags by another amount up to the limit, as replicas do, or always by the limit. */
+  /** True: each response lags by a different time up to the limit, as with replicas. False: always by the limit. */
   readonly listLagVaries: boolean;
   readonly clock: SimulatorClock;
 }
@@ -57,7 +57,7 @@ export function createUniverse(options: UniverseOptions): Universe {
   const versions = new Map<bigint, InstrumentVersion>();
   let laggingIds = ids.copy();
   let laggingVersions = new Map<bigint, InstrumentVersion>();
-  // Bounded by the changes of one lag, since applyUntil() takes out what is older.
+  // Holds only the changes of one lag, because applyUntil() removes older changes.
   const pending: Change[] = [];
   let lists = 0;
   let highest = ids.at(ids.lowerBound(BEYOND_DOUBLES) - 1) ?? FIRST_ID;
@@ -90,7 +90,7 @@ export function createUniverse(options: UniverseOptions): Universe {
     },
     remove: (id) => change(id, null),
     nextId() {
-      // Not the highest that is left, since an id is never given to a second instrument.
+      // Not the highest remaining id, because an id is never used for a second instrument.
       highest += 1n + BigInt(mix(options.seed, Number(highest & 0xffffn)) % ID_STEP);
       return highest;
     },
@@ -154,7 +154,7 @@ function* walk(
   }
 }
 
-/** Ascending 64-bit ids in 8 bytes each, so that 200,000 instruments cost 1.6 MB. */
+/** Ascending 64-bit ids of 8 bytes each, so that 200,000 instruments need 1.6 MB. */
 class IdList {
   #ids: BigInt64Array;
   #length = 0;
