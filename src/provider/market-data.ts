@@ -13,9 +13,9 @@ export interface PriceRequest {
 
 /** The market data interface (part 4.1 of src/provider/README.md). Errors are those of the HTTP client. */
 export interface MarketData {
-  /** The path of the bulk operation; names the input in headers and errors. */
+  /** The path of the bulk operation, as headers and errors show it. */
   readonly bulkEndpoint: string;
-  /** POST /v1/products/bulk. The body may be as long as marketData.maxBodyBytes: it can hold many series. */
+  /** POST /v1/products/bulk. The response may have up to marketData.maxBodyBytes, because it can contain many series. */
   bulk<T>(
     items: readonly PriceRequest[],
     consume: (response: HttpResponse) => Promise<T>,
@@ -50,13 +50,13 @@ export function responseType(kind: PriceQuery['kind']): string {
   return PRICE_KINDS[kind].types.response;
 }
 
-/** True when a $type names the response to such a request, in any casing: the values differ by more than that. */
+/** True if a $type names the response to such a request, in upper or lower case. */
 export function isResponseType(type: unknown, kind: PriceQuery['kind']): boolean {
   const expected = responseType(kind);
   return type === expected || (typeof type === 'string' && type.toLowerCase() === expected.toLowerCase());
 }
 
-// A ProductMarketDataRequest (part 2.1 of src/provider/README.md): what has no value is left out, as it is in a GET.
+// A ProductMarketDataRequest (part 2.1 of src/provider/README.md). Parameters without value are left out, as in a GET.
 function typedRequest(isin: string, query: PriceQuery): object {
   return { $type: PRICE_KINDS[query.kind].types.request, isin, ...Object.fromEntries(parametersOf(query)) };
 }

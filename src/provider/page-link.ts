@@ -1,19 +1,19 @@
 import { ConnectorError } from '../errors.ts';
 import type { BodyEdges } from './http/body-chunks.ts';
 
-// int64 in decimal (parts 2.2 and 4.2 of src/provider/README.md).
+// An int64 in decimal (parts 2.2 and 4.2 of src/provider/README.md).
 const INSTRUMENT_CURSOR = /^-?\d{1,19}$/;
-// "an offset of the form <digits>-<digits>" (part 4.2 of src/provider/README.md); the bound is ours.
+// "an offset of the form <digits>-<digits>" (part 4.2 of src/provider/README.md); the limit of 20 digits is our choice.
 export const EVENT_OFFSET = /^\d{1,20}-\d{1,20}$/;
 /**
- * "A string offset" (part 4.2 of src/provider/README.md, pre-trade checks): its form is not shown, the bounds are ours.
- * An address is refused: offsets appear in logs and headers, where the address of a check must not.
+ * "A string offset" (part 4.2 of src/provider/README.md, pre-trade checks). Its form is not documented; the bounds are
+ * our choice. An address is refused, because offsets appear in logs and headers, and a check's address must not.
  */
 export const CHECK_OFFSET = /^(?!.*:\/\/)[\x20-\x7e]{1,256}$/;
 const MAX_EVENTS = /^[1-9]\d{0,8}$/;
 const LONGEST_LINK = 2_048;
 
-/** The cursor of the next page in a list response's `links.next`; null at the explicit end of the list. */
+/** The cursor of the next page, from `links.next` of a list response; null at the explicit end of the list. */
 export function nextInstrumentCursor(links: ReadonlyMap<string, unknown>, baseUrl: string): string | null {
   if (!links.has('next')) throw violation('has no links.next; only null or an empty text ends the list');
   const next = links.get('next');
@@ -23,12 +23,12 @@ export function nextInstrumentCursor(links: ReadonlyMap<string, unknown>, baseUr
 
 const NEXT_MEMBER = /"next"\s*:\s*"((?:[^"\\]|\\["\\/])*)"/g;
 
-/** The probable next cursor, before the body is decoded. A member of a row may look the same: the caller compares later. */
+/** Guesses the next cursor before the body is decoded. A row's member may look the same, so the caller checks later. */
 export function probableNextCursor(edges: BodyEdges, baseUrl: string): string | null {
   return probableNext(edges, (links) => nextInstrumentCursor(links, baseUrl));
 }
 
-/** The result of `read` for the next link that the edges of a body seem to name; null where it refuses that. */
+/** Calls `read` with the next link that a body's edges seem to contain; null if `read` refuses the link. */
 export function probableNext(
   { first, last }: BodyEdges,
   read: (links: ReadonlyMap<string, unknown>) => string | null,
@@ -43,12 +43,12 @@ export function probableNext(
   }
 }
 
-/** Where the event stream starts: `links.events` of a list response (part 4.2 of src/provider/README.md). */
+/** The start offset of the event stream: `links.events` of a list response (part 4.2 of src/provider/README.md). */
 export function eventStreamStart(links: ReadonlyMap<string, unknown>, baseUrl: string): string {
   return cursorOf(links.get('events'), 'links.events', 'since', EVENT_OFFSET, baseUrl);
 }
 
-/** The same for any page of a walk, which does not need it: null where it is missing or not of the documented form. */
+/** As `eventStreamStart`, but null if `links.events` is missing or malformed, because a walk continues without it. */
 export function pageStreamStart(links: ReadonlyMap<string, unknown>, baseUrl: string): string | null {
   try {
     return eventStreamStart(links, baseUrl);
@@ -58,12 +58,12 @@ export function pageStreamStart(links: ReadonlyMap<string, unknown>, baseUrl: st
   }
 }
 
-/** Where the event stream goes on: `links.next` of its response (part 4.2 of src/provider/README.md). */
+/** The next offset of the event stream, from `links.next` of a response (part 4.2 of src/provider/README.md). */
 export function nextEventOffset(links: ReadonlyMap<string, unknown>, baseUrl: string): string {
   return cursorOf(links.get('next'), 'links.next', 'since', EVENT_OFFSET, baseUrl);
 }
 
-/** The most events of one response, where `links.next` of an events response says so. */
+/** The maximum number of events in a response, from `links.next` of an events response; null if not in the link. */
 export function namedMaxEvents(links: ReadonlyMap<string, unknown>, baseUrl: string): number | null {
   const next = links.get('next');
   const url = typeof next === 'string' ? URL.parse(next, baseUrl) : null;
@@ -72,16 +72,15 @@ export function namedMaxEvents(links: ReadonlyMap<string, unknown>, baseUrl: str
   return values.length === 1 && MAX_EVENTS.test(value) ? Number(value) : null;
 }
 
-/** The newest offset that an events response names (`nextId`); null when it is missing or not of the documented form. */
+/** The newest offset in an events response (`nextId`); null if the offset is missing or malformed. */
 export function newestEventOffset(envelope: ReadonlyMap<string, unknown>): string | null {
   const nextId = envelope.get('nextId');
   return typeof nextId === 'string' && EVENT_OFFSET.test(nextId) ? nextId : null;
 }
 
 /**
- * Takes one cursor out of a link and nothing else: requests are built from our own base address, so a link can neither
- * send credentials elsewhere nor change the filter. A link that *points* elsewhere is refused too, since a response
- * that holds one is not the provider's.
+ * Takes only one cursor from a link. Requests use our own base address, so a link can neither send credentials
+ * elsewhere nor change the filter. A link to another origin is refused too, because the provider sends no such link.
  */
 export function cursorOf(link: unknown, name: string, parameter: string, form: RegExp, baseUrl: string): string {
   if (typeof link !== 'string') throw violation(`has ${describe(link)} as ${name}; expected a link`);

@@ -1,7 +1,7 @@
 import type { HttpClient } from './http/client.ts';
 import type { HttpResponse } from './http/http-response.ts';
 
-/** All instruments, or the caller's own (the /my variants of part 4.2 of src/provider/README.md). */
+/** All instruments, or the caller's own instruments (the /my variants of part 4.2 of src/provider/README.md). */
 export type Scope = 'all' | 'my';
 
 export interface InstrumentFilter {
@@ -9,12 +9,12 @@ export interface InstrumentFilter {
   readonly legalCountry: string | null;
 }
 
-/** An event type restricts the event stream, and never the list; null or absent for all of them. */
+/** An event type restricts the event stream but never the list; null or absent: all event types. */
 export interface EventFilter extends InstrumentFilter {
   readonly eventType?: string | null;
 }
 
-/** The reference data interface (part 4.2 of src/provider/README.md), as far as a source with one filter needs it. */
+/** The part of the reference data interface (part 4.2 of src/provider/README.md) that a source needs. */
 export interface ReferenceData {
   readonly baseUrl: string;
   readonly instrumentsEndpoint: string;
@@ -60,7 +60,7 @@ export function createReferenceData(options: {
   };
 }
 
-/** The filter as one text: committed beside the offset, so that a changed filter is noticed. */
+/** The filter as one text. The text is committed with the offset, so that a changed filter is detected. */
 export function filterText({ scope, legalCountry, eventType = null }: EventFilter): string {
   const country = legalCountry === null ? '' : ` legalCountry=${encodeURIComponent(legalCountry)}`;
   return `scope=${scope}${country}${eventType === null ? '' : ` eventType=${eventType}`}`;

@@ -10,14 +10,14 @@ import {
 import { createClientCredentials } from './oauth/held-token.ts';
 import type { OAuth2Settings } from './oauth/token-request.ts';
 
-// These fields carry the request itself; a key in one of them would break every request.
+// These fields belong to the request itself; a key in such a field breaks every request.
 const RESERVED_FIELDS =
   /^(host|connection|content-.*|transfer-encoding|accept|accept-encoding|cache-control|upgrade|te|trailer|expect)$/;
 const FIELD_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$/;
 
 /**
- * How a request is authorised. The interface names OAuth 2.0 client credentials for market data (part 5 of
- * src/provider/README.md) and nothing for reference data, so the other usual ways are offered too.
+ * The ways to authorise a request. The interface names OAuth 2.0 client credentials for market data (part 5 of
+ * src/provider/README.md) and no way for reference data, so the other usual ways are supported too.
  */
 export type AuthorizationSettings =
   | OAuth2Settings
@@ -54,7 +54,7 @@ export function createAuthorization(settings: AuthorizationSettings, options: Au
   }
 }
 
-/** Secrets that others renew: they are read for every request, and a 401 is repeated only with a different secret. */
+/** For secrets that others renew: reads the secret for each request. A 401 is retried only with a different secret. */
 function rereadEachTime(read: () => Promise<Credentials>): Authorization {
   return {
     headers: () => read(),

@@ -1,19 +1,19 @@
 import { finished, type Readable } from 'node:stream';
 import { isMarkedAsUntransferable } from 'node:worker_threads';
 
-/** How many chunks may wait before the stream is paused: one read of a socket gives 64 KiB. */
+/** The number of waiting chunks that pauses the stream; one read of a socket gives 64 KiB. */
 const MOST_WAITING = 8;
 const LEAST_GIVEN_BACK = 32 * 1024;
 
-/** The chunks of a body. A chunk is valid until the next one is asked for: then its memory is given back. */
+/** The chunks of a body. A chunk is valid until the next chunk is requested, which frees the memory of this chunk. */
 export type BodyChunks = AsyncIterable<Uint8Array>;
 
 export interface ChunkReader {
-  /** Gives what came, then rejects with the stream's error (also for a premature end). */
+  /** Returns the next chunk. After the last chunk, rejects with the stream's error; a premature end is an error too. */
   next(): Promise<IteratorResult<Uint8Array, undefined>>;
   /**
-   * Lets chunks wait until the stream has ended or `mostBytes` wait. Gives copies of the first and the last of the
-   * waiting bytes, `edgeBytes` each at most; null when the end has not come.
+   * Lets chunks wait until the stream has ended or `mostBytes` wait. Returns copies of the first and the last waiting
+   * bytes, at most `edgeBytes` each; null if the stream has failed or not ended.
    */
   arrived(mostBytes: number, edgeBytes: number): Promise<BodyEdges | null>;
 }
@@ -24,8 +24,8 @@ export interface BodyEdges {
 }
 
 /**
- * The chunks of a stream as they came; its own iterator would copy most of a page once more. `givesBack`: only this
- * reader holds the chunks, so the memory of each is freed at the next one, which saves full collections.
+ * Reads the chunks of a stream without a copy; the stream's own iterator copies most of a page once more. `givesBack`:
+ * only this reader holds the chunks, so each chunk is freed at the next chunk, which saves full garbage collections.
  */
 export function chunksOf(stream: Readable, givesBack = false): ChunkReader {
   const waiting: Uint8Array[] = [];

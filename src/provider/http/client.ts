@@ -23,35 +23,35 @@ const OTHER_CHARSET = /charset\s*=\s*"?(?!utf-8\b|utf8\b|us-ascii\b)/i;
 const CONNECTIONS = 40;
 
 export interface HttpRequest {
-  /** Absolute path below the base address, already percent-encoded. Never taken from a response. */
+  /** The absolute path below the base address, already percent-encoded; never taken from a response. */
   readonly path: string;
   readonly query: readonly (readonly [name: string, value: string])[];
   readonly maxBodyBytes?: number;
   readonly timeoutMs?: number;
-  /** The path in messages and logs, such as `/v1/pretradechecks/id/{id}`; the path itself by default. */
+  /** The path in messages and logs, such as `/v1/pretradechecks/id/{id}`; by default `path`. */
   readonly endpoint?: string;
 }
 
 /**
- * One interface of the provider over HTTP. Every call is one attempt; the caller's loop repeats. The exception is a
- * 401: new credentials are requested once, and the request is repeated once with them. While an endpoint is held back
- * by a refusal, calls of it send nothing and are rejected at once, with PROVIDER_BUSY and the remaining time as
- * `retryAfterMs`. Rejects with a ConnectorError: PROVIDER_UNREACHABLE, PROVIDER_TIMEOUT (headers and body and `consume`
- * together took longer than the time-out), PROVIDER_BUSY, PROVIDER_UNAUTHORIZED, PROVIDER_REFUSED,
- * PROVIDER_ASKS_FOR_LESS, PROVIDER_REDIRECT, PROTOCOL_VIOLATION, TOKEN_FAILED or a BODY_… code; with the signal's
- * reason when the caller aborts; and with what `consume` throws: a ConnectorError without an endpoint gets that of the
- * request. Errors for a status carry `fields: { status, endpoint }`, and `retryAfterMs` when the server names a time. A
- * 400 is PROVIDER_REFUSED: the caller, who knows whether it can ask for less, looks at `fields.status`.
+ * One interface of the provider over HTTP. Each call is one attempt; the caller's loop repeats. The exception is a 401:
+ * the client requests new credentials once, and repeats the request once. While a refusal holds an endpoint back, calls
+ * send nothing and reject at once with PROVIDER_BUSY; `retryAfterMs` is the remaining time. The other ConnectorErrors
+ * are PROVIDER_UNREACHABLE, PROVIDER_TIMEOUT (headers, body and `consume` took too long together),
+ * PROVIDER_UNAUTHORIZED, PROVIDER_REFUSED, PROVIDER_ASKS_FOR_LESS, PROVIDER_REDIRECT, PROTOCOL_VIOLATION, TOKEN_FAILED
+ * and the BODY_… codes. If the caller aborts, the call rejects with the signal's reason. Errors of `consume` pass on; a
+ * ConnectorError without an endpoint gets the request's endpoint. Errors for a status have `fields: { status, endpoint
+ * }`, and `retryAfterMs` if the server names a time. A 400 is PROVIDER_REFUSED: the caller checks `fields.status`,
+ * because only the caller knows whether a smaller request is possible.
  */
 export interface HttpClient {
-  /** @param consume reads the response; runs within the request's deadline, and may leave the body's rest unread */
+  /** @param consume reads the response within the request's deadline, and may leave the rest of the body unread */
   get<T>(request: HttpRequest, consume: (response: HttpResponse) => Promise<T>, signal: AbortSignal): Promise<T>;
   post<T>(
     request: HttpRequest & { readonly body: string },
     consume: (response: HttpResponse) => Promise<T>,
     signal: AbortSignal,
   ): Promise<T>;
-  /** How many processes ask this interface: each gets its share of the rate limit. One by default. */
+  /** Sets how many processes use this interface; each process gets an equal share of the rate limit. 1 by default. */
   share(processes: number): void;
   close(): Promise<void>;
 }
@@ -135,7 +135,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
   };
 }
 
-/** True for a status that we cannot use; code that reads a response never throws such an error. */
+/** True for the error of an unusable status; code that reads a response never throws such an error. */
 function isRefusal(error: unknown): error is ConnectorError & { readonly fields: { readonly status: number } } {
   return error instanceof ConnectorError && /^PROVIDER_/.test(error.code) && typeof error.fields.status === 'number';
 }
@@ -168,14 +168,14 @@ type ExchangeOutcome<T> =
   | { readonly accepted: true; readonly value: T }
   | { readonly accepted: false; readonly error: ConnectorError };
 
-/** One request and its response under one deadline. The observer gets the outcome, unless our own stop has cut it. */
+/** Sends one request and reads its response under one deadline. If the caller aborts, the observer gets no outcome. */
 async function exchange<T>(
   request: Exchange,
   consume: (response: HttpResponse) => Promise<T>,
   signal: AbortSignal,
 ): Promise<ExchangeOutcome<T>> {
   const { clock, log, name, endpoint, observer } = request;
-  // The network takes real time, also where a test moves the clock.
+  // The deadline uses the system clock: the network takes real time, even if a test moves the clock.
   const deadline = openDeadline(request.timeoutMs, systemClock, () => timedOut(request), { outer: signal });
   const startedAtMs = clock.monotonicMs();
   let bytes = () => 0;
@@ -185,11 +185,11 @@ async function exchange<T>(
   };
   try {
     const response = await ask(request, deadline.signal);
-    // A body that is destroyed early emits an error, which ends the process when it has no listener.
+    // A body that is destroyed early emits an error; without a listener, this error ends the process.
     response.body.on('error', () => {});
     const used = (came: HttpResponse) => {
       bytes = came.bytes;
-      // A Date has whole seconds, the part behind them cut off.
+      // A Date header has whole seconds, rounded down; the mean loss is 500 ms.
       if (came.date !== null) observer?.clockSeen({ clock: name, aheadMs: came.date + 500 - clock.wallMs() });
       return consume(came);
     };
@@ -217,7 +217,7 @@ async function ask(request: Exchange, deadline: AbortSignal): Promise<Dispatcher
     host: new URL(origin).host,
     accept: 'application/json',
     'accept-encoding': ACCEPTED_ENCODINGS,
-    // A cached page or event list would be older than what was committed.
+    // A cached page or event list may be older than the committed state.
     'cache-control': 'no-cache',
     'user-agent': 'structured-products-connect',
     ...(body === null ? {} : { 'content-type': 'application/json' }),
@@ -274,12 +274,12 @@ async function read<T>(
     await untilAborted(body.finish(), deadline);
     return value;
   } catch (error) {
-    // The reader may have called a broken body malformed; why it broke is the better error.
+    // The reader may call a broken body malformed; the cause of the break is the better error.
     throw body.failure() ?? withOrigin(request, error);
   }
 }
 
-/** The reader of a response knows what is wrong with it, but not where it came from. */
+/** Adds the request's endpoint to an error of the reader, which does not know the request. */
 function withOrigin({ from, endpoint }: Exchange, error: unknown): unknown {
   if (!(error instanceof ConnectorError) || 'endpoint' in error.fields) return error;
   const { code, message, cause, retryAfterMs, fields } = error;

@@ -9,20 +9,20 @@ import type { RequestTurns } from './request-turns.ts';
 /** Header fields that authorise a request; their values are secrets. */
 export type Credentials = Readonly<Record<string, string>>;
 
-/** Gives and renews credentials. They are only ever sent to the origin of the client that asks for them. */
+/** Gives and renews credentials. Credentials are sent only to the origin of the client that requests them. */
 export interface Authorization {
-  /** Rejects with TOKEN_FAILED when no credentials can be obtained, or with the signal's reason. */
+  /** Rejects with TOKEN_FAILED if no credentials can be obtained, or with the signal's reason. */
   headers(signal: AbortSignal): Promise<Credentials>;
   /**
-   * Called after a 401. Resolves with credentials worth one more try, or with null when they would be the refused ones
-   * again. A token that another caller has renewed meanwhile is not renewed once more.
+   * Called after a 401. Resolves with credentials for one more attempt, or with null if the credentials have not
+   * changed. A token that another caller has already renewed is not renewed again.
    */
   renew(refused: Credentials, signal: AbortSignal): Promise<Credentials | null>;
 }
 
 export interface AuthorizationOptions extends NetworkOptions {
   readonly login?: string | undefined;
-  /** Plain http beyond loopback for the token address. */
+  /** True: the token address may be plain http outside loopback. */
   readonly allowHttp: boolean;
   readonly turns: RequestTurns;
   readonly clock: Clock;
@@ -31,15 +31,15 @@ export interface AuthorizationOptions extends NetworkOptions {
   readonly observer?: HttpObserver | undefined;
 }
 
-/** Gives a secret's present value; read at each use, so that a rotated file counts without a restart. */
+/** Reads a secret's current value. It is called at each use, so that a rotated file takes effect without a restart. */
 export type SecretSource = () => Promise<string>;
 
 const PRINTABLE = /^[\u0021-\u007e](?:[\u0020-\u007e]{0,16382}[\u0021-\u007e])?$/;
 
 /**
- * The secret's present value. TOKEN_FAILED, which is tried again, when it cannot be read or sent: the file may be in
- * the middle of its rotation.
- * @param setting what messages call it, such as `referenceData.auth.token`
+ * Returns the secret's current value. Throws TOKEN_FAILED, which is retried, if the value cannot be read or sent: the
+ * file may be in the middle of a rotation.
+ * @param setting the secret's name in messages, such as `referenceData.auth.token`
  */
 export async function readSecret(secret: SecretSource, setting: string): Promise<string> {
   const value = await readEncodedSecret(secret, setting);
@@ -52,7 +52,7 @@ export async function readSecret(secret: SecretSource, setting: string): Promise
   return value;
 }
 
-/** The same for a secret that is encoded before it is sent: it may hold any characters. */
+/** As `readSecret`, for a secret that is encoded before it is sent and may contain any characters. */
 export async function readEncodedSecret(secret: SecretSource, setting: string): Promise<string> {
   let value: string;
   try {

@@ -4,23 +4,23 @@ import type { Log } from '../../support/log.ts';
 
 const LOOK_EVERY_MS = 1_000;
 
-/** PEM text for connections, and the address of a proxy, which may hold a login. */
+/** PEM text for connections, and the address of a proxy, which may contain a login. */
 export interface NetworkFiles {
   readonly ca?: string | undefined;
-  /** Our own certificate and its key, where the other side asks for one. */
+  /** Our own certificate and its key, if the server requires a client certificate. */
   readonly cert?: string | undefined;
   readonly key?: string | undefined;
   readonly proxy?: string | undefined;
 }
 
 /**
- * The files of a client as they are on disk. While one of them cannot be read, or they do not fit together, as in the
- * middle of a rotation, the last good ones are used.
+ * A client's files as they are on disk. If a file is unreadable or the files do not fit together, for example during a
+ * rotation, the last good files stay in use.
  */
 export interface CurrentFiles<Made> {
-  /** Made of the files as they are now; the same object while they do not change. */
+  /** The object made from the current files; the same object while the files do not change. */
   get(): Promise<Made>;
-  /** The last one made, for code that cannot wait; each call starts a look at the files for the next one. */
+  /** The last made object, for code that cannot wait. Each call starts a check of the files for the next call. */
   latest(): Made;
 }
 

@@ -14,21 +14,21 @@ const KEEP_ALIVE_MS = 4_000;
 const LONGEST_KEEP_ALIVE_MS = 60_000;
 
 export interface NetworkOptions extends NetworkFiles {
-  /** `referenceData`, `marketData`, `schemaRegistry` or `kafka.sasl`: the settings that messages name. */
+  /** `referenceData`, `marketData`, `schemaRegistry` or `kafka.sasl`: the name of the settings in messages. */
   readonly name: string;
-  /** In place of `ca`, `cert`, `key` and `proxy`: files that may change. */
+  /** Files that may change; they replace `ca`, `cert`, `key` and `proxy`. */
   readonly files?: CurrentFiles<NetworkFiles> | undefined;
   readonly noProxy?: readonly string[] | undefined;
-  /** Longest time for a whole request; connecting gets half of it, at most 10 s. */
+  /** The time limit of a whole request; connecting may take half of this time, at most 10 s. */
   readonly timeoutMs: number;
-  /** In bytes, as they are sent; no limit when absent. */
+  /** The maximum size of a response in bytes, as sent; absent: no limit. */
   readonly maxResponseSize?: number;
 }
 
 /**
- * Connections to one origin. Without a proxy the pool is bound to that origin and can connect to no other. Certificates
- * are always verified; there is no switch. undici's own time-outs are off, because they start again with every chunk: a
- * deadline over the whole request takes their place.
+ * Opens connections to one origin. Without a proxy, the pool can connect only to that origin. Certificates are always
+ * verified; no setting disables this. undici's own time-outs are off, because each chunk restarts them; a deadline over
+ * the whole request replaces them.
  */
 export function openDispatcher(address: URL, network: NetworkOptions, connections: number): Dispatcher {
   const tls = { rejectUnauthorized: true, ...secureContextOf(network) };
@@ -50,7 +50,7 @@ export function openDispatcher(address: URL, network: NetworkOptions, connection
     uri: proxy,
     requestTls: tls,
     proxyTls: tls,
-    // Asking the proxy for a tunnel is a part of connecting and not a request with a deadline, so it needs its own limit.
+    // The request for a tunnel is part of connecting and has no deadline, so it needs its own limit.
     clientFactory: (origin, options) => new Pool(origin, { ...options, headersTimeout: limits.connectTimeout }),
   });
 }
@@ -64,7 +64,7 @@ function proxyFor(
     : proxyAddress(proxy, name);
 }
 
-/** Throws SETTINGS_INVALID for files with which no connection can be opened. */
+/** Returns the files. Throws SETTINGS_INVALID if no connection can be opened with these files. */
 export function usableFiles(name: string, files: NetworkFiles): NetworkFiles {
   secureContextOf({ name, ...files });
   if (files.proxy !== undefined && files.proxy !== '') proxyAddress(files.proxy, name);
@@ -84,7 +84,7 @@ function proxyAddress(proxy: string, name: string): string {
   return uri.href;
 }
 
-/** Trusts PEM files beside the usual authorities, or (`only`) the named ones alone. */
+/** Trusts PEM files in addition to the usual authorities, or instead of the usual authorities (`only`). */
 export function secureContextOf(
   { ca, cert, key, name }: Pick<NetworkOptions, 'name' | 'ca' | 'cert' | 'key'>,
   trust: 'besides' | 'only' = 'besides',
@@ -105,7 +105,7 @@ export function secureContextOf(
   }
 }
 
-/** Throws unless all of them can be read: TLS passes over what it cannot read, and would trust fewer than are named. */
+/** Throws if a certificate is unreadable: TLS ignores it and then trusts fewer authorities than named. */
 function parseCertificates(pem: string): void {
   const blocks = pem.match(/-----BEGIN ([A-Z0-9 ]*CERTIFICATE)-----[\s\S]*?-----END \1-----/g) ?? [];
   const begun = pem.match(/-----BEGIN /g) ?? [];
@@ -113,7 +113,7 @@ function parseCertificates(pem: string): void {
   for (const block of blocks) new X509Certificate(block);
 }
 
-/** Connections for a library that speaks HTTP by Node.js' own client: the same authorities, certificate and proxy as ours. */
+/** Connections for a library that uses Node.js' own HTTP client, with the same authorities, certificate and proxy. */
 export async function openAgent(address: URL, network: NetworkOptions): Promise<Agent> {
   const current = { ...network, ...(await network.files?.get()) };
   const proxy = proxyFor(address, current);
@@ -122,7 +122,7 @@ export async function openAgent(address: URL, network: NetworkOptions): Promise<
   return new HttpsAgent({ rejectUnauthorized: true, ...secureContextOf(current), ...proxied });
 }
 
-/** Connections to one origin that are replaced when the files change with which they were opened. */
+/** Connections to one origin; when the files change, new connections replace the old connections. */
 export function openCurrentDispatcher(address: URL, network: NetworkOptions, connections: number) {
   const { files } = network;
   let used = files?.latest();
@@ -149,14 +149,14 @@ export function openCurrentDispatcher(address: URL, network: NetworkOptions, con
 }
 
 /**
- * True for an address that NO_PROXY exempts: `*`, a name and all below it, `:port` for that port alone, or a range like
- * `10.0.0.0/8`. Names are not resolved. Exported for tests.
+ * True for an address that NO_PROXY exempts: `*`, a name and all names below it, a name with `:port` for that port
+ * only, or a range like `10.0.0.0/8`. Names are not resolved. Exported for tests.
  */
 export function isWithoutProxy(address: URL, exceptions: readonly string[]): boolean {
   const host = withoutBrackets(address.hostname.toLowerCase());
   const port = address.port || (address.protocol === 'https:' ? '443' : '80');
   return exceptions.some((exception) => {
-    // An IPv6 address ends like one with a port.
+    // The whole text is compared first, because the end of an IPv6 address looks like a port.
     if (exception === '*' || exception.toLowerCase() === host) return true;
     if (exception.includes('/')) return isInRange(host, exception);
     const [, named = '', onlyPort] = /^(.*?)(?::(\d{1,5}))?$/.exec(exception) ?? [];
@@ -170,7 +170,7 @@ function withoutBrackets(host: string): string {
   return host.replace(/^\[|\]$/g, '');
 }
 
-/** A text that is not a range of addresses contains no address. */
+/** False if the text is not a range of addresses. */
 function isInRange(host: string, range: string): boolean {
   const [, network = '', bits = ''] = /^(.*)\/(\d{1,3})$/.exec(range) ?? [];
   const version = isIP(network);

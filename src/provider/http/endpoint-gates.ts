@@ -6,18 +6,18 @@ const TOO_MANY_REQUESTS = 429;
 
 export interface Refusal {
   readonly status: number;
-  /** From the Retry-After header; undefined when there was none. */
+  /** The time in the Retry-After header; undefined without the header. */
   readonly retryAfterMs: number | undefined;
 }
 
 /**
- * The endpoints that are held back. A refusal with `Retry-After`, and any 429, closes the gate of that endpoint for
- * every caller in the process. All clients share the gates, since two may use one token endpoint.
+ * The endpoints that are held back. A refusal with `Retry-After`, or any 429, closes the endpoint's gate for all
+ * callers in the process. All clients share the gates, because two clients may use one token endpoint.
  */
 export interface EndpointGates {
-  /** How long an endpoint must not be asked, and the status of its refusal; null when it may be asked. */
+  /** How long an endpoint must not be called, and the status of its refusal; null if calls are allowed. */
   heldBack(endpoint: string): { readonly remainingMs: number; readonly status: number } | null;
-  /** @returns for how long the gate is closed by this refusal, in milliseconds; 0 when it stays as it was. */
+  /** @returns how long this refusal closes the gate, in milliseconds; 0 if the refusal changes nothing */
   refused(endpoint: string, refusal: Refusal): number;
   answered(endpoint: string): void;
 }
@@ -41,7 +41,7 @@ export function createEndpointGates({
       if (retryAfterMs === undefined && status !== TOO_MANY_REQUESTS) return 0;
       const nowMs = clock.monotonicMs();
       const gate = gates.get(endpoint);
-      // Requests in flight together count as one failure, however many of them were refused.
+      // Refusals of requests that were in flight together count as one failure.
       const isClosed = gate !== undefined && gate.untilMs > nowMs;
       const failures = (gate?.failures ?? 0) + (isClosed ? 0 : 1);
       const holdMs = retryAfterMs ?? (isClosed ? 0 : backOffMs(failures, BACK_OFF, random));
@@ -51,7 +51,7 @@ export function createEndpointGates({
     },
     answered(endpoint) {
       const gate = gates.get(endpoint);
-      // A response to a request from before the refusal says nothing about it.
+      // A response to a request from before the refusal does not open the gate.
       if (gate !== undefined && gate.untilMs <= clock.monotonicMs()) gates.delete(endpoint);
     },
   };

@@ -1,18 +1,18 @@
 import type { BodyChunks, BodyEdges } from './body-chunks.ts';
 
 export interface HttpResponse {
-  /** The server's clock in milliseconds since the epoch, from the Date header; null when there is no usable one. */
+  /** The server's clock in milliseconds since the epoch, from the Date header; null without a usable header. */
   readonly date: number | null;
   /**
-   * The decoded body, to be read once. Throws BODY_INCOMPLETE when it was cut, BODY_TOO_LARGE, BODY_MALFORMED when it
-   * cannot be decompressed, PROVIDER_TIMEOUT at the deadline, and the caller's reason when the caller aborts. When only
-   * the closing (or the reset) of the connection marks the end, a cut goes unnoticed here: the JSON decoder finds it.
+   * The decoded body, which can be read once. Throws BODY_INCOMPLETE if the body was cut, BODY_TOO_LARGE,
+   * BODY_MALFORMED if decompression fails, PROVIDER_TIMEOUT at the deadline, and the caller's reason if the caller
+   * aborts. If only the end (or reset) of the connection marks the body's end, only the JSON decoder notices a cut.
    */
   readonly body: BodyChunks;
   /**
-   * Before the body is read: waits until it has arrived, or 16 MB of it, and gives its first and last 4 KiB at most;
-   * null when more is to come or it broke, which reading it reports. So a request that follows from it can leave before
-   * it is decoded.
+   * Called before the body is read: waits for the whole body, or for 16 MB. Returns the first and last 4 KiB at most;
+   * null if the body is longer or broken (then reading the body throws). So the next request can start before this body
+   * is decoded.
    */
   arrived(): Promise<BodyEdges | null>;
   bytes(): number;
@@ -23,7 +23,7 @@ export type HeaderFields = Readonly<Record<string, string | string[] | undefined
 const HTTP_DATE = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
 const LONGEST_RETRY_AFTER_MS = 3_600_000;
 
-/** A field's value; the values of a repeated one joined by commas, as RFC 9110 (5.3) defines it. */
+/** A field's value; the values of a repeated field are joined by commas, as in RFC 9110 (5.3). */
 export function headerField(headers: HeaderFields, name: string): string | null {
   const value = headers[name];
   if (value === undefined) return null;
@@ -34,7 +34,7 @@ export function serverDate(headers: HeaderFields): number | null {
   return httpDate(headerField(headers, 'date'));
 }
 
-/** Of several ages the greatest, in seconds; null without the field. */
+/** The Age field in seconds, or the greatest of several ages; null without the field. */
 export function ageSeconds(headers: HeaderFields): number | null {
   const ages = (headerField(headers, 'age') ?? '')
     .split(',')
@@ -44,8 +44,8 @@ export function ageSeconds(headers: HeaderFields): number | null {
 }
 
 /**
- * How long the server asks us to wait, in milliseconds, capped at an hour so that a wrong value cannot stop a source. A
- * date is compared with the server's own clock where the response has it: ours may be wrong by hours.
+ * The wait that the server requests, in milliseconds, at most an hour, so that a wrong value cannot stop a source. A
+ * date is compared with the server's own clock if the response has it, because our clock may be wrong by hours.
  */
 export function retryAfterMs(headers: HeaderFields, wallMs: number): number | undefined {
   const text = headerField(headers, 'retry-after')?.trim();

@@ -3,9 +3,9 @@ const UNSAFE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 const ADDRESS = /\b[a-z][a-z0-9+.-]{0,30}:\/\/[^\s"']+/gi;
 
 /**
- * Text of the other side made safe for a message: echoed secrets and addresses taken out, control characters escaped,
- * and cut at `longest` characters.
- * @param secrets what was sent with the request and must not come back in a log
+ * Makes a server's text safe for a message: removes echoed secrets and addresses, escapes control characters, and cuts
+ * the text after `longest` characters.
+ * @param secrets the secrets that were sent with the request and must not appear in a log
  */
 export function quotedText(text: string, longest: number, secrets: readonly string[] = []): string {
   let clean = text;
@@ -17,5 +17,5 @@ export function quotedText(text: string, longest: number, secrets: readonly stri
   return cut.replace(UNSAFE, (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`);
 }
 
-// A shorter value would also match parts of ordinary words.
+// A shorter value may match parts of ordinary words.
 const SHORTEST_SECRET = 4;

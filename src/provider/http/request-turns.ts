@@ -8,13 +8,13 @@ import type { EndpointGates, Refusal } from './endpoint-gates.ts';
 const SHORTEST_SLEEP_MS = 1;
 
 export interface RequestEndpoint {
-  /** Origin and path without variable parts: the same for every caller in the process. Never shown. */
+  /** The origin and the path without variable parts: the same for all callers in the process. Never shown. */
   readonly key: string;
   readonly path: string;
   readonly from: string;
 }
 
-/** Every request passes the gate of its endpoint and the rate limit of its interface, those for tokens included. */
+/** Every request, also a token request, passes its endpoint's gate and its interface's rate limit. */
 export interface RequestTurns {
   /** @throws ConnectorError PROVIDER_BUSY with `retryAfterMs` while the endpoint is held back: nothing is sent. */
   take(endpoint: RequestEndpoint, signal: AbortSignal): Promise<void>;
@@ -25,7 +25,7 @@ export interface RequestTurns {
 
 export function createRequestTurns(options: {
   readonly name: string;
-  /** Upper limit of the request rate of all processes together, repeated requests included. */
+  /** The maximum request rate of all processes together, repeated requests included. */
   readonly requestsPerSecond: number;
   readonly gates: EndpointGates;
   readonly clock: Clock;
@@ -76,8 +76,8 @@ export function createRequestTurns(options: {
 }
 
 /**
- * A token bucket of one token: requests are spaced evenly, first come, first served. Unused time is not saved, so no
- * second ever sees more than the limit, not even after a standstill. Exported for tests.
+ * A token bucket of one token: requests are evenly spaced, first come, first served. Unused time is not saved, so no
+ * second has more requests than the limit, even after a pause. Exported for tests.
  */
 export function createRateLimiter(requestsPerSecond: number, clock: Clock) {
   let intervalMs = 1_000 / requestsPerSecond;
@@ -87,7 +87,7 @@ export function createRateLimiter(requestsPerSecond: number, clock: Clock) {
     setLimit(limit: number): void {
       intervalMs = 1_000 / limit;
     },
-    /** Resolves when one more request may be sent; rejects with the signal's reason when it aborts first. */
+    /** Resolves when one more request may be sent; rejects with the signal's reason if the signal aborts first. */
     async take(signal: AbortSignal): Promise<void> {
       signal.throwIfAborted();
       const before = last;
@@ -101,7 +101,7 @@ export function createRateLimiter(requestsPerSecond: number, clock: Clock) {
         const wokenMs = clock.monotonicMs();
         nextFreeMs = (wokenMs - slotMs < SHORTEST_SLEEP_MS ? slotMs : wokenMs) + intervalMs;
       } finally {
-        // A caller that gives up takes no slot, and leaves no gap in the queue.
+        // A caller that aborts takes no slot and leaves no gap in the queue.
         void before.then(gone.resolve);
       }
     },

@@ -9,8 +9,8 @@ const MOST_AHEAD_BYTES = 16 * 1024 * 1024;
 const EDGE_BYTES = 4_096;
 const LONGEST_REST_BYTES = 65_536;
 
-// "deflate" is not offered, since servers disagree on whether it has the zlib wrapper; nor is zstd, which Node calls
-// experimental and whose frames may claim 128 MiB for their window.
+// "deflate" is not offered, because servers disagree about its zlib wrapper. zstd is not offered, because Node calls it
+// experimental and its frames may require a window of 128 MiB.
 const DECODERS: ReadonlyMap<string, () => Transform> = new Map<string, () => Transform>([
   ['gzip', () => createGunzip({ chunkSize: CHUNK_BYTES })],
   ['br', () => createBrotliDecompress({ chunkSize: CHUNK_BYTES })],
@@ -18,22 +18,22 @@ const DECODERS: ReadonlyMap<string, () => Transform> = new Map<string, () => Tra
 
 export const ACCEPTED_ENCODINGS = [...DECODERS.keys()].join(', ');
 
-/** The body of a response: decoded, counted, and never longer than its cap. The owner of the stream destroys it. */
+/** The body of a response: decoded, counted, and never longer than its cap. The stream's owner destroys the stream. */
 export interface ResponseBody {
   readonly chunks: BodyChunks;
   arrived(): Promise<BodyEdges | null>;
   bytes(): number;
-  /** Why the body broke, also when its reader did not report that. */
+  /** The error that broke the body, even if the reader did not report this error. */
   failure(): ConnectorError | undefined;
-  /** Reads a short rest, so that a cut is noticed and the connection stays usable; rejects when the body is cut. */
+  /** Reads a short rest, so that a cut is noticed and the connection stays usable. Rejects if the body is cut. */
   finish(): Promise<void>;
 }
 
 /**
- * @param options.encoding the content-encoding field; at most one encoding, chains are refused
- * @param options.from what answered, for messages, such as `GET https://host/v1/instruments of referenceData`
- * @param options.capSetting the setting to raise when the body is too large
- * @param options.signal the request's deadline: a body cut by it rejects with its reason
+ * @param options.encoding the content-encoding field; several encodings are refused
+ * @param options.from the request in messages, such as `GET https://host/v1/instruments of referenceData`
+ * @param options.capSetting the setting to raise if the body is too large
+ * @param options.signal the request's deadline; when it aborts, the body rejects with its reason
  */
 export function openResponseBody(options: {
   readonly stream: Readable;
@@ -45,7 +45,7 @@ export function openResponseBody(options: {
 }): ResponseBody {
   const { maxBodyBytes, from, capSetting, signal } = options;
   const decoded = decode(options.stream, options.encoding, from);
-  // The output of a decoder lies beside its next input, so its chunks are not given back.
+  // A decoder's chunks share a buffer with the decoder's next output, so this memory is not given back.
   const read = chunksOf(decoded, decoded === options.stream);
   let bytes = 0;
   let failure: ConnectorError | undefined;
@@ -87,7 +87,7 @@ export function openResponseBody(options: {
   }
 
   return {
-    // Without a return method, leaving a for-await loop keeps the rest readable for finish().
+    // The iterator has no return method, so that finish() can read the rest after a reader leaves a for-await loop.
     chunks: { [Symbol.asyncIterator]: () => ({ next }) },
     arrived: () => read.arrived(Math.min(MOST_AHEAD_BYTES, maxBodyBytes + 1), EDGE_BYTES),
     bytes: () => bytes,
@@ -109,11 +109,11 @@ function decode(stream: Readable, encoding: string | null, from: string): Readab
       `${from} was answered with content-encoding "${quotedText(name, 80)}"; expected one of ${ACCEPTED_ENCODINGS}.`,
     );
   }
-  // The callback is required; errors reach the reader through the decoder, which pipeline() destroys with them.
+  // pipeline() requires a callback. The reader gets the error, because pipeline() destroys the decoder with the error.
   return pipeline(stream, decoder, () => {});
 }
 
-// zlib has one code for an unexpected end (Z_BUF_ERROR), and others for data that is not compressed.
+// zlib has one code for an unexpected end (Z_BUF_ERROR), and other codes for data that is not compressed.
 function isDataError(error: unknown): boolean {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   return code !== 'Z_BUF_ERROR' && /^(Z_|ERR_)/.test(code) && !code.startsWith('ERR_STREAM');

@@ -16,9 +16,9 @@ const PROTOCOL_CODE = /^(HPE_|HTTPParserError|UND_ERR_HEADERS_OVERFLOW)/;
 /** The problem in an error's body (parts 2.1 and 7 of src/provider/README.md), made safe for a message. */
 export interface ProblemText {
   readonly said: string;
-  /** The first of a ValidationProblemDetails' errors, `name: reason`. */
+  /** The first errors of a ValidationProblemDetails, as `name: reason`. */
   readonly validation: readonly string[];
-  /** `type`, `instance` and the members that the interface does not name, such as a trace id: what a provider's support asks for. */
+  /** `type`, `instance`, and members that the interface does not name, such as a trace id, for a provider's support. */
   readonly members: Readonly<Record<string, string>>;
 }
 
@@ -53,13 +53,13 @@ function advice(code: ErrorCode, status: number, headers: HeaderFields, name: st
   if (code === 'PROVIDER_UNAUTHORIZED') return `; check ${name}.auth and the account's permissions`;
   if (status === 404) return `; check ${urlSetting(name)}`;
   if (code !== 'PROVIDER_REDIRECT') return '';
-  // Only the origin is shown: the path and query of a redirect may carry a session or a token.
+  // Only the host is shown, because the path and query of a redirect may contain a session or a token.
   const location = URL.parse(headerField(headers, 'location') ?? '');
   const where = location === null ? '' : ` to ${quotedText(location.host, LONGEST_QUOTE)}`;
   return `, a redirect${where}, which is never followed; set ${urlSetting(name)} to the final address`;
 }
 
-/** `marketData.url (MARKET_DATA_URL)`: with the variable of the usual settings file. */
+/** The url setting with its variable in the usual settings file: `marketData.url (MARKET_DATA_URL)`. */
 function urlSetting(name: string): string {
   return `${name}.url (${name.replace(/[A-Z]/g, '_$&').toUpperCase()}_URL)`;
 }
@@ -82,7 +82,7 @@ function codeOf(cause: unknown): string {
   return 'code' in cause && typeof cause.code === 'string' ? cause.code : cause.name;
 }
 
-/** The problem (RFC 9457) in an error's body. Throws for a body that is not JSON, or too long. */
+/** Reads the problem (RFC 9457) in an error's body. Throws if the body is not JSON or is too long. */
 export async function readProblem(body: ResponseBody, secrets: readonly string[]): Promise<ProblemText> {
   const problem: unknown = JSON.parse((await collectBytes(body.chunks)).toString('utf8'));
   if (typeof problem !== 'object' || problem === null) return NO_PROBLEM;
@@ -111,7 +111,7 @@ function withoutSecrets(name: string, value: unknown): unknown {
   return isSecretKey(name, value) ? REDACTED : value;
 }
 
-/** A type and an instance are usually addresses: host, path and section are shown; a login or a query may hold a secret. */
+/** Shows only host, path and section of an address, because its login or query may contain a secret. */
 function withoutQuery(text: string): string {
   const url = URL.parse(text);
   return url === null || url.host === '' ? text : `${url.host}${url.pathname}${SECTION.test(url.hash) ? url.hash : ''}`;
@@ -131,12 +131,12 @@ function validationErrors(errors: unknown): readonly string[] {
 type StatusAction = 'consume' | 'renewAuthorization' | ErrorCode;
 
 /**
- * The interface names 200, 400, 401, 403, 404 and 500 for market data and nothing for reference data (part 7 of
- * src/provider/README.md), so everything else follows RFC 9110. A 400 does not say whether it asks for less: the caller,
- * who knows what it asked for, looks at `fields.status`.
+ * The interface names 200, 400, 401, 403, 404 and 500 for market data and no status for reference data (part 7 of
+ * src/provider/README.md), so all other statuses follow RFC 9110. A 400 does not say whether a smaller request helps;
+ * the caller knows the request and checks `fields.status`.
  */
 export function actionOf(status: number): StatusAction {
-  // A part was never asked for.
+  // 206 is a violation, because no request is for a part of a body.
   if (status < 200 || status === 206 || status > 599) return 'PROTOCOL_VIOLATION';
   if (status < 300) return 'consume';
   if (status < 400) return 'PROVIDER_REDIRECT';
@@ -148,7 +148,7 @@ export function actionOf(status: number): StatusAction {
 
 const NOT_FOUND = 404;
 
-/** The answer, or null when the provider does not know the id. A 404 of the token endpoint is another error. */
+/** Resolves with null if the provider does not know the id (404). A 404 of the token endpoint is another error. */
 export async function nullWhenUnknown<Found>(asked: Promise<Found>): Promise<Found | null> {
   try {
     return await asked;

@@ -16,9 +16,9 @@ interface Failure {
 }
 
 /**
- * Renews the token 30 s (or a tenth of its life) before it expires, or once it was refused, with one request at a time.
- * While the endpoint fails, a valid token stays in use; without one, callers get the last error until the pause is over
- * (1 s to 60 s, or longer where the endpoint says so).
+ * Renews the token 30 s (or a tenth of its life) before it expires, or after a refusal. Only one request runs at a
+ * time. If the endpoint fails, a valid token stays in use. Without a valid token, callers get the last error until the
+ * pause ends (1 s to 60 s, or longer if the endpoint says so).
  */
 export function createHeldToken(settings: OAuth2Settings, options: HeldTokenOptions) {
   const { name, login = `${name}.auth`, clock, random, log, observer, marginMs = usualMarginMs } = options;
@@ -52,7 +52,7 @@ export function createHeldToken(settings: OAuth2Settings, options: HeldTokenOpti
   }
 
   return {
-    /** Rejects with TOKEN_FAILED when there is none and none can be obtained, or with the signal's reason. */
+    /** Rejects with TOKEN_FAILED if there is no token and the endpoint gives no token, or with the signal's reason. */
     async get(signal: AbortSignal): Promise<string> {
       signal.throwIfAborted();
       const nowMs = clock.monotonicMs();
@@ -87,8 +87,8 @@ function paused(last: ConnectorError, waitMs: number): ConnectorError {
   return new ConnectorError('TOKEN_FAILED', last.message, { cause: last, retryAfterMs: waitMs, fields: last.fields });
 }
 
-// One request at a time for all callers. A caller that stops waiting does not disturb the others; when no caller waits
-// any more the request is cut.
+// All callers share one request at a time. A caller that stops waiting does not disturb the others. If no caller waits,
+// the request is aborted.
 function shareRequest<T>(send: (signal: AbortSignal) => Promise<T>): (signal: AbortSignal) => Promise<T> {
   let current: { readonly result: Promise<T>; readonly controller: AbortController; waiting: number } | undefined;
 

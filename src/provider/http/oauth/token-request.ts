@@ -24,15 +24,15 @@ const LARGEST_RESPONSE_BYTES = 65_536;
 const LONGEST_QUOTE = 200;
 const LONGEST_LIFETIME_MS = 24 * 3_600_000;
 
-// The life of a token that does not state it: `expires_in` absent, null, 0, negative or no number. Short enough to
-// notice a withdrawn account, long enough not to ask for a token with every request; a 401 renews it earlier.
+// The life of a token whose `expires_in` is absent, null, 0, negative or not a number. This life is short enough to
+// notice a withdrawn account, and long enough to avoid many token requests. A 401 renews the token earlier.
 const DEFAULT_LIFETIME_MS = 5 * 60_000;
 
-// Only these members of a response reach the library. Above all no id_token: with scope openid a server may send one,
-// which was not requested and whose issuer cannot be checked, since only the token address is known.
+// Only these members of a response reach the library, not an id_token. With scope openid a server may send an id_token
+// without a request, and its issuer cannot be checked: only the token address is known.
 const FIELDS = ['access_token', 'token_type', 'scope', 'error', 'error_description'];
 
-/** Without a named method: basic, and after invalid_client the secret in the form. Rejects with TOKEN_FAILED. */
+/** No method set: basic authentication; after invalid_client, the secret in a form. Rejects with TOKEN_FAILED. */
 export function createTokenRequest(
   settings: OAuth2Settings,
   address: URL,
@@ -54,7 +54,7 @@ export function createTokenRequest(
     } catch (error) {
       if (!isInvalidClient(error)) throw error;
       await takeTurn(signal);
-      // It may have been rotated while the request was on its way.
+      // The secret may have been rotated during the request.
       const newest = await readNow();
       if (newest !== secret) return requestWith({ method, secret: newest });
       if (settings.clientAuthentication || method === 'client_secret_post') throw error;
@@ -64,7 +64,7 @@ export function createTokenRequest(
     }
   }
 
-  /** Token requests count in the rate of their interface. While the endpoint is held back no token can be obtained. */
+  /** Token requests count in the rate of their interface. Rejects with TOKEN_FAILED while the endpoint is held back. */
   async function takeTurn(signal: AbortSignal): Promise<void> {
     try {
       await turns.take(endpoint.turn, signal);
@@ -76,11 +76,11 @@ export function createTokenRequest(
   }
 
   return async (signal) => {
-    // Outside the deadline: waiting for our own rate limit is not a failure of the token endpoint.
+    // This wait is outside the deadline: a wait for our own rate limit is not a failure of the token endpoint.
     await takeTurn(signal);
     const late = () => endpoint.failed(`took longer than ${timeoutMs} ms`);
     const deadline = openDeadline(timeoutMs, systemClock, late, { outer: signal });
-    // Tokens are rare: a connection of its own per request leaves nothing open between them.
+    // Token requests are rare, so each request opens a separate connection and leaves nothing open.
     const dispatcher = openDispatcher(address, { ...options, ...(await options.files?.get()) }, 1);
     try {
       return await requestToken(dispatcher, deadline.signal);
@@ -91,7 +91,7 @@ export function createTokenRequest(
   };
 }
 
-/** A way to authenticate and its secret, as they are now: a client secret, or the PEM text of a private key. */
+/** The current method to authenticate, and its secret: a client secret, or the PEM text of a private key. */
 interface ClientLogin {
   readonly method: ClientAuthentication;
   readonly secret: string;
@@ -112,7 +112,7 @@ function readLoginSecret(settings: OAuth2Settings, login: string): Promise<strin
     : readSecret(present(settings.clientSecret, `${login}.clientSecret`), `${login}.clientSecret`);
 }
 
-// The library's authentication. Rejects with TOKEN_FAILED for a key that cannot be used: it may be rotated just now.
+// Returns the library's authentication. Rejects with TOKEN_FAILED for an unusable key, which may be in rotation.
 async function clientAuth(
   { method, secret }: ClientLogin,
   settings: OAuth2Settings,
@@ -124,9 +124,9 @@ async function clientAuth(
   const key = await importKey(secret, algorithm, login);
   return oauth.PrivateKeyJwt(keyId ? { key, kid: keyId } : key, {
     [oauth.modifyAssertion](header, payload) {
-      // The name of RFC 8037, which servers know, for what the library calls by its newer one.
+      // Servers know the algorithm by its name in RFC 8037; the library uses a newer name.
       header.alg = algorithm;
-      // The library takes the issuer, of which only the token address is known here.
+      // The library uses the issuer as the audience, but only the token address is known here.
       payload.aud = assertionAudience ?? tokenUrl;
     },
   });
@@ -137,7 +137,7 @@ async function importKey(pem: string, algorithm: AssertionAlgorithm, login: stri
     const der = createPrivateKey(pem).export({ type: 'pkcs8', format: 'der' });
     return await webcrypto.subtle.importKey('pkcs8', der, KEY_ALGORITHMS[algorithm], false, ['sign']);
   } catch (cause) {
-    // Not the parser's message, which may quote the key.
+    // The message leaves out the parser's message, which may quote the key.
     const what = `${login}.privateKey is no PEM text of a private key for ${algorithm}`;
     throw new ConnectorError('TOKEN_FAILED', `${what}; check the file, and ${login}.algorithm.`, { cause });
   }
@@ -161,8 +161,8 @@ interface GrantRequest extends Pick<AuthorizationOptions, 'turns' | 'clock'> {
   readonly secret: string;
 }
 
-// One client credentials grant by the library. Rejects with TOKEN_FAILED, whose message and fields name the OAuth
-// error, and never with an error of the library, since those hold the whole response.
+// Performs one client credentials grant with the library. Rejects with TOKEN_FAILED; its message and fields name the
+// OAuth error. Errors of the library are never passed on, because these errors contain the whole response.
 async function requestGrant(request: GrantRequest, signal: AbortSignal): Promise<FetchedToken> {
   const { settings, endpoint, authentication, secret } = request;
   const server: oauth.AuthorizationServer = {
@@ -185,7 +185,7 @@ async function requestGrant(request: GrantRequest, signal: AbortSignal): Promise
   try {
     const response = await oauth.clientCredentialsGrantRequest(server, client, authentication, parameters(settings), {
       [oauth.customFetch]: send,
-      // parseAddress has already decided where plain http may be spoken.
+      // parseAddress has already checked that plain http is allowed for this address.
       [oauth.allowInsecureRequests]: endpoint.address.protocol === 'http:',
     });
     const granted = await oauth.processClientCredentialsResponse(server, client, response);
@@ -268,7 +268,7 @@ async function readFields(
     if (typeof content === 'object' && content !== null) return content as Record<string, unknown>;
   } catch (error) {
     if (signal.aborted) throw signal.reason;
-    // The body of a response may hold a token, so neither it nor the parser's message goes into the error.
+    // The body of a response may contain a token, so the error quotes neither the body nor the parser's message.
     const code = error instanceof ConnectorError ? error.code : 'no JSON';
     throw endpoint.failed(`answered ${status} with a body that cannot be read (${code})`, { status });
   }
@@ -300,7 +300,7 @@ function tokenEndpoint(address: URL, name: string, login: string): TokenEndpoint
   };
 }
 
-/** How the client authenticates at the token endpoint, by its name in RFC 7591 and OpenID Connect. */
+/** The client's method to authenticate at the token endpoint, by its name in RFC 7591 and OpenID Connect. */
 type ClientAuthentication = 'client_secret_basic' | 'client_secret_post' | 'private_key_jwt';
 type AssertionAlgorithm = 'RS256' | 'PS256' | 'ES256' | 'EdDSA';
 
@@ -308,17 +308,17 @@ export interface OAuth2Settings {
   readonly type: 'oauth2';
   readonly tokenUrl: string;
   readonly clientId: string;
-  /** Absent or null: basic, and where that is refused the secret in the form. */
+  /** Absent or null: basic authentication; if basic is refused, the secret in the form. */
   readonly clientAuthentication?: ClientAuthentication | null | undefined;
   readonly clientSecret?: SecretSource | null | undefined;
-  /** PEM text of the key that signs the assertion of private_key_jwt. */
+  /** The PEM text of the key that signs the assertion of private_key_jwt. */
   readonly privateKey?: SecretSource | null | undefined;
   readonly keyId?: string | null | undefined;
   readonly algorithm?: AssertionAlgorithm | undefined;
-  /** `aud` of the assertion; the token URL by default. */
+  /** The `aud` of the assertion; the token URL by default. */
   readonly assertionAudience?: string | null | undefined;
   readonly scope?: string | null | undefined;
-  /** For which service the token is, where the token endpoint wants to know it. */
+  /** The service that the token is for, if the token endpoint requires this parameter. */
   readonly audience?: string | null | undefined;
   readonly resource?: string | null | undefined;
 }
