@@ -13,20 +13,20 @@ interface Row<Event> {
   readonly level: keyof Log;
   readonly text: string;
   readonly fields?: (event: Event) => object;
-  /** Counts that are added up to one log line a minute: its message, whose counts they are, and their fields. */
+  /** Counts that one log line a minute sums up: its message, the field to group by, and the counted fields. */
   readonly minute?: readonly [text: string, of: keyof Event & string, ...counts: (keyof Event & string)[]];
-  /** Its metrics; the status has the gauges. */
+  /** Adds to the metrics of the event; the status sets the gauges. */
   readonly count?: (event: Event, add: Add, observe: Observe) => void;
 }
 
 const MINUTE_MS = 60_000;
-/** The dead letters of one response that are logged one by one; its own line counts all. */
+/** The most dead letters of a response with their own log line; the line of the response counts all. */
 const MOST_DEAD_LINES = 20;
 const PRICES = 'prices';
 const COMMITTED = 'committed within a minute';
 const WALK_RESULTS = ['added', 'corrected', 'unchanged', 'reEncoded', 'gone'] as const;
 
-/** Every event: its log line and its metrics, so that the two cannot differ. */
+/** The log line and the metrics of every event, in one table so that they cannot differ. */
 const EVENTS: { readonly [Of in Name]: Row<EventOf<Of>> } = {
   topicCreated: { level: 'info', text: 'topic created' },
   topicDrift: { level: 'warn', text: 'topic differs from what would be created' },
@@ -190,14 +190,14 @@ function eachEvent(react: (name: Name) => (event: never) => void): Events {
   return Object.fromEntries((Object.keys(EVENTS) as Name[]).map((name) => [name, react(name)])) as unknown as Events;
 }
 
-/** Events that reach each of these, in their order, as far as they take them. */
+/** Passes each event to all sinks that accept the event, in their order. */
 export function toAll(sinks: readonly Partial<Events>[]): Events {
   return eachEvent((name) => (event) => {
     for (const sink of sinks) sink[name]?.(event);
   });
 }
 
-/** Events as metrics: the numbers of the log lines, added up. */
+/** Events as metrics, which sum up the numbers of the log lines. */
 export function countEvents({ add, observe }: Pick<Meters, 'add' | 'observe'>): Events {
   return eachEvent((name) => (event: object) => {
     (EVENTS[name] as Row<object>).count?.(event, add, observe);
@@ -209,7 +209,7 @@ export function countEvents({ add, observe }: Pick<Meters, 'add' | 'observe'>): 
 
 type DeadRows = Pick<ResponseCounts, 'dead'>;
 
-/** Events as log lines: the message is fixed, the facts are fields. What happens often is added up to one line a minute. */
+/** Events as log lines: a fixed message, with facts as fields. One line a minute sums up frequent events. */
 export function logEvents(log: Log, later = afterwards): Events {
   const sums = new Map<string, { readonly text: string; readonly fields: Record<string, unknown> }>();
   const report = () => {
@@ -233,7 +233,7 @@ export function logEvents(log: Log, later = afterwards): Events {
     const { level, text, fields = (event) => event, minute } = EVENTS[name] as unknown as Row<Record<string, unknown>>;
     return (event: Readonly<Record<string, unknown>>) => {
       if (minute) addUp(minute, event);
-      // The end does not wait for the minute.
+      // The process ends before the minute does, so the sums are reported now.
       if (name === 'stopped') report();
       const { dead = [], ...logged } = fields(event) as DeadRows;
       log[level](roundedDurations(logged), text);
@@ -242,12 +242,12 @@ export function logEvents(log: Log, later = afterwards): Events {
   });
 }
 
-/** Of many counts, most are 0 as a rule: an absent one did not happen. */
+/** Leaves out counts of 0, because most counts are 0. */
 function withoutZeros(event: object): object {
   return Object.fromEntries(Object.entries(event).filter(([, value]) => value !== 0));
 }
 
-/** Durations in whole milliseconds: fractions only make lines longer. */
+/** Durations in whole milliseconds, because fractions only make lines longer. */
 function roundedDurations(event: object): Record<string, unknown> {
   const entries = Object.entries(event).map(([name, value]) => [
     name,

@@ -5,24 +5,24 @@ export interface LogDestination {
   write(line: string): void;
 }
 
-/** The most bytes kept for a slow reader; a line that does not fit is dropped. Exported for tests. */
+/** The most bytes that are kept for a slow reader; a line that does not fit is dropped. Exported for tests. */
 export const LARGEST_BACKLOG_BYTES = 1_048_576;
 const RETRY_MS = 100;
-/** How long the end of the process waits in total for a slow reader. */
+/** The length of one wait for a slow reader at the end of the process, and the most waits. */
 const END_WAIT_MS = 10;
 const END_WAITS = 100;
 
 /** Writes log lines without ever waiting for their reader. */
 export interface LogOutput extends LogDestination {
   dropped(): number;
-  /** Writes the rest synchronously, waiting a second at most: for the end of the process. */
+  /** Writes the kept lines synchronously at the end of the process; waits a second at most. */
   end(): void;
 }
 
 export interface LogOutputOptions {
-  /** Writes to a file descriptor without waiting, as fs.writeSync does; returns how many bytes it took. */
+  /** Writes to a file descriptor without waiting, as fs.writeSync does; returns the number of written bytes. */
   readonly write: (chunk: Buffer) => number;
-  /** The line that reports how many lines were dropped just before it. */
+  /** The line that reports the number of lines that were dropped before it. */
   readonly droppedLine: (lines: number) => string;
   readonly later?: (ms: number, action: () => void) => void;
   /** Makes the whole process wait. */
@@ -30,10 +30,9 @@ export interface LogOutputOptions {
 }
 
 /**
- * Lines are written at once, so that none is lost when the process is killed. Where the reader has stopped, or the
- * disk is full, they are kept, and are tried again with each line and every 100 ms; nothing waits for them. As soon as
- * there is room again, a line says how many were dropped. A reader that is gone may come back, as that of a named pipe.
- * Exported for tests.
+ * Writes each line at once, so that a killed process loses no line. If the reader has stopped or the disk is full,
+ * lines are kept. They are tried again with each new line and every 100 ms; nothing waits for them. When there is room
+ * again, a line reports the number of dropped lines. The reader of a named pipe may return. Exported for tests.
  */
 export function createLogOutput(options: LogOutputOptions): LogOutput {
   const { write, droppedLine, later = afterwards, waitMs = waitSynchronously } = options;
@@ -65,7 +64,7 @@ export function createLogOutput(options: LogOutputOptions): LogOutput {
     }
   }
 
-  /** Not before the reader has read a good part; otherwise a slow reader would get little but these lines. */
+  /** Reports only when half of the backlog is free; otherwise a slow reader receives mostly these reports. */
   function tellOfDropped(): void {
     if (dropped === reported || bytes > LARGEST_BACKLOG_BYTES / 2) return;
     if (keep(droppedLine(dropped - reported))) reported = dropped;
@@ -86,7 +85,7 @@ export function createLogOutput(options: LogOutputOptions): LogOutput {
     write(line) {
       flush();
       tellOfDropped();
-      // After a gap, no line is kept before the gap is reported: so its line is at the place of the gap.
+      // After a gap, no line is kept before the report of the gap, so the report is at the place of the gap.
       if (dropped > reported || !keep(line)) dropped++;
       writeKept();
     },
@@ -111,9 +110,9 @@ export function openStandardOutput(droppedLine: (lines: number) => string): LogO
 }
 
 /**
- * Opens the same output again in a way that never waits. Access to `process.stdout` sets that for pipes and sockets, until
- * another process that shares them ends and resets it; and a paused terminal makes a writer wait. After a second opening,
- * both have a setting of our own. A file needs none, and would be written from its beginning.
+ * Opens the same output again without blocking. `process.stdout` does not block for pipes and sockets, until another
+ * process that shares them ends and resets this; a paused terminal blocks its writer. The second opening has its own
+ * setting. A file never blocks, and a second opening writes from the file's beginning.
  */
 function withoutWaiting(fd: number): number {
   const found = fstatSync(fd);
@@ -121,7 +120,7 @@ function withoutWaiting(fd: number): number {
   try {
     return openSync(`/proc/self/fd/${fd}`, constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
   } catch {
-    // It belongs to another user, or this is not Linux.
+    // The output belongs to another user, or this is not Linux.
     return fd;
   }
 }

@@ -11,21 +11,21 @@ const MAXIMUM_ENTRIES = 50;
 const MAXIMUM_DEPTH = 6;
 const MAXIMUM_CAUSES = 5;
 const MAXIMUM_STACK_LINES = 30;
-/** All values of one line together; a field beyond it is left out. */
+/** The most values of one line. A later object or list becomes `[…]`. */
 const MAXIMUM_LINE_VALUES = 500;
 
 /** C0, C1 and delete, line and paragraph separators, and marks that change the direction of text. */
 const CONTROL = /[\p{Cc}\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
 
 /**
- * Makes any value safe for a log line: secrets out, control characters escaped, every size limited. It never throws, and
- * gives new plain objects: nothing of the caller's is changed or kept.
+ * Makes any value safe for a log line: removes secrets, escapes control characters and limits every size. Never throws.
+ * Gives new plain objects, and neither changes nor keeps an object of the caller.
  */
 export function createLogValues({ redaction, stacks }: LogValueOptions) {
   let left = 0;
 
   function cleanText(text: string): string {
-    // Redaction first: a secret cut in two would not be found.
+    // Redaction comes first, because it does not find a secret that is cut in two.
     const whole = redaction.redact(text);
     const cut = whole.slice(0, MAXIMUM_TEXT);
     const escaped = cut.toWellFormed().replace(CONTROL, escapeCharacter);
@@ -65,7 +65,7 @@ export function createLogValues({ redaction, stacks }: LogValueOptions) {
   function cleanError(error: Error, depth: number, causes: number): Record<string, unknown> {
     const { name, message, stack, cause, ...facts } = error as Error & Readonly<Record<string, unknown>>;
     const lines = stacks && stack ? stack.split('\n').slice(0, MAXIMUM_STACK_LINES) : [];
-    // A failed connection is an empty message around one error per address.
+    // A failed connection has an empty message, and one error for each address.
     const several = error instanceof AggregateError ? error.errors.slice(0, MAXIMUM_CAUSES) : undefined;
     const inner = cause instanceof Error && causes < MAXIMUM_CAUSES ? cleanError(cause, depth, causes + 1) : undefined;
     return {
@@ -89,7 +89,7 @@ export function createLogValues({ redaction, stacks }: LogValueOptions) {
       try {
         return cleanEntries(Object.entries(fields), 0);
       } catch {
-        // A getter or toJSON threw: the message is worth more than that field.
+        // A getter or toJSON has thrown. The message is still logged, without fields.
         return { fields: '[unreadable]' };
       }
     },

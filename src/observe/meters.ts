@@ -1,13 +1,13 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { METRICS, type MetricDefinition, type MetricName } from './metric-table.ts';
 
-/** Gauges of the library with names of counters; the same numbers exist, by type, under the names without the ending. */
+/** Gauges of the library with names of counters. The names without `_total` have the same numbers, by type. */
 const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
 
-/** Each measurement wakes the process: at the library's 10 ms that was half of what an idle process took. */
+/** Each measurement wakes the process. The library's 10 ms took half of the CPU time of an idle process. */
 const LOOP_DELAY_EVERY_MS = 250;
 
-/** Buckets for durations of milliseconds when all is well, and a minute at most. */
+/** Buckets for durations from milliseconds, which are normal, to a minute. */
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
 type NamesOf<Type extends string> = {
@@ -21,22 +21,22 @@ export type LabelsOf<Name extends MetricName> = Readonly<Record<(typeof METRICS)
 /** The metrics of the table, by their names; the compiler knows which labels each one has. */
 export interface Meters {
   add<Name extends NamesOf<'counter'>>(name: Name, labels: LabelsOf<Name>, value: number): void;
-  /** Null: not known now, so that there is no such series until the next value. */
+  /** Null means unknown and sets nothing: a cleared gauge then has no series until the next value. */
   set<Name extends NamesOf<'gauge'>>(name: Name, labels: LabelsOf<Name>, value: number | null): void;
-  /** Forgets every series of these gauges: their last values would pass for the present ones. */
+  /** Forgets every series of these gauges, so that old values do not look present. */
   clear(names: readonly NamesOf<'gauge'>[]): void;
   observe<Name extends NamesOf<'histogram'>>(name: Name, labels: LabelsOf<Name>, value: number): void;
-  /** Counters with these labels, else only known values, begin at 0: a rate does not see a first increase. */
+  /** Starts counters with these labels, and known values of others, at 0: a rate misses a first increase. */
   startAtZero(labels: GivenLabels): void;
-  /** All of them, and those of the process, in the text format that Prometheus reads. */
+  /** All metrics, including the metrics of the process, in the text format that Prometheus reads. */
   text(): Promise<string>;
   readonly contentType: string;
 }
 
 /**
- * A registry of its own with the metrics of the table, and the library's metrics of the process.
+ * Makes a separate registry with the metrics of the table, and the library's metrics of the process.
  *
- * @param isThere whether a metric exists: one without labels is 0 from the start, which is wrong for a part that is off
+ * @param isThere true if a metric exists; a metric without labels begins at 0, which is wrong for a disabled part
  */
 export function createMeters(isThere: (name: string) => boolean = () => true): Meters {
   const registry = new Registry();
@@ -61,7 +61,7 @@ export function createMeters(isThere: (name: string) => boolean = () => true): M
     clear(names) {
       for (const name of names) {
         gauges.get(name)?.reset();
-        // The library begins one without labels again at 0.
+        // After a reset, the library shows a gauge without labels as 0.
         if (METRICS[name].labels.length === 0) gauges.get(name)?.remove({});
       }
     },
@@ -76,7 +76,7 @@ export function createMeters(isThere: (name: string) => boolean = () => true): M
   };
 }
 
-/** Every series of a metric with these labels; none where it lacks one of them, or has others with unknown values. */
+/** Every series of a metric with these labels; empty if it lacks a label, or another label has unknown values. */
 function seriesWith(labels: GivenLabels, { labels: names, values }: MetricDefinition): readonly GivenLabels[] {
   if (Object.keys(labels).some((name) => !names.includes(name))) return [];
   const others = names.filter((name) => !(name in labels));

@@ -7,16 +7,16 @@ import {
 } from './events.ts';
 
 /**
- * One metric. Its name begins with `spconnect_` and ends with its unit; `help` names what is measured, in that unit. The
- * values of labels come from a short list in the settings or the code, never from data. `source`: a name of the settings.
- * `client`: referenceData or marketData; of tokens also schemaRegistry and kafka.sasl.
+ * One metric. Its name begins with `spconnect_` and ends with its unit; `help` names the measured value in this unit.
+ * The values of labels come from a short list in the settings or the code, never from data. `source`: the name of a
+ * source in the settings. `client`: referenceData or marketData; for tokens also schemaRegistry and kafka.sasl.
  * `price`: a kind of prices, or one of its series, such as daily/OHLC. `endpoint`: a path without ids and query.
  */
 export interface MetricDefinition {
   readonly type: 'counter' | 'gauge' | 'histogram';
   readonly help: string;
   readonly labels: readonly string[];
-  /** The values of labels that have only these: with them, a counter is 0 before its first increase. */
+  /** All possible values of some labels. With these values, a counter is 0 before its first increase. */
   readonly values: Readonly<Record<string, readonly string[]>>;
 }
 
@@ -214,7 +214,7 @@ const CONNECTION_METRICS = {
   spconnect_token_failing: gauge(['client'], '1 when the last request for a token failed, else 0.'),
 };
 
-/** Every metric of this program, once. Those of the process (`process_…`, `nodejs_…`) come from the library. */
+/** Every metric of this program. The metrics of the process (`process_…`, `nodejs_…`) come from the library. */
 export const METRICS = { ...SOURCE_METRICS, ...PRICE_METRICS, ...CONNECTION_METRICS };
 
 export type MetricName = keyof typeof METRICS;

@@ -8,7 +8,7 @@ import { PRICE_METRICS, SOURCE_METRICS } from './metric-table.ts';
 export interface Metrics {
   readonly events: Events;
   readonly httpObserver: HttpObserver;
-  /** From now on `setGauges` sets the gauges of sources and prices at each scrape, as they are then. */
+  /** At each later scrape, `setGauges` sets the present values of the gauges of sources and prices. */
   follow(setGauges: (meters: Pick<Meters, 'set'>) => void): void;
   text(): Promise<string>;
   readonly contentType: string;
@@ -20,11 +20,11 @@ const CLIENTS = ['referenceData', 'marketData'];
 
 export function createMetrics(options: {
   readonly version: string;
-  /** The names of all sources of the settings: each exists from the first scrape on, with zeros. */
+  /** The names of all sources in the settings. Their series begin with zeros at the first scrape. */
   readonly sources: readonly string[];
-  /** Series of sources that exist so too, by labels whose values depend on the type of source. */
+  /** More series that begin with zeros; the values of their labels depend on the type of source. */
   readonly series?: readonly SourceSeries[];
-  /** The metrics of prices are there only if this process prices. */
+  /** True if this process prices; otherwise the metrics of prices are absent. */
   readonly prices?: boolean;
   readonly droppedLogLines?: (() => number) | undefined;
 }): Metrics {
@@ -55,7 +55,7 @@ export function createMetrics(options: {
       setGauges = given;
     },
     text() {
-      // A gauge without a value must not keep its last one.
+      // A gauge without a present value must not keep its previous value.
       meters.clear(followed);
       setGauges(meters);
       countDroppedLines();

@@ -6,23 +6,23 @@ import { createLogValues } from './log-values.ts';
 import { createRedaction, type Redaction } from './redaction.ts';
 
 export interface UnwaitingLog extends Log {
-  /** How many lines were dropped since the start, as the reader had stopped. */
+  /** Lines that were dropped since the start, because the reader had stopped. */
   droppedLines(): number;
 }
 
 export interface CreateLogOptions {
-  /** Lines below it are not written; at `debug`, errors show their stack. */
+  /** Lines below this level are not written; at `debug`, errors show their stack. */
   readonly level: 'debug' | 'info' | 'warn' | 'error';
   readonly format: 'text' | 'json';
-  /** True colours the lines for people, as on a terminal; else they have no escape sequence. */
+  /** True adds colours to text lines, as on a terminal; otherwise lines have no escape sequences. */
   readonly isColoured?: boolean;
-  /** Knows the secrets that must never appear, also those that come later. */
+  /** Knows the secrets that must never appear, including secrets that are registered later. */
   readonly redaction?: Redaction;
-  /** Standard output when absent, for whose reader nothing waits. */
+  /** Standard output if absent; the process never waits for its reader. */
   readonly destination?: LogDestination;
 }
 
-/** Fields with the names of pino's own would appear twice in the line. */
+/** New names for fields that have the names of pino's own fields, which must not appear twice. */
 const OWN_NAMES: Readonly<Record<string, string>> = { level: 'level_', time: 'time_', msg: 'msg_' };
 
 const COLOURS = { debug: 'gray', info: 'green', warn: 'yellow', error: 'red' } as const;
@@ -40,7 +40,7 @@ export function createLog(options: CreateLogOptions): UnwaitingLog {
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
-      // createLogValues makes errors safe, as all values.
+      // createLogValues makes errors safe, like all other values.
       serializers: { err: (value: unknown) => value },
     },
     { write: (line) => destination?.write(format(line)) },
@@ -72,7 +72,7 @@ function textLine(line: string, isColoured: boolean): string {
   return `${parts.join(' ').trimEnd()}\n`;
 }
 
-/** The fields of a line for people: `source=instruments rows=1000`, without those that have no value. */
+/** The fields of a line for people, without nulls: `source=instruments rows=1000`. */
 function factsText(fields: Readonly<Record<string, unknown>>): string {
   return Object.entries(fields)
     .filter(([, value]) => value !== null)

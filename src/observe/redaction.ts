@@ -1,9 +1,9 @@
-/** Takes secrets out of texts: the registered ones, and text that looks like one. */
+/** Removes secrets from texts: the registered secrets, and text that looks like a secret. */
 export interface Redaction {
   /**
-   * From now on this value is taken out wherever it appears, in its usual encodings too.
+   * Removes this value from all later texts, also in its usual encodings.
    *
-   * @param place where it stands, such as a file, in which it replaces an earlier one; left out for one that never changes
+   * @param place where the secret is read, such as a file, if the secret may change; absent for a constant secret
    */
   register(secret: string, place?: string): void;
   redact(text: string): string;
@@ -11,16 +11,16 @@ export interface Redaction {
 
 export const REDACTED = '[redacted]';
 
-/** A shorter value would match parts of ordinary words, and is not taken out: the settings warn of it. */
+/** A shorter value matches parts of ordinary words, so it is not removed; the settings warn of it. */
 export const SHORTEST_SECRET = 6;
-/** Of one place: beyond this the oldest are forgotten; they have expired long ago. */
+/** The most values of one place. Older values are forgotten, because they have expired long ago. */
 const MAXIMUM_VALUES = 100;
 
 const LOGIN = /\b(bearer|basic) {1,8}[A-Za-z0-9+/=._~-]{4,}/gi;
 const URL_TEXT = /\bhttps?:\/\/[^\s"'<>]+/gi;
 const SECRET_KEY =
   /authorization|cookie|token|secret|password|passphrase|apikey|privatekey|credential|simulationurl|assertion/;
-/** Names of facts about a secret: its place, its age. */
+/** Names of facts about a secret, such as its file or type; these facts are not secret. */
 const ABOUT_A_SECRET = /(file|type|endpoint|count)$|(?<!simulation)url$/;
 
 /** True for a secret so short that its value stays in texts. */
@@ -28,7 +28,7 @@ export function isTooShortToRedact(secret: string): boolean {
   return secret.trim().length < SHORTEST_SECRET;
 }
 
-/** A field that by its name holds a secret, whatever its value; numbers and truth values never are one. */
+/** True if the name says that the field holds a secret. Numbers and booleans are never secrets. */
 export function isSecretKey(key: string, value: unknown): boolean {
   if (typeof value === 'number' || typeof value === 'boolean' || value === null || value === undefined) return false;
   const name = key.toLowerCase().replace(/[-_]/g, '');
@@ -36,7 +36,7 @@ export function isSecretKey(key: string, value: unknown): boolean {
 }
 
 export function createRedaction(): Redaction {
-  /** By place: its values, each with its forms, the newest last. */
+  /** The values of each place, the newest last. Each value has its encoded forms. */
   const places = new Map<string, Map<string, readonly string[]>>();
   return {
     register(secret, place = secret) {
@@ -61,7 +61,7 @@ export function createRedaction(): Redaction {
   };
 }
 
-/** As it is, in a URL, in a form body, in JSON, in base64. */
+/** The secret unchanged, and as in a URL, a form body, JSON and base64; the longest form first. */
 function formsOf(secret: string): readonly string[] {
   const inUrl = encodeURIComponent(secret.toWellFormed());
   const encodings = [
@@ -75,7 +75,7 @@ function formsOf(secret: string): readonly string[] {
   return [...new Set(encodings)].sort((a, b) => b.length - a.length);
 }
 
-/** Host and path of a URL stay; a login or a query can hold anything. */
+/** Keeps host and path of a URL, and hides login and query, which may hold any secret. */
 function withoutSecretParts(url: string): string {
   const start = url.indexOf('//') + 2;
   const pathStart = url.slice(start).search(/[/?#]/);
