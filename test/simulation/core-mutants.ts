@@ -44,10 +44,10 @@ function importFrom(folder: string) {
 export function loadMutant(mutant: CoreMutant): Promise<CoreModules> {
   return withMistake(mutant, ['sources/stream', 'sources/walk'], async (load) => {
     const { InstrumentsCore } = await load('walk/instruments-core.ts');
-    const { Census, REMEMBERED_MS } = await load('walk/census.ts');
+    const { Census } = await load('walk/census.ts');
     const { ReportedEvents } = await load('stream/reported-events.ts');
     const { readInstrumentsOffset, writeInstrumentsOffset } = await load('walk/instruments-offset.ts');
-    return { InstrumentsCore, Census, ReportedEvents, REMEMBERED_MS, readInstrumentsOffset, writeInstrumentsOffset };
+    return { InstrumentsCore, Census, ReportedEvents, readInstrumentsOffset, writeInstrumentsOffset };
   });
 }
 

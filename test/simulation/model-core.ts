@@ -1,5 +1,5 @@
 import { ReportedEvents } from '../../src/sources/stream/reported-events.ts';
-import { Census, REMEMBERED_MS } from '../../src/sources/walk/census.ts';
+import { Census } from '../../src/sources/walk/census.ts';
 import { InstrumentsCore } from '../../src/sources/walk/instruments-core.ts';
 import type { InstrumentsSettings } from '../../src/sources/walk/instruments-messages.ts';
 import { readInstrumentsOffset, writeInstrumentsOffset } from '../../src/sources/walk/instruments-offset.ts';
@@ -9,7 +9,6 @@ export interface CoreModules {
   readonly InstrumentsCore: typeof InstrumentsCore;
   readonly Census: typeof Census;
   readonly ReportedEvents: typeof ReportedEvents;
-  readonly REMEMBERED_MS: number;
   readonly readInstrumentsOffset: typeof readInstrumentsOffset;
   readonly writeInstrumentsOffset: typeof writeInstrumentsOffset;
 }
@@ -18,7 +17,6 @@ export const REAL_CORE: CoreModules = {
   InstrumentsCore,
   Census,
   ReportedEvents,
-  REMEMBERED_MS,
   readInstrumentsOffset,
   writeInstrumentsOffset,
 };

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { TestContext } from 'node:test';
 import { portOf } from '../network/loopback-port.ts';
 
-export interface RegistryCall {
+interface RegistryCall {
   /** Method and path: "PUT /config/a-value". */
   readonly name: string;
   readonly authorization: string | undefined;
@@ -20,16 +20,10 @@ export type RegistryReply =
   | 'raced'
   | undefined;
 
-export interface FakeRegistry {
-  readonly url: string;
-  readonly calls: RegistryCall[];
-  /** Overrides of the answers by method and path. */
-  readonly replies: Map<string, RegistryReply>;
-}
-
 /** A registry of one subject that does as Apicurio does, for the faults that a real one does not have. */
-export async function startFakeRegistry(t: TestContext, firstLevel: string | null = null): Promise<FakeRegistry> {
+export async function startFakeRegistry(t: TestContext, firstLevel: string | null = null) {
   const calls: RegistryCall[] = [];
+  /** Overrides of the answers by method and path. */
   const replies = new Map<string, RegistryReply>();
   let level: unknown = firstLevel;
   let schema: unknown = null;

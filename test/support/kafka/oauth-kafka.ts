@@ -1,6 +1,5 @@
 import type { TestContext } from 'node:test';
 import { freePorts } from '../../../src/dev/local-stack/free-ports.ts';
-import type { LocalKafka } from '../../../src/dev/local-stack/kafka-cluster.ts';
 import type { Simulator } from '../../../src/dev/simulator/simulator.ts';
 import { PATIENT_BROKER } from './patient-broker.ts';
 import { ownKafkaOrSkip } from './stack.ts';
@@ -9,16 +8,13 @@ export const AUDIENCE = 'kafka';
 /** The longest session of a login at the listener SHORT: kafkajs itself cannot live with 10 s or less. */
 const SESSION_MS = 4_000;
 
-/** A broker that verifies the simulator's tokens by their signature, issuer, audience and expiry. */
-export interface OauthKafka {
-  readonly kafka: LocalKafka;
-  /** host:port: sessions as long as the token. */
-  readonly login: string;
-  /** host:port: sessions of 4 s at most. */
-  readonly short: string;
-}
+export type OauthKafka = NonNullable<Awaited<ReturnType<typeof oauthKafkaOrSkip>>>;
 
-export async function oauthKafkaOrSkip(t: TestContext, simulator: Simulator): Promise<OauthKafka | undefined> {
+/**
+ * A broker that verifies the simulator's tokens by their signature, issuer, audience and expiry; host:port of two listeners:
+ * with sessions as long as the token, and of 4 s at most.
+ */
+export async function oauthKafkaOrSkip(t: TestContext, simulator: Simulator) {
   const [login, short] = (await freePorts(2)).map((port) => `127.0.0.1:${port}`) as [string, string];
   const keysUrl = `${simulator.controlUrl}tokens/keys`;
   const own = [`LOGIN://${login}`, `SHORT://${short}`];
@@ -53,5 +49,5 @@ export async function oauthKafkaOrSkip(t: TestContext, simulator: Simulator): Pr
       ...Object.fromEntries(perListener),
     }),
   });
-  return kafka && { kafka, login, short };
+  return kafka && { login, short };
 }
