@@ -7,19 +7,19 @@ import { untilAborted } from '../support/until-aborted.ts';
 import type { BulkPrices, PriceKind, PriceQuestion, QuestionOutcome } from './bulk-prices.ts';
 import { type Asked, type Call, CallQueue } from './core/call-queue.ts';
 
-/** The actions of errors that a later call may not meet. Any other error ends the batch. */
+/** After an error with one of these actions, a later call may succeed. Any other error ends the batch. */
 const PASSING: readonly ErrorAction[] = ['retry', 'retrySlowly', 'askForLess'];
 
 export interface BulkCallerOptions {
   readonly prices: BulkPrices;
-  /** Questions of one call at most, until the provider is found to take fewer. */
+  /** The most questions in one call, until a lower limit of the provider is learnt. */
   readonly maxItems: number;
   readonly concurrency: number;
-  /** How long the small batch of a partition waits for those of others, to share a call; 0: it waits for none. */
+  /** How long a small batch waits for batches of other partitions, to share a call; 0 means no wait. */
   readonly togetherMs: number;
   /**
-   * Other products, to see whether the provider answers at all where it does not answer a batch. When it refuses all of
-   * them, the batch fails. None: it is tried again until the provider answers.
+   * Other products, which test if the provider answers at all after a failed call. If the provider refuses all of
+   * them, the batch fails. If absent, a failed batch is retried until the provider answers.
    */
   readonly sampleOthers?: () => readonly PriceQuestion[];
   readonly clock: Clock;
@@ -29,15 +29,15 @@ export interface BulkCallerOptions {
 
 export interface AskedBatch {
   readonly kind: PriceKind;
-  /** Each isin at most once. */
+  /** An isin occurs at most once. */
   readonly questions: readonly PriceQuestion[];
-  /** False once the instrument of the question at this position has left or changed its isin: no further call asks it. */
+  /** False after the instrument at this position has left or changed its isin: later calls omit the instrument. */
   readonly isWanted: (at: number) => boolean;
 }
 
 type Answered = (positions: readonly number[], outcomes: readonly QuestionOutcome[]) => void;
 
-/** Makes bulk calls until every question has its outcome. Shared by all partitions; each kind has its own queue. */
+/** Makes bulk calls until every question has its outcome. All partitions share the caller; each kind has a queue. */
 export class BulkCaller {
   readonly #options: BulkCallerOptions;
   readonly #kinds = new Map<PriceKind, KindCalls>();
@@ -50,7 +50,7 @@ export class BulkCaller {
     return this.#callsOf(kind).maxItems;
   }
 
-  /** Resolves when each question has its outcome. @throws what no repetition mends, or the signal's reason. */
+  /** Resolves when each question has its outcome. @throws the signal's reason, or an error that no retry corrects. */
   ask(batch: AskedBatch, answered: Answered, signal: AbortSignal): Promise<void> {
     return this.#callsOf(batch.kind).ask(batch, answered, signal);
   }
@@ -70,7 +70,7 @@ interface Run {
   unanswered: number;
 }
 
-/** A question of a batch, or one that only shows whether the provider answers. */
+/** A question of a batch. `run` is null for another product that only tests if the provider answers. */
 class BatchQuestion implements Asked {
   readonly question: PriceQuestion;
   readonly run: Run | null;
@@ -105,7 +105,7 @@ class KindCalls {
     this.#queue = new CallQueue({
       ...options,
       kind,
-      // First the one that was answered last: where few have prices, a sample may find none of them.
+      // A product of the last answered call comes first: the provider may refuse all products of a sample.
       witnesses:
         sampleOthers &&
         (() => [...this.#answeredLast, ...sampleOthers()].map((question) => new BatchQuestion(question))),
@@ -196,7 +196,7 @@ class KindCalls {
     }
   }
 
-  /** Takes what is left of a batch out of the queue, and cuts calls that no other batch waits for. */
+  /** Removes the rest of a batch from the queue, and aborts calls that no other batch needs. */
   #end(run: Run): void {
     run.isOver = true;
     this.#runs.delete(run);

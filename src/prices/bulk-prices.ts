@@ -3,54 +3,54 @@ import type { ErrorCode } from '../errors.ts';
 import type { DecodedPrice, PricedInstrument } from '../records/decoding/priced.ts';
 
 /**
- * The overview or a series (part 2.1 of src/provider/README.md), with its own schedule, calls and metrics. Of several
- * series each has its name: `daily/OHLC`, `intraday/Hour_1/Close`.
+ * The overview or a series (part 2.1 of src/provider/README.md). Each kind has a separate schedule, calls and metrics.
+ * If a kind has several series, the series name follows: `daily/OHLC`, `intraday/Hour_1/Close`.
  */
 export type PriceKind = PriceQuery['kind'] | `${Exclude<PriceQuery['kind'], 'overview'>}/${string}`;
 
 export interface PriceQuestion extends PricedInstrument {
-  /** Its windows up to then were answered, by the provider's clock; up to now when absent. */
+  /** The windows up to this moment are answered: milliseconds since the epoch, the provider's clock; now if absent. */
   readonly answeredMs?: number | undefined;
 }
 
-/** The windows of an answer, by the provider's clock, in milliseconds since the epoch. */
+/** The range of requested windows, in milliseconds since the epoch by the provider's clock. */
 export interface AnsweredRange {
   readonly fromMs: number;
   readonly untilMs: number;
-  /** False where there is more to request, up to the moment of the question. */
+  /** False if later windows, up to now, need another request. */
   readonly isLast: boolean;
 }
 
 export type PriceResponse =
-  /** A snapshot (one record), or the windows of a series (any number, also none). */
+  /** A snapshot has one record. A series has a record for each window, perhaps zero records. */
   | {
       readonly kind: 'prices';
       readonly records: readonly DecodedPrice[];
-      /** Overview only: quoting was inactive; null where the provider does not say. */
+      /** Overview only: true if quoting was inactive; null if the provider does not say. */
       readonly isQuotingPulled: boolean | null;
       readonly range?: AnsweredRange | null;
     }
-  /** The provider could not answer this item: its ProblemDetails, or that both response and errorResponse were null. */
+  /** The provider gave no price: the item has a ProblemDetails, or both response and errorResponse are null. */
   | { readonly kind: 'problem'; readonly status: number | null; readonly item: Buffer }
-  /** The answer is of the right kind and has a field of the wrong type, at this JSON pointer. Never quotes a value. */
+  /** The item cannot become a record. `pointer`: the JSON pointer of the wrong field, or empty. No value is quoted. */
   | { readonly kind: 'unusable'; readonly reason: string; readonly pointer: string; readonly item: Buffer };
 
 export interface BulkResponse {
   readonly answers: readonly PriceResponse[];
-  /** Fields that the schema does not know, kept in extras, and keys that came twice, of which the last counts. */
+  /** The number of fields that the schema does not know (kept in extras) and of duplicate keys (the last counts). */
   readonly drift: number;
-  /** Decimals and instants that were rounded in their field and kept verbatim in extras. */
+  /** The number of decimals and instants that are rounded in their field; extras keeps their text. */
   readonly roundedNumbers: number;
 }
 
-/** Asks for the prices of many instruments in one call: one attempt, no batching, no retry of its own. */
+/** Requests the prices of many instruments in one call: one attempt, without batching or retry. */
 export interface BulkPrices {
   /**
-   * @param questions each isin at most once.
-   * @param timeoutMs how long the answer may take, from when the request is sent; never longer than the client allows.
-   * @throws ConnectorError BULK_MISMATCH when the answer does not fit the questions (other count, order, isin or $type):
-   *   then nothing of it may be used; PROVIDER_REFUSED and PROVIDER_ASKS_FOR_LESS with `fields.status` (400, 413 …) when the
-   *   whole call was refused; what else the HTTP client throws; or the signal's reason.
+   * @param questions an isin occurs at most once.
+   * @param timeoutMs the limit from request to response; the client's limit applies if it is shorter.
+   * @throws ConnectorError BULK_MISMATCH if count, order, isin or $type of the items differ from the questions: no item
+   *   is used. PROVIDER_REFUSED or PROVIDER_ASKS_FOR_LESS with `fields.status` (400, 413 …) if the provider refuses the
+   *   whole call. Also the other errors of the HTTP client, and the signal's reason.
    */
   ask(
     kind: PriceKind,
@@ -62,6 +62,6 @@ export interface BulkPrices {
 
 export type QuestionOutcome =
   | PriceResponse
-  /** Even calls for it alone failed while others were answered; the status of the last one, if it had one. */
+  /** Calls for this question alone failed while others were answered. The last call's status; null without one. */
   | { readonly kind: 'refused'; readonly status: number | null; readonly code: ErrorCode }
   | { readonly kind: 'dropped' };

@@ -9,7 +9,7 @@ import type { AnsweredRange, BulkResponse, PriceQuestion, PriceResponse } from '
 
 export interface BulkResponseOptions {
   readonly questions: readonly PriceQuestion[];
-  /** The windows that were requested for the question in a position; null where prices have none. */
+  /** The windows that were requested at this position; null if the kind has no windows. */
   readonly range: (position: number) => AnsweredRange | null;
   readonly kind: PriceQuery['kind'];
   readonly decoder: PriceBodyDecoder;
@@ -20,10 +20,10 @@ export interface BulkResponseOptions {
 const ANSWER_MEMBERS = ['errors'];
 
 /**
- * Reads the body of a bulk response (BulkProductMarketDataResponse, part 2.1 of src/provider/README.md). Position, isin and
- * $type of an item must agree: otherwise it may be the price of another product, and nothing of the response is used.
+ * Reads the body of a bulk response (BulkProductMarketDataResponse, part 2.1 of src/provider/README.md). Position, isin
+ * and $type of an item must agree. Otherwise the item may be another product's price, and no item is used.
  *
- * @throws ConnectorError BULK_MISMATCH, or BODY_MALFORMED when the body is no such response at all.
+ * @throws ConnectorError BULK_MISMATCH, or BODY_MALFORMED if the body is not a bulk response.
  */
 export async function readBulkResponse(
   body: AsyncIterable<Uint8Array>,
@@ -72,13 +72,13 @@ function answerOf(row: PriceItem | DecodedFailure, range: AnsweredRange | null):
       return { kind: 'problem', status: statusOf(row.problem), item: row.item };
     case 'unusable':
       return row;
-    // Too long, too deep, or not text: only its position says which product it is of.
+    // The item is too long, too deep, or not text: only its position identifies the product.
     case 'failure':
       return { kind: 'unusable', reason: row.reason, pointer: '', item: row.raw };
   }
 }
 
-/** Of a ProblemDetails (part 2.1 of src/provider/README.md); null where absent or of another form. */
+/** The status of a ProblemDetails (part 2.1 of src/provider/README.md); null if absent or not an integer. */
 function statusOf(problem: JsonValue): number | null {
   const status = problem instanceof Map ? (problem as JsonObject).get('status') : null;
   const number = status instanceof JsonNumber ? Number(status.text) : Number.NaN;

@@ -21,7 +21,7 @@ export interface EnabledKind extends SeriesPlan {
   readonly refreshIntervalMs: number;
 }
 
-/** The kinds that are asked for, the one that answers new instruments first; none when prices are not followed. */
+/** The kinds that are requested; empty if prices are disabled. The first kind answers new instruments. */
 export function enabledKinds({ enabled, kinds }: PricesSettings): readonly EnabledKind[] {
   return (Object.keys(PRICE_KINDS) as PriceQuery['kind'][])
     .filter((kind) => enabled && kinds[kind].enabled)

@@ -17,7 +17,7 @@ const AGE_BOUNDS_MS = [1, 2, 5, 10, 20, 30, 45, 60, 90, 120, 300, 600, 1_800, 3_
   (seconds) => seconds * SECOND_MS,
 );
 
-/** Counts of ages, rounded up to 0.1 s, seconds or minutes: a few thousand at most, so sorting them is fast. */
+/** Counts ages, rounded up to 0.1 s, seconds or minutes. At most a few thousand ages differ, so sorting is fast. */
 class AgeCounts {
   readonly #counts = new Map<number, number>();
   #count = 0;
@@ -51,9 +51,9 @@ class AgeCounts {
   }
 }
 
-/** In intervals: an instrument without a newer price is overdue. */
+/** An instrument is overdue after this many intervals without a newer price. */
 const OVERDUE_INTERVALS = 1.5;
-/** So many instruments are looked at in one step: a few milliseconds on a slow machine. */
+/** The instruments of one step, which takes a few milliseconds on a slow machine. */
 const INSTRUMENTS_AT_ONCE = 2_000;
 
 export type AskedKind = Pick<EnabledKind, 'kind' | 'refreshIntervalMs'>;
@@ -133,7 +133,7 @@ class KindCounts {
 
 const KEPT_MS = 1_000;
 
-/** A pass over all instruments, at most once a second, in small steps that do not hold up the event loop. */
+/** Counts all instruments at most once a second, in small steps that do not block the event loop. */
 export function createFreshnessView(
   tasks: () => readonly FreshnessTask[],
   kinds: readonly [AskedKind, ...AskedKind[]],

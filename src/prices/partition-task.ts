@@ -33,19 +33,19 @@ export interface PartitionTaskOptions {
   readonly groupId: string;
   readonly transactionalId: string;
   readonly writer: TransactionalWriter;
-  /** The proof that the partition is still ours, without which we would fence the next owner. */
+  /** Resolves when the partition is proven ours. Without this proof, we could fence the next owner. */
   readonly ownershipProof: OwnershipProof['since'];
   readonly committedOffset: (signal: AbortSignal) => Promise<CommittedOffset | null>;
   readonly reader: LogReader;
   readonly instrumentReader: PricedInstrumentReader;
-  /** Of an earlier task for the partition: when its instruments were priced. */
+  /** The core of an earlier task for the partition, with the times of its prices; null without an earlier task. */
   readonly before?: PartitionCore | null;
   readonly readWindows: (answered: AnsweredSeries, signal: AbortSignal) => Promise<KnownSeries>;
   readonly missedNotices: MissedNotices;
   readonly caller: BulkCaller;
   readonly core: PartitionCoreSettings;
   readonly targets: PriceTargets;
-  /** Records that may be read and unanswered at a time; reading waits for more to be answered. */
+  /** The limit of records that are read and unanswered. At the limit, reading waits for answers. */
   readonly maxUnanswered: number;
   readonly clock: Clock;
   readonly random: Random;
@@ -60,15 +60,15 @@ interface PriceSession {
 }
 
 /**
- * Prices one partition of instruments from its assignment until it is lost. A session: fence, read the committed offset,
- * fill the table; then ask, and commit answers with their offset. A failure of the writer ends the session.
+ * Prices one partition of instruments until the partition is lost. A session fences, reads the committed offset and
+ * fills the table; then it requests prices and commits them with their offset. A failed writer ends the session.
  */
 export class PartitionTask implements PartitionReader, WorkerTask {
   readonly #options: Omit<PartitionTaskOptions, 'before'>;
   readonly #moved = new Pulse();
   #session: PriceSession | null = null;
   #core: PartitionCore | null = null;
-  /** Where the group reads on; everything below has been given to a core. */
+  /** The next offset that the group reads. A core has received all records below. */
   #position: bigint | null = null;
   #lag = 0;
   #unreadable = new UnreadableRecords();
@@ -78,7 +78,7 @@ export class PartitionTask implements PartitionReader, WorkerTask {
     this.#core = before;
   }
 
-  /** Null before the first session; after it, the last one, since prices grow old meanwhile. */
+  /** Null before the first session. The core of an ended session stays, so that its prices' ages are still shown. */
   get core(): PartitionCore | null {
     return this.#core;
   }
@@ -100,7 +100,7 @@ export class PartitionTask implements PartitionReader, WorkerTask {
     return this;
   }
 
-  /** Never resolves: rejects with the signal's reason, or with an error that no repetition mends. */
+  /** Never resolves. Rejects with the signal's reason, or with an error that a retry cannot correct. */
   run(): Promise<void> {
     const { events, partition, committedOffset } = this.#options;
     return runWriterSessions({
@@ -117,7 +117,7 @@ export class PartitionTask implements PartitionReader, WorkerTask {
       const read = await this.#read(record);
       const { id, news } = read;
       const { core } = await this.#sessionWithRoom();
-      // Only now: the session that it was read in may be over, and what cannot be read with it.
+      // After the wait, because a new session replaces `#unreadable`.
       this.#unreadable.read(read, record.offset);
       core.read(record.offset, id, news, this.#options.clock.monotonicMs());
       this.#position = record.offset + 1n;
@@ -192,7 +192,7 @@ export class PartitionTask implements PartitionReader, WorkerTask {
     }
   }
 
-  /** Answers come in their own time and in parts; no transaction is open meanwhile. */
+  /** Does not wait: answers arrive later and in parts, and no transaction stays open for them. */
   #ask({ core, over }: PriceSession, batch: Batch, signal: AbortSignal): void {
     const { kind } = batch;
     const questions = batch.questions.map((instrument) => {
@@ -244,7 +244,7 @@ export class PartitionTask implements PartitionReader, WorkerTask {
     return notices;
   }
 
-  /** Instruments whose schema was missing are in no table: with the schema, the session ends and the next one reads them. */
+  /** Ends the session when the registry has a missing schema: the next session reads the instruments of that schema. */
   #readAgainOnceSchemasAreFound({ over }: PriceSession): void {
     const { instrumentReader, clock, random } = this.#options;
     const signal = AbortSignal.any([this.#options.signal, over.signal]);
@@ -268,7 +268,7 @@ export class PartitionTask implements PartitionReader, WorkerTask {
     return this.#session;
   }
 
-  /** Repeats until the registry answers: without the schema, the record cannot be read. */
+  /** Retries until the registry answers, because the record cannot be read without its schema. */
   async #read(record: CommittedRecord) {
     const { instrumentReader, clock, random, events, signal } = this.#options;
     const attemptFailed = (failed: FailedAttempt) => events.processorAttemptFailed({ ...failed, isMember: true });
@@ -282,7 +282,7 @@ export class PartitionTask implements PartitionReader, WorkerTask {
   }
 }
 
-/** Partitions ask at different times of an interval, however many there are. */
+/** A share of the interval, from 0 to 1, that spreads the requests of any number of partitions. */
 function phaseOf({ partition }: TopicPartition): number {
   return (partition * GOLDEN_RATIO) % 1;
 }

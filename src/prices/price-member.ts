@@ -11,14 +11,14 @@ import type { PartitionTask } from './partition-task.ts';
 export interface PriceMemberOptions {
   readonly groupReader: GroupReader;
   readonly groupId: string;
-  /** Called with the number of members that share the request limit, this one included, whenever that has changed. */
+  /** Called when the number of members that share the request limit changes; this member is included. */
   readonly members?: (count: number) => void;
   readonly topics: readonly string[];
   readonly partitions: readonly TopicPartition[];
   readonly kinds: readonly [AskedKind, ...AskedKind[]];
   readonly verifyStart: (signal: AbortSignal) => Promise<void>;
   readonly untilOver?: (signal: AbortSignal) => Promise<never>;
-  /** A task for a partition that is newly ours, until its signal aborts; `before`: what is known of it from an earlier one. */
+  /** Creates the task of a newly assigned partition. `before`: the core of its earlier task; null without one. */
   readonly createTask: (owned: OwnedPartition, before: PartitionCore | null) => PartitionTask;
   readonly clock: Clock;
   readonly random: Random;
@@ -27,14 +27,14 @@ export interface PriceMemberOptions {
 }
 
 /**
- * Prices the instruments of some topics, as one member of a group: a task for each partition that is ours.
+ * Prices the instruments of `topics` as one member of a group. Each assigned partition has a task.
  *
- * @returns never: rejects with the signal's reason, or with an error that no repetition mends.
+ * @returns never; rejects with the signal's reason, or with an error that a retry cannot correct.
  */
 export async function runPriceMember(options: PriceMemberOptions): Promise<never> {
   const { groupReader, groupId, members, topics, kinds, verifyStart, untilOver, createTask, clock, random, events } =
     options;
-  // A task that has ended keeps its table until another member has the partition: its prices grow old meanwhile.
+  // An ended task stays until another member has its partition, so that the ages of its prices are still shown.
   const tasks = new Map<string, PartitionTask>();
   let assigned: readonly string[] | null = null;
   const { newest, refreshed } = createFreshnessView(() => [...tasks.values()], kinds, clock);

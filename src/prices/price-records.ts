@@ -8,9 +8,9 @@ import type { CommittedPart, CoreResult, ReportedFailures } from './core/core-me
 import type { WindowDigests } from './read-windows.ts';
 
 export const NAME = 'prices';
-/** The header of dead letters and tombstones that says why there is no price. */
+/** The header with the reason why there is no price, on dead letters and tombstones. */
 export const PROBLEM = 'spc-problem';
-/** The header of dead letters that says of which kind of prices: several may have one topic. */
+/** The header with the kind of prices, on dead letters: several kinds may share a topic. */
 export const KIND = 'spc-kind';
 
 export interface PriceTargets {
@@ -26,7 +26,7 @@ interface RecordsContext {
   readonly targets: PriceTargets;
   readonly windows: ReadonlyMap<PriceKind, WindowDigests>;
   readonly wallMs: number;
-  /** Failures that are dead letters already; none when left out. */
+  /** Failures that already have a dead letter; absent means no such failure. */
   readonly reported?: ReportedFailures;
   readonly source?: string;
   readonly deadLetterHeaders?: Readonly<Record<string, string>>;
@@ -81,7 +81,7 @@ class PartRecords {
           const headers = this.#headersFor(offsets, { ...header, [KIND]: this.#kind });
           this.#addDeadLetter(rejectedAnswer(result), headers, isNew);
         }
-        // The dead letter beside it is what answers the record.
+        // The tombstone does not name the record, because the dead letter answers the record.
         if (withdrawal !== null) this.#addTombstone(instrument.id, withdrawal, { ...this.#provenance, ...header });
         return;
       }
@@ -95,14 +95,14 @@ class PartRecords {
         const { id, key, reason, value: raw, offsets } = result;
         this.#addDeadLetter({ key, pointer: '', reason, raw }, this.#headersFor(offsets), true);
         this.#forget(id);
-        // Any other key is not the id of an instrument, so no price has it.
+        // Any other key is not an instrument's id, so no price has this key.
         if (id === key) this.#addTombstone(id, 'unreadable', this.#provenance);
         return;
       }
       case 'noIsin':
       case 'gone':
         this.#forget(result.id);
-        // The price of its earlier isin would stay there for good.
+        // Without a tombstone, the price of an earlier isin stays on the topic permanently.
         this.#addTombstone(result.id, result.kind === 'gone' ? 'gone' : 'no-isin', this.#headersFor(result.offsets));
     }
   }
@@ -124,7 +124,7 @@ class PartRecords {
     if (values.length > 0) this.prices.push({ instrumentId: id, isin, values });
   }
 
-  /** A series keeps what was; only a snapshot says that it holds now. */
+  /** Only overview prices get tombstones: they are current values, and a series is history. */
   #addTombstone(id: string, reason: TombstoneReason, headers: Readonly<Record<string, string>>): void {
     const snapshots = this.#context.targets.prices.get('overview');
     if (snapshots === undefined) return;
@@ -185,7 +185,7 @@ function reportOf(
   };
 }
 
-/** Quotes no value; the bytes are the provider's item, or our question. */
+/** The reason quotes no value. `raw` is the provider's item, or our query if the call was refused. */
 function rejectedAnswer({ instrument, outcome, isRepaid }: CoreResult & { readonly kind: 'failure' }) {
   const key = instrument.id;
   switch (outcome.kind) {

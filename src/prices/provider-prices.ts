@@ -12,9 +12,9 @@ type AskedKind = Pick<EnabledKind, 'kind' | 'inRecords' | 'windows' | 'query'>;
 export interface ProviderPricesOptions {
   readonly marketData: MarketData;
   readonly kinds: readonly AskedKind[];
-  /** The id of the kind's schema in the registry (`priceSchemaName` names it); asked once, and again after a failure. */
+  /** Reads the registry's id of the kind's schema (`priceSchemaName`). Not called again after a success. */
   readonly schemaId: (kind: PriceKind, signal: AbortSignal) => Promise<number>;
-  /** The longest value that the topic of a kind takes, in bytes, header included. */
+  /** The longest value that the topic of a kind accepts, in bytes, with the header of the schema id. */
   readonly maxValueBytes: (kind: PriceKind) => number;
   readonly onMismatch: OnMismatch;
   readonly assumedZone: string | null;
@@ -24,12 +24,12 @@ export interface ProviderPricesOptions {
 const MINUTE_MS = 60_000;
 const LARGEST_LEAD_MS = 24 * 60 * MINUTE_MS;
 
-/** Bulk prices of the market data interface: one request per call, its answer straight to records. */
+/** Reads bulk prices from the market data interface: one request per call, decoded directly to records. */
 export function createProviderPrices(options: ProviderPricesOptions): BulkPrices {
   const { marketData, onMismatch, assumedZone, clock } = options;
   const kinds = new Map(options.kinds.map((one) => [one.kind, one]));
   const made = new Map<PriceKind, PriceBodyDecoder>();
-  // How far our clock is ahead: a look-back of an hour would find nothing when ours is an hour ahead.
+  // Our clock's lead over the provider's. If our clock is an hour ahead, a look-back of an hour finds nothing.
   let leadMs = 0;
 
   async function decoderOf({ kind, inRecords }: AskedKind, signal: AbortSignal): Promise<PriceBodyDecoder> {
@@ -71,7 +71,7 @@ function answeredRange(windows: WindowRange | null, atMs: number): AnsweredRange
   return { fromMs: windows.fromMs, untilMs: windows.toMs ?? atMs, isLast: windows.toMs === null };
 }
 
-/** How far we are ahead, as far as it matters: in whole minutes, so that the look-back does not move with every call. */
+/** Rounds the lead of our clock up to whole minutes, so that the look-back does not change with every call. */
 function leadOf(differenceMs: number): number {
   if (differenceMs <= MINUTE_MS) return 0;
   return Math.min(Math.ceil(differenceMs / MINUTE_MS) * MINUTE_MS, LARGEST_LEAD_MS);

@@ -6,11 +6,11 @@ import type { PriceKind } from './bulk-prices.ts';
 import type { ReportedFailures } from './core/core-messages.ts';
 import { KIND, NAME, PROBLEM, type PriceTargets } from './price-records.ts';
 
-/** One reading serves all partitions that open together; a later one may bring dead letters of another replica. */
+/** Partitions that start together share one reading. A later reading may find dead letters of another replica. */
 const KNOWN_FOR_MS = 60_000;
 const PROBLEMS = /^(?:(?:status|refused) \d{1,3}|mismatch|unusable|none)$/;
 
-/** Reads which failures are dead letters already: after a restart or another replica, none of them is one again. */
+/** Reads which failures already have a dead letter, so that a restart or a takeover repeats no dead letter. */
 export function createReportedFailuresReader({
   reported,
   targets,
@@ -31,7 +31,7 @@ export function createReportedFailuresReader({
       onLetter({ key, headers }) {
         const kinds = kindsOf(headers['__connect.errors.topic']);
         const name = headers[KIND];
-        // Early letters name no kind. Of a kind that is not asked for here, none was reported here.
+        // Old dead letters name no kind. A dead letter of a kind that is not enabled here is ignored.
         const kind = name === undefined ? kinds[0] : kinds.find((one) => one === name);
         const problem = headers[PROBLEM];
         if (key !== null && kind !== undefined && isProblem(problem)) reported.add(kind, key, problem);
@@ -41,7 +41,7 @@ export function createReportedFailuresReader({
   return (signal) => untilAborted(known.get(), signal);
 }
 
-/** Anybody may write dead letters; a letter that is not ours says nothing. */
+/** Other programs may write dead letters too: an unknown problem is ignored. */
 function isProblem(text: string | undefined): text is PriceProblem {
   return text !== undefined && PROBLEMS.test(text);
 }

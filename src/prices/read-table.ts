@@ -13,12 +13,12 @@ import type { InstrumentNews } from './core/instrument.ts';
 import { InstrumentKeys } from './core/instrument-keys.ts';
 
 export interface ReadInstrument {
-  /** The instrument's id; of a record without one, a name that no other record has. */
+  /** The instrument's id; a unique name if the record has no id. */
   readonly id: string;
   readonly news: InstrumentNews;
 }
 
-/** Reads a record of an instruments topic, or gives the id of a schema to load first. Never throws. */
+/** Reads a record of an instruments topic, or returns the id of a schema to load first. Bad records do not throw. */
 export function readInstrument(
   record: Pick<CommittedRecord, 'key' | 'value' | 'offset'>,
   instrumentReader: PricedInstrumentReader,
@@ -44,14 +44,14 @@ export function readInstrument(
   }
 }
 
-/** A registry that was replaced, or restored, has a schema again after minutes rather than seconds. */
+/** A replaced or restored registry has a missing schema again after minutes, not after seconds. */
 const ASK_AGAIN: BackOff = { initialMs: 30_000, maximumMs: 5 * 60_000 };
-/** A topic that others write to can name any number of schemas; so many of them are asked for again. */
+/** Other writers may name any number of schemas; at most this many are requested again. */
 const MAXIMUM_SCHEMAS = 100;
 
-/** The records of one partition of instruments that cannot be read. */
+/** The unreadable records of one partition of instruments. */
 export class UnreadableRecords {
-  /** Instruments whose newest record cannot be read: they have no price until another one comes. */
+  /** Instruments whose newest record is unreadable: they have no price until a readable record comes. */
   readonly #ids = new Set<string>();
   readonly #missingSchemas = new Set<number>();
   readonly #unreported = new Map<UnreadableReason, { records: number; readonly firstOffset: bigint }>();
@@ -66,7 +66,7 @@ export class UnreadableRecords {
       this.#ids.delete(id);
       return;
     }
-    // A record without an id of an instrument stays on its topic for good, and hides no instrument.
+    // A record without an instrument's id hides no instrument, so `#ids` does not count it.
     if (id === news.key) this.#ids.add(id);
     const { missingSchemaId = null } = news;
     if (missingSchemaId !== null && this.#missingSchemas.size < MAXIMUM_SCHEMAS) {
@@ -86,7 +86,7 @@ export class UnreadableRecords {
     this.#unreported.clear();
   }
 
-  /** Resolves with the id of a schema that was missing. A `load` that fails is another miss. */
+  /** Resolves with the id of a missing schema when the registry has it. A failed `load` means: still missing. */
   async schemaFound(options: {
     readonly load: (schemaId: number, signal: AbortSignal) => Promise<boolean>;
     readonly clock: Clock;
@@ -106,13 +106,13 @@ export class UnreadableRecords {
 }
 
 export interface PartitionTable {
-  /** Every instrument that is live and has an isin, by the records below the committed offset. */
+  /** All live instruments with an isin, from the records below the committed offset. */
   readonly instruments: InstrumentKeys;
   readonly again: readonly CommittedRecord[];
   readonly unreadable: UnreadableRecords;
 }
 
-/** Reads the partition from its beginning. Records from `offset` up to `until`, read before, come as they are. */
+/** Reads the partition from its beginning. `again` has the raw records from `offset` to `until`. */
 export function readTable(options: {
   readonly reader: LogReader;
   readonly partition: TopicPartition;

@@ -7,15 +7,15 @@ import type { Clock } from '../support/clock.ts';
 import type { PriceKind } from './bulk-prices.ts';
 import type { EnabledKind } from './enabled-kinds.ts';
 
-/** Beyond this an instrument's windows are not remembered, and written again: 8 bytes each. */
+/** Above this limit, an instrument's windows are not stored and are written again. A window takes 8 bytes. */
 const MAXIMUM_WINDOWS = 4_000_000;
 
-/** Digests of window and content in the look-back, by instrument: unchanged windows are not written again. */
+/** Digests of each instrument's windows in the look-back, so that unchanged windows are not written again. */
 export class WindowDigests {
   readonly #windows = new Map<string, BigUint64Array>();
   #size = 0;
 
-  /** Replaces the windows of an instrument; after a part of an answer it keeps both. */
+  /** Replaces the windows of an instrument. After a part of an answer (`isPart`), keeps the earlier windows too. */
   put(id: string, found: readonly (bigint | null)[], isPart = false): void {
     const answered = found.filter((digest) => digest !== null);
     const digests = isPart ? [...new Set([...answered, ...(this.#windows.get(id) ?? [])])] : answered;
@@ -36,21 +36,21 @@ export class WindowDigests {
   }
 }
 
-/** A window is written after it has opened, by the broker's clock, which may differ from ours. */
+/** A window's record is newer than the window's start, but the broker's clock may differ from ours by this much. */
 const CLOCKS_DIFFER_MS = 24 * 3_600_000;
 
-/** Reads the look-back from the partition of a series' topic with the instruments' number. Exported for tests. */
+/** Reads the look-back of a series for the instruments of the same partition number. Exported for tests. */
 export async function readWindows(options: {
   readonly reader: LogReader;
   readonly topic: string;
   readonly partition: number;
-  /** Null for a value that is taken for another content, whatever it holds; throws ConnectorError for what is no price. */
+  /** Null for a value of another schema, which counts as changed. Throws ConnectorError if the value is not a price. */
   readonly digestOf: (value: Buffer) => bigint | null;
-  /** The middle of the keys of its records; others on the topic are of other series. */
+  /** The middle part of the series' keys. Records with another middle part are of another series. */
   readonly series: string;
-  /** When the oldest window opened that may be answered again. */
+  /** The start of the oldest window that the provider may send again. */
   readonly fromMs: number;
-  /** Called for records that are not of a series: another program wrote them, and they are ignored. */
+  /** Called if some values are not prices, because another program wrote them. These values are ignored. */
   readonly onUnreadable: (met: { readonly records: number; readonly firstOffset: bigint }) => void;
   readonly signal: AbortSignal;
 }): Promise<WindowDigests> {
@@ -58,7 +58,7 @@ export async function readWindows(options: {
   const sinceMs = fromMs - CLOCKS_DIFFER_MS;
   const newest = new Map<string, Map<string, bigint>>();
   const unreadable = { records: 0, firstOffset: 0n };
-  /** Null for a value that is no price, too: its window is written once more, over it. */
+  /** Null also for a value that is not a price: its window is written again and replaces the value. */
   const readDigest = (value: Buffer, offset: bigint): bigint | null => {
     try {
       return digestOf(value);
@@ -76,7 +76,7 @@ export async function readWindows(options: {
     onRecord({ key, value, offset, timestampMs }) {
       if (key === null || value === null || timestampMs < sinceMs) return;
       const name = key.toString('utf8');
-      // Of a day's windows most are over: 100,000 instruments would need a gigabyte for windows that are no longer answered.
+      // Skips windows that the provider no longer sends: for 100,000 instruments, a day of them takes a gigabyte.
       const [first, last] = [name.indexOf('/'), name.lastIndexOf('/')];
       if (Date.parse(name.slice(last + 1)) < fromMs) return;
       if (first >= 0 && name.slice(first + 1, last) !== series) return;
@@ -99,10 +99,10 @@ export async function readWindows(options: {
   return digests;
 }
 
-/** Up to when the windows of each series were answered before a session, by the provider's clock. */
+/** The moments up to which each series was answered before a session: milliseconds by the provider's clock. */
 export interface AnsweredSeries {
   readonly committed: ReadonlyMap<PriceKind, number>;
-  /** The earliest moment that a product has from the session before: what fails alone is behind the mark. */
+  /** The earliest such moment of a product in the previous session. A failing product is behind the committed mark. */
   readonly carried: ReadonlyMap<PriceKind, number>;
 }
 
@@ -111,12 +111,12 @@ export interface KnownSeries {
   readonly answeredMs: ReadonlyMap<PriceKind, number>;
 }
 
-/** At least one of the last 100 offsets is a record: the others are marks of transactions. */
+/** At least one of the last 100 offsets is a record; the other offsets may be transaction markers. */
 const NEWEST = 100;
 
 /**
- * @returns a function that reads what the topics of series hold for the instruments of a partition. Where the group has lost
- *   the committed mark of a series, the newest record says that the processor ran then.
+ * @returns a function that reads the records of all series for the instruments of a partition. If the group has lost
+ *   the committed mark of a series, the time of the newest record replaces the mark.
  */
 export function createSeriesReader(options: {
   readonly kinds: readonly EnabledKind[];
@@ -148,7 +148,7 @@ export function createSeriesReader(options: {
       const digestOf = createPriceDigest(inRecords.kind, await schemaId(kind, signal));
       const topic = topicOf(kind).name;
       const wallMs = clock.wallMs();
-      // The others of the partition were answered within the interval before.
+      // The newest record is of one instrument. The others were answered at most one interval earlier.
       const shown = committed.has(kind) ? null : await newestMs(topic, partition, signal);
       const untilMs = committed.get(kind) ?? (shown === null ? wallMs : shown - refreshIntervalMs);
       answeredMs.set(kind, untilMs);

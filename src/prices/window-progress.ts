@@ -12,7 +12,7 @@ import { NAME } from './price-records.ts';
 const DAY_MS = 86_400_000;
 const MOST_REPORTED = 20;
 
-/** Up to when the windows of each series are answered, as the metadata of the consumer offset. */
+/** Writes the moment up to which each series is answered, as the metadata of the consumer offset. */
 export function progressText(answeredMs: ReadonlyMap<PriceKind, number>): string {
   const entries = [...answeredMs].map(([kind, ms]) => [kind, new Date(ms).toISOString()]);
   return JSON.stringify({ answered: Object.fromEntries(entries) });
@@ -30,7 +30,7 @@ export function readProgress(metadata: string): ReadonlyMap<PriceKind, number> {
   return new Map(read.filter(([, ms]) => !Number.isNaN(ms)));
 }
 
-/** A range of windows as `backfill` takes it: `daily --from 2026-01-01 --to 2026-03-31`. */
+/** The arguments of `backfill` for a range of windows: `daily --from 2026-01-01 --to 2026-03-31`. */
 export function backfillText(
   kind: Exclude<PriceQuery['kind'], 'overview'>,
   { fromMs, toMs }: { readonly fromMs: number; readonly toMs: number },
@@ -44,11 +44,11 @@ export function backfillText(
 export interface MissedNotice {
   readonly record: OutgoingRecord;
   readonly event: WindowsMissed;
-  /** It was not committed. */
+  /** Called if the commit fails, so that another partition reports the windows. */
   readonly withdraw: () => void;
 }
 
-/** Reports windows that were never requested; once for all partitions of this process. */
+/** Creates the notice of windows that were never requested; null if this process has already reported these windows. */
 export type MissedNotices = (
   missed: MissedWindows,
   wallMs: number,
@@ -70,14 +70,14 @@ export function createMissedNotices(options: {
     const encode = await notificationEncoder(registry, topic, signal);
     const isKnown = reported.some((one) => one.base === base && one.fromMs <= fromMs && toMs <= one.toMs);
     if (isKnown) return null;
-    // The instruments of other partitions were answered within an interval before or after.
+    // Widens the range: instruments of other partitions were answered up to an interval earlier or later.
     const around = isins === null ? enabled.refreshIntervalMs : 0;
     const range = {
       fromMs: Math.floor((fromMs - around) / lengthMs) * lengthMs,
       toMs: Math.ceil((toMs + around) / lengthMs) * lengthMs,
     };
     const claim = { base, ...range };
-    // Before its commit: other partitions commit at the same time.
+    // Claims the range before the commit, because other partitions commit at the same time.
     if (isins === null) reported.push(claim);
     if (reported.length > MOST_REPORTED) reported.shift();
     const products = isins === null ? '' : ` --isin ${isins.join(' ')}`;

@@ -5,33 +5,33 @@ export type InputMeaning = { readonly kind: 'price'; readonly instrument: AskedI
 
 export type UnpricedMeaning = { readonly kind: 'noIsin' } | Exclude<InstrumentNews, { readonly kind: 'live' }>;
 
-/** Records of one id that one result will answer. */
+/** The records of one id, which one result answers. */
 export interface Input {
   readonly id: string;
-  /** Ascending. The last one is its place in the queue; those before are records that it has superseded. */
+  /** In ascending order. The last offset is the place in the queue; its record supersedes the earlier records. */
   readonly offsets: readonly bigint[];
   readonly readAtMs: number;
-  /** When the first of its records that are not answered was read, in time outside of commits. */
+  /** When the first unanswered record was read: monotonic milliseconds without the time of commits. */
   readonly waitsSinceMs: number;
   readonly meaning: InputMeaning;
 }
 
 export interface BatchInput {
   readonly input: Input;
-  /** A later record of its id will answer it. */
+  /** True if the answer of a later record of the same id also answers this input. */
   superseded: boolean;
-  /** It has waited too long: its records are answered without a price, which is owed. */
+  /** True if the input timed out: its records are answered without a price, and the price follows later. */
   postponed: boolean;
 }
 
 export interface Batch {
   readonly kind: PriceKind;
   readonly questions: readonly AskedInstrument[];
-  /** In the order of the questions; some ask nothing. Empty for a refresh. */
+  /** In the order of the questions; some inputs have no question. Empty for a refresh. */
   readonly inputs: readonly BatchInput[];
 }
 
-/** Answered questions of a batch; there may be more inputs than questions. */
+/** The answered questions of a batch, and the inputs that commit with them; some inputs have no question. */
 export interface BatchPart {
   readonly kind: PriceKind;
   readonly questions: readonly AskedInstrument[];
@@ -44,10 +44,10 @@ export function nothingAsked(kind: PriceKind, inputs: readonly BatchInput[] = []
 }
 
 const MOST_OPEN = 4;
-/** Of one transaction, in questions. */
+/** The limit of one transaction, in questions; only its last part exceeds the limit. */
 const MOST_COMMITTED = 2_000;
 
-/** The batches of one kind that answer no record, until their answers are committed. They need no order. */
+/** The refreshes of one kind, until their answers are committed. A refresh answers no record, so the order is free. */
 export class RefreshBatches {
   readonly #open = new Map<Batch, number>();
   #answered: { readonly batch: Batch; readonly part: BatchPart }[] = [];
@@ -58,12 +58,12 @@ export class RefreshBatches {
     return questions > (MOST_OPEN - 1) * maxItems;
   }
 
-  /** @param unanswered fewer than its questions where some answered records before. */
+  /** @param unanswered less than all questions if some were answered before the batch became a refresh. */
   add(batch: Batch, unanswered = batch.questions.length): void {
     this.#open.set(batch, unanswered);
   }
 
-  /** Batches whose records are already answered without a price: their answers count as refreshes. */
+  /** The number of open batches whose records were postponed: their answers count as refreshes. */
   get adopted(): number {
     return [...this.#open.keys()].filter(({ inputs }) => inputs.length > 0).length;
   }

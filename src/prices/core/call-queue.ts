@@ -4,47 +4,47 @@ import { type BackOff, backOffMs, type Random } from '../../support/back-off.ts'
 import type { PriceKind, PriceQuestion, QuestionOutcome } from '../bulk-prices.ts';
 
 /*
- * The bulk calls for one kind of prices: which questions the next call asks, and what its answer or its failure means for
- * them. Without I/O or clock.
+ * The bulk calls for one kind of prices. Decides the questions of the next call, and what its answer or failure means.
+ * Without I/O or clock.
  *
- * One rule says who is to blame, whatever the error. A call that failed twice, while another call of its kind was answered
- * in between, is divided. A question that fails so alone has the failure as its result. While nothing is answered, nothing
- * is repeated or divided: now and then one call for one question asks whether it is over.
+ * One rule finds the culprits, for every error. A call that failed twice is divided if another call was answered in
+ * between. A single question that fails like this gets the failure as its result. While no call is answered, no call
+ * is repeated or divided. Then a probe, a call for one question, tests now and then if the provider answers.
  *
  *   questions | their call is answered | their call fails
- *   ----------|------------------------|--------------------------------------------------------------------------------
+ *   ----------|------------------------|------------------------------------------------------------------------------
  *   fresh     | done                   | waiting
- *   suspected | done                   | divided where a call was answered since their failure before, otherwise waiting
- *   waiting   | (any other is answered) suspected: repeated after one failure, divided after two
+ *   suspected | done                   | divided if a call was answered since their previous failure; otherwise waiting
+ *   waiting   | (any other call is answered) suspected: repeated after one failure, divided after two
  *
- * The parts of a division are suspected, and that failure is their first one. Where all parts of a call are answered, and
- * again of the next such call, the call was too large: for an hour, calls are half as large.
+ * The parts of a divided call are suspected, and the call's failure is their first failure. If all parts of a call are
+ * answered, and all parts of a second call too, these calls were too large: for an hour, calls are half as large.
  */
 
-/** Of a division: one poison pill among 500 questions is found by 18 calls, and most of the others wait for one round. */
+/** The parts of a division. 18 calls find one poison pill among 500 questions; most others wait for one round. */
 const PARTS = 4;
-/** Calls for suspected questions, beside those for fresh ones. */
+/** The most calls at a time for suspected questions, in addition to the calls for fresh questions. */
 const SUSPECTED_AT_ONCE = 4;
 const PROBE_BACK_OFF: BackOff = { initialMs: 500, maximumMs: 30_000 };
-/** A poison pill is asked alone until it was answered so often. */
+/** A poison pill is requested alone until this many calls for it are answered. */
 const ANSWERS_OWED = 3;
-/** If more questions are to blame, the provider is the likely cause, and a call for each would not help. */
+/** The most poison pills that are remembered. If there are more, the provider is the likely cause. */
 const MOST_KNOWN = 100;
-/** The failures that a limit was learnt from may have had another reason: after this it is tried without again. */
+/** A learnt limit ends after this time, because its failures may have had another reason. */
 const LIMIT_HOLDS_MS = 3_600_000;
 
 export interface Asked {
   readonly question: PriceQuestion;
-  /** False once its instrument has left or changed its isin: it is dropped before the next call. */
+  /** False after its instrument has left or changed its isin: the next call drops the question. */
   isWanted(): boolean;
 }
 
 /** Questions that share their calls. */
 interface Group<One> {
   readonly asked: readonly One[];
-  /** In a row, with the failure that they were divided for. */
+  /** Consecutive failures, including the failure that caused the division. */
   readonly failures: number;
-  /** How many calls were answered until the first of these failures. */
+  /** The number of answered calls before the first of these failures. */
   readonly answersBefore: number;
   readonly sinceMs: number;
   readonly partOf: Division | null;
@@ -52,7 +52,7 @@ interface Group<One> {
 
 interface Division {
   readonly items: number;
-  /** When the call was sent that was divided. */
+  /** When the divided call was sent. */
   readonly sentMs: number;
   unanswered: number;
 }
@@ -60,9 +60,9 @@ interface Division {
 const NEVER_FAILED = { failures: 0, answersBefore: 0, partOf: null } as const;
 
 interface Failed<One> {
-  /** Without the question that a probe asks. */
+  /** The questions of the failed call, without the question of a running probe. */
   group: Group<One>;
-  /** The last so many of its questions were probed with. */
+  /** The number of questions, at the end of the group, that probes have tried. */
   probed: number;
   readonly sentMs: number;
   readonly error: ConnectorError;
@@ -73,7 +73,7 @@ export interface Call<One> {
   readonly role: 'fresh' | 'suspected' | 'probe';
   readonly timeoutMs: number;
   readonly sentMs: number;
-  /** Where a probe is from. */
+  /** The failed call that a probe takes its question from; undefined for any other call. */
   readonly from: Failed<One> | undefined;
 }
 
@@ -82,9 +82,9 @@ type EndedOutcome = Extract<QuestionOutcome, { readonly kind: 'refused' | 'dropp
 export interface CallQueueOptions<One> {
   readonly maxItems: number;
   readonly concurrency: number;
-  /** How long few questions wait for others, to share a call. */
+  /** How long a small group of questions waits for other groups, to share a call. */
   readonly togetherMs: number;
-  /** Questions to probe with in place of the waiting ones. When all of them are refused, the queue gives up. */
+  /** Questions for probes, in place of the waiting questions. If the provider refuses all, the queue gives up. */
   readonly witnesses?: (() => readonly One[]) | undefined;
   readonly random: Random;
   readonly kind: PriceKind;
@@ -101,15 +101,15 @@ export class CallQueue<One extends Asked> {
   readonly #inFlight = { fresh: 0, suspected: 0, probe: 0 };
   #answers = 0;
   readonly #probes = { failures: 0, nextMs: 0 };
-  /** Those that were not probed with yet since the last answer. */
+  /** The witnesses that no probe has tried since the last answer; null before the first probe. */
   #witnesses: One[] | null = null;
   #pausedUntilMs = 0;
-  /** The answers that a poison pill owes, by its isin. */
+  /** The number of answered calls that each poison pill still needs, by isin. */
   readonly #owed = new Map<string, number>();
-  /** Parts of calls, and single questions, are answered sooner. */
+  /** Parts of calls and single questions have a separate timeout, because they are answered faster. */
   readonly #patience = { usual: new Patience(), suspected: new Patience() };
   #limit = { items: 0, untilMs: 0 };
-  /** All parts of a call of so many questions were answered. */
+  /** The smallest call whose parts were all answered, and when this happened first; null without such a call. */
   #tooLarge: { readonly items: number; readonly atMs: number } | null = null;
 
   constructor(options: CallQueueOptions<One>) {
@@ -132,7 +132,7 @@ export class CallQueue<One extends Asked> {
     const others = asked.filter((one) => !isKnown(one));
     if (others.length > 0) this.#fresh.push({ ...fresh, asked: others });
     if (others.length === asked.length) return;
-    // Calls were answered since each of them failed: one call is enough.
+    // A known poison pill needs one more failure only, because other calls were answered since its last failure.
     for (const one of asked.filter(isKnown)) {
       this.#suspected.push({ ...fresh, asked: [one], failures: 1, answersBefore: -1 });
     }
@@ -187,7 +187,7 @@ export class CallQueue<One extends Asked> {
     const answersBefore = failures === 1 ? this.#answers : group.answersBefore;
     const failed = { group: { ...group, failures, answersBefore, partOf: null }, probed: 0, sentMs, error };
     if ('heldBackBy' in error.fields) {
-      // Nothing was sent.
+      // The call was not sent.
       if (role === 'fresh') this.#fresh.unshift(group);
       if (role === 'suspected') this.#suspected.unshift(group);
       if (role === 'probe' && from === undefined) this.#witnesses?.unshift(...asked);
@@ -208,7 +208,7 @@ export class CallQueue<One extends Asked> {
     events.bulkAttemptFailed({ kind, items: asked.length, failures: inARow, waitMs, err: error });
   }
 
-  /** The call ended without answer or failure: nobody wants one any more. */
+  /** Ends a call that counts neither as answered nor as failed, because its batches have ended. */
   abandoned({ role }: Call<One>): void {
     this.#inFlight[role] -= 1;
     if (role === 'probe') this.#forgetEmpty();
@@ -225,7 +225,7 @@ export class CallQueue<One extends Asked> {
     return null;
   }
 
-  /** As many questions as a call takes: some of these, or others as well. */
+  /** Fills a call: takes a part of a large group, or adds other groups to a small group. */
   #inCompany(first: Group<One>, nowMs: number): Group<One> {
     const most = this.maxItems(nowMs);
     if (first.asked.length > most) {
@@ -245,7 +245,7 @@ export class CallQueue<One extends Asked> {
     return { ...first, asked };
   }
 
-  /** The largest group first: most questions wait for it. */
+  /** Takes the largest group first, because most questions wait in this group. */
   #nextSuspected(nowMs: number): Call<One> | null {
     while (this.#suspected.length > 0 && this.#inFlight.suspected < SUSPECTED_AT_ONCE) {
       const largest = this.#suspected.reduce((one, other) => (other.asked.length > one.asked.length ? other : one));
@@ -256,7 +256,7 @@ export class CallQueue<One extends Asked> {
     return null;
   }
 
-  /** Any of the waiting questions: some of them may be poison pills. */
+  /** Takes a witness, or a random waiting question, because some questions may be poison pills. */
   #nextProbe(nowMs: number): Call<One> | null {
     const { witnesses, random } = this.#options;
     while (this.#waiting.length > 0 && this.#inFlight.probe === 0 && nowMs >= this.#probes.nextMs) {
@@ -295,12 +295,12 @@ export class CallQueue<One extends Asked> {
     if (partOf.unanswered === 0) this.#nobodyWasToBlame(partOf, nowMs);
   }
 
-  /** All parts of a call were answered: it was too large, or too slow, or met two failures that passed. */
+  /** All parts of a call were answered: the call was too large or too slow, or its two failures were temporary. */
   #nobodyWasToBlame({ items, sentMs }: Division, nowMs: number): void {
     const { usual } = this.#patience;
     usual.took(usual.ms);
     const before = this.#tooLarge;
-    // Partitions have calls of several sizes.
+    // Calls have several sizes, so the smallest size counts.
     const smallest = Math.min(items, before?.items ?? items);
     this.#tooLarge = { items: smallest, atMs: before?.atMs ?? nowMs };
     const maxItems = Math.ceil(smallest / 2);
@@ -340,7 +340,7 @@ export class CallQueue<One extends Asked> {
     this.#probes.failures += 1;
     const witnesses = this.#witnesses;
     if (witnesses !== null && error.code === 'PROVIDER_REFUSED') {
-      // The next one is asked at once: it may show that the request itself is right.
+      // The next witness is probed at once: its answer shows that the request itself is valid.
       if (witnesses.length === 0) this.#options.gaveUp(error);
       return;
     }
@@ -352,14 +352,14 @@ export class CallQueue<One extends Asked> {
     return backOffMs(failures, PROBE_BACK_OFF, this.#options.random);
   }
 
-  /** The question of a probe that failed: where the others wait no longer, it is asked again alone. */
+  /** Returns the question of a failed probe to its group. If the group waits no longer, the question is sent alone. */
   #putBack({ asked, sinceMs }: Group<One>, from: Failed<One>): void {
     if (!this.#waiting.includes(from)) this.#suspected.push({ ...from.group, asked, sinceMs });
     else from.group = { ...from.group, asked: [...from.group.asked, ...asked] };
     from.probed += 1;
   }
 
-  /** Each waiting question has its turn: where few are left, most of them may be poison pills. */
+  /** Each waiting question gets its turn: if few questions are left, most of them may be poison pills. */
   #anyNotProbed(): Failed<One> | undefined {
     const isLeft = ({ group, probed }: Failed<One>) => group.asked.length > probed;
     if (!this.#waiting.some(isLeft)) for (const failed of this.#waiting) failed.probed = 0;
@@ -383,7 +383,7 @@ export class CallQueue<One extends Asked> {
   }
 }
 
-/** The token endpoint and the registry have statuses too, which say nothing of the questions. */
+/** The provider's status. A status of the token endpoint or the registry does not concern the questions. */
 function statusOf({ code, fields }: ConnectorError): number | null {
   return code.startsWith('PROVIDER_') && typeof fields.status === 'number' ? fields.status : null;
 }
@@ -394,15 +394,15 @@ function anyOf<Item>(items: readonly Item[], random: Random): Item | undefined {
 
 const FIRST_PATIENCE_MS = 10_000;
 const LEAST_PATIENCE_MS = 3_000;
-/** A call may take so many times as long as the slowest one of late: as long as its parts together. */
+/** The timeout, as a multiple of the slowest recent call: the time of all parts of a call together. */
 const TIMES_SLOWEST = PARTS;
 const REMEMBERED_CALLS = 50;
 
-/** A long timeout would leave the neighbours of a hanging question without prices; a short one divides slow calls. */
+/** The timeout of calls. A long one delays the neighbours of a hanging question; a short one divides slow calls. */
 class Patience {
   readonly #tookMs: number[] = [];
 
-  /** Whole milliseconds: timers take no others. */
+  /** Whole milliseconds, because timers accept no fractions. */
   get ms(): number {
     if (this.#tookMs.length === 0) return FIRST_PATIENCE_MS;
     return Math.max(LEAST_PATIENCE_MS, Math.ceil(TIMES_SLOWEST * Math.max(...this.#tookMs)));

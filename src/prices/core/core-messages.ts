@@ -6,18 +6,18 @@ import type { AskedInstrument } from './instrument.ts';
 import type { Repayment } from './price-state.ts';
 
 export interface PartitionCoreSettings {
-  /** The first one answers the records of instruments; the others only refresh. */
+  /** The first kind answers the records of instruments; the other kinds only refresh. */
   readonly kinds: readonly { readonly kind: PriceKind; readonly refreshIntervalMs: number }[];
   /** How long a new or changed instrument waits for others in its batch. */
   readonly lingerMs: number;
-  /** How long a record waits for the price that answers it; commits do not count. Longer than the linger. */
+  /** How long a record waits for its price, without the time of commits. Longer than `lingerMs`. */
   readonly answerWithinMs: number;
-  /** The largest batch that the provider is known to take. */
+  /** The size of the largest batch that the provider accepts, as far as known. */
   readonly maxItems: (kind: PriceKind) => number;
   readonly maxBackoffMs: number;
   /** Instruments repaid long ago are requested once a day. */
   readonly repayment: Repayment;
-  /** The wall clock at the monotonic time 0, for the slots: it stays as it was at the start, so that they stay in step. */
+  /** The wall clock at monotonic time 0, as read at the start: a corrected clock does not move the slots. */
   readonly epochMs: number;
   readonly random: Random;
   readonly reported: ReportedFailures;
@@ -26,14 +26,14 @@ export interface PartitionCoreSettings {
 export type CoreStep =
   | { readonly kind: 'ask'; readonly batch: Batch }
   | { readonly kind: 'commit'; readonly transaction: CoreTransaction }
-  /** Nothing before so many milliseconds have passed (perhaps infinitely many), or more is read, answered or committed. */
+  /** Wait for this time (perhaps infinite), or until more is read, answered or committed. */
   | { readonly kind: 'wait'; readonly ms: number };
 
 export interface CoreTransaction {
   readonly parts: readonly CommittedPart[];
-  /** The next record to read after a restart; null where the results answer no record. */
+  /** The next record to read after a restart; null if the transaction commits no offset. */
   readonly offset: bigint | null;
-  /** Of the series, committed with the offset; null without one. */
+  /** The progress of the series, committed with the offset; null without an offset. */
   readonly progress: WindowProgress | null;
 }
 
@@ -42,12 +42,12 @@ export interface WindowProgress {
   readonly missed: readonly MissedWindows[];
 }
 
-/** Windows of a series that were never requested: they open in this range. */
+/** The windows of a series that open in this range and were never requested. */
 export interface MissedWindows {
   readonly kind: PriceKind;
   readonly fromMs: number;
   readonly toMs: number;
-  /** Of these products alone; null for all of them. */
+  /** The affected products; null for all products. */
   readonly isins: readonly string[] | null;
 }
 
@@ -56,7 +56,7 @@ export interface CommittedPart {
   readonly results: readonly CoreResult[];
 }
 
-/** `offsets`: the records that a result answers; none for a refresh. */
+/** `offsets`: the offsets of the records that the result answers; empty for a refresh. */
 export type CoreResult =
   | {
       readonly kind: 'prices';
@@ -70,16 +70,16 @@ export type CoreResult =
       readonly outcome: FailedOutcome;
       readonly problem: PriceProblem;
       readonly offsets: readonly bigint[];
-      /** Always for an input, once per problem for a refresh. */
+      /** Always true for an input; for a refresh, true only the first time of a problem. */
       readonly isDeadLetter: boolean;
-      /** Its repayment has come, and the provider has no price any more: that is no reason to warn. */
+      /** True if the product is repaid and the provider has no price: this is normal and gives no warning. */
       readonly isRepaid: boolean;
-      /** Why the price that the topic shows goes; null when it stays, or when there is none. */
+      /** Why the price on the topic is deleted; null if the price stays, or if the topic has no price. */
       readonly withdrawal: Withdrawal | null;
     }
   /**
-   * Its records waited too long and are answered without a price, which is requested as soon as possible. Without offsets,
-   * a superseded record of it is left behind.
+   * Timed out: the records are answered without a price, and a request follows as soon as possible. Without offsets,
+   * the result only deletes a price that may be of an earlier isin.
    */
   | {
       readonly kind: 'postponed';
@@ -88,10 +88,10 @@ export type CoreResult =
       readonly withdrawal: Withdrawal | null;
     }
   | (UnpricedMeaning & { readonly id: string; readonly offsets: readonly bigint[] })
-  /** The instrument has left or changed its isin since it was asked for; its records are answered by a later one. */
+  /** The instrument has left or changed its isin since the request. A later result answers its records. */
   | { readonly kind: 'dropped' };
 
-/** Why an instrument that is live and has an isin has no price any more. */
+/** Why a live instrument with an isin loses its price. */
 export type Withdrawal = 'isin-changed' | 'no-price';
 
 export type FailedOutcome = Exclude<QuestionOutcome, { readonly kind: 'prices' | 'dropped' }>;
@@ -107,7 +107,7 @@ export function problemOf(outcome: FailedOutcome): PriceProblem {
 
 const MOST_REMEMBERED = 200_000;
 
-/** Failures that are dead letters already: an instrument that fails for days adds one per problem, not one per refresh. */
+/** Failures that have a dead letter: an instrument that fails for days adds one per problem, not one per refresh. */
 export class ReportedFailures {
   readonly #keys = new Set<string>();
 

@@ -1,25 +1,25 @@
 import { WordRows } from '../../support/id-rows.ts';
 
-/** The words of a row: the one before it and the one behind it. */
+/** The words of a row: the previous row and the next row in its list, counted from 1. */
 const BEFORE = 0;
 const BEHIND = 1;
 const WIDTH = 2;
 const NONE = 0;
 
-/** Rows that are due at the same time. Many are, since those of a slot are. */
+/** Rows that are due at the same time, for example all rows of a slot. */
 interface Moment {
   readonly dueMs: number;
   readonly number: number;
-  /** From 1; of none, the moment is empty and about to be forgotten. */
+  /** The first row, counted from 1; NONE if the moment is empty and can be removed. */
   first: number;
 }
 
-/** A heap of moments; the rows of each are a list through their words, so that any can leave. 8 bytes a row. */
+/** A heap of moments. Words link the rows of a moment, so that any row can be removed. A row takes 8 bytes. */
 export class DueQueue {
   readonly #words = new WordRows(WIDTH);
   readonly #heap: Moment[] = [];
   readonly #moments = new Map<number, Moment>();
-  /** By number, from 1. The first row of a moment has its number, negative, as the one before it. */
+  /** The moments by number, from 1. In place of a previous row, the first row stores this number as a negative. */
   readonly #numbered: (Moment | undefined)[] = [undefined];
   readonly #freeNumbers: number[] = [];
 
@@ -36,7 +36,7 @@ export class DueQueue {
     return this.#words.get(row, BEFORE) !== NONE;
   }
 
-  /** Puts a row in, or moves it when it is in already. */
+  /** Adds a row, or moves a row that is already in the queue. */
   put(row: number, dueMs: number): void {
     this.remove(row);
     const moment = this.#moments.get(dueMs) ?? this.#newMoment(dueMs);
@@ -56,7 +56,7 @@ export class DueQueue {
     this.#words.set(row, BEFORE, NONE);
   }
 
-  /** Takes out one that is due first; -1 where there is none. */
+  /** Removes and returns a row that is due first; -1 if the queue is empty. */
   take(): number {
     const row = this.firstMs === Number.POSITIVE_INFINITY ? -1 : (this.#heap[0] as Moment).first - 1;
     if (row >= 0) this.remove(row);

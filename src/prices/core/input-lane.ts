@@ -14,17 +14,17 @@ interface OpenBatch {
 }
 
 /**
- * The records of the instruments topic, until each is answered by the prices of one kind: asked for in the order of the
- * topic and committed in that order, so that the committed offset says what is answered. Only what is in flight for that
- * kind can hold them up, and not for long: what has waited too long is answered without its price. That is owed then, and
- * asked for like a refresh, after a restart in the slot of the instrument; no memory is needed but the table.
+ * The records of the instruments topic, until the prices of one kind answer them. Requests and commits keep the order
+ * of the topic, so that all records below the committed offset are answered. Only calls in flight for this kind delay
+ * a record: after `answerWithinMs`, the record is answered without its price. The price is then requested like a
+ * refresh; after a restart, in the instrument's slot. The lane therefore needs no memory except the table.
  */
 export class InputLane {
   readonly #lane: KindLane;
   readonly #settings: Pick<PartitionCoreSettings, 'lingerMs' | 'answerWithinMs'>;
   /**
-   * Records in no batch yet, oldest first. A later record of an id replaces the earlier one at the end of the queue: results
-   * must be committed in the order of offsets, or a crash would have one answered twice.
+   * Records in no batch yet, oldest first. A later record of an id moves the input to the end of the queue. Results
+   * must be committed in the order of offsets; otherwise a crash repeats an answer.
    */
   readonly #queue = new Map<string, Input>();
   readonly #open: OpenBatch[] = [];
@@ -39,7 +39,7 @@ export class InputLane {
     return this.#queue.has(id);
   }
 
-  /** A record that was read; it supersedes one of its id whose answer it makes worthless. */
+  /** Adds a record. The record supersedes the input in flight of its id, if it makes that answer useless. */
   add(record: Omit<Input, 'offsets'> & { readonly offset: bigint }): void {
     const { id, meaning } = record;
     const asked = this.#lane.inputInFlight(id);
@@ -61,7 +61,7 @@ export class InputLane {
     this.#oldestMs = Math.min(this.#oldestMs, record.waitsSinceMs);
   }
 
-  /** Inputs from the front of the queue; an instrument that is in flight holds up those behind it until it is committed. */
+  /** Takes inputs from the front of the queue. An instrument in flight blocks the inputs after it until its commit. */
   nextBatch(nowMs: number): Batch | null {
     while (this.#mayAsk) {
       const taken = this.#mayBeTaken(nowMs) ? this.#take() : [];
@@ -85,7 +85,7 @@ export class InputLane {
     return mayTake ? first.readAtMs + this.#settings.lingerMs : Number.POSITIVE_INFINITY;
   }
 
-  /** When the first record will have waited too long, in time outside of commits; or sooner. */
+  /** When the first record times out, or earlier: monotonic milliseconds without the time of commits. */
   nextOverdueMs(): number {
     return this.#oldestMs + this.#patienceMs;
   }
@@ -99,7 +99,7 @@ export class InputLane {
     for (const [at, position] of positions.entries()) open.outcomes[position] = outcomes[at];
   }
 
-  /** Takes the first answered records, and all up to the last that waited too long. `freeMs`: outside of commits. */
+  /** Takes the first answered records, and all up to the last record that timed out. `freeMs` excludes commits. */
   takeAnswered(freeMs: number): BatchPart[] {
     const overdue = this.#overdue(freeMs);
     const parts: BatchPart[] = [];
@@ -129,7 +129,7 @@ export class InputLane {
     );
   }
 
-  /** Takes no new batch while two postponed batches are in flight. */
+  /** False while two batches, or two postponed batches, are in flight. */
   get #mayAsk(): boolean {
     return this.#open.length < BATCHES_IN_FLIGHT && this.#lane.refreshes.adopted < BATCHES_IN_FLIGHT;
   }
@@ -143,7 +143,7 @@ export class InputLane {
     yield* this.#queue.values();
   }
 
-  /** The numbers of batches, and of inputs behind them, up to the last one that has waited too long. */
+  /** Counts the batches, and the queued inputs after the batches, up to the last input that timed out. */
   #overdue(freeMs: number): { readonly batches: number; readonly inputs: number } {
     if (this.nextOverdueMs() > freeMs) return { batches: 0, inputs: 0 };
     const isOverdue = ({ waitsSinceMs }: Input) => waitsSinceMs + this.#patienceMs <= freeMs;

@@ -3,15 +3,15 @@ import { type InstrumentTerms, NO_TERMS } from '../../records/avro/instrument-te
 import { IdRows } from '../../support/id-rows.ts';
 
 /*
- * Id, isin and terms of each instrument of a partition. The isin is two numbers of six digits to the base 36. An id that
- * is no int64, and any other isin, is kept as text. Many instruments share their terms, so each combination has a number.
+ * The id, isin and terms of each instrument of a partition. An isin is two numbers of six base-36 digits. Ids that are
+ * not int64, and isins of another form, are kept as text. Instruments share terms, so each combination has a number.
  */
 
-/** The words of a row behind its id. */
+/** The words of a row after its id. */
 const ISIN = 2;
 const TERMS = 4;
 const WIDTH = 5;
-/** In place of an isin's first number, which is never negative. */
+/** Marks an isin that is kept as text: six base-36 digits never give -1. */
 const ODD_ISIN = -1;
 
 const DECIMAL = /^(?:0|-?[1-9][0-9]{0,18})$/;
@@ -35,13 +35,13 @@ export class InstrumentKeys {
     return this.#rows.size;
   }
 
-  /** The row of an id; -1 where it has none. */
+  /** The row of an id; -1 if the id has no row. */
   find(id: string): number {
     if (!this.#isInt64(id)) return this.#oddIds.get(id) ?? -1;
     return this.#rows.find(this.#low, this.#high);
   }
 
-  /** Gives the id an isin and terms, and a row where it has none. */
+  /** Stores the isin and terms of an id, and adds a row if the id has no row. */
   set(id: string, isin: string, terms: InstrumentTerms = NO_TERMS): number {
     const known = this.find(id);
     const row = known >= 0 ? known : this.#add(id);
@@ -104,14 +104,14 @@ export class InstrumentKeys {
 
   #add(id: string): number {
     if (this.#isInt64(id)) return this.#rows.add(this.#low, this.#high);
-    // Only the hash of an odd id is looked at, which is not found by it.
+    // The hash of an odd id only chooses its refresh slot; `#oddIds` finds its row.
     const row = this.#rows.addHidden(murmur2(Buffer.from(id, 'utf8')), 0);
     this.#oddIds.set(id, row);
     this.#oddIdOf.set(row, id);
     return row;
   }
 
-  /** Keeps the two words of an id that is written as an int64 is. */
+  /** Sets `#low` and `#high` to the two words of the id if the text is an int64; false if not. */
   #isInt64(id: string): boolean {
     if (!DECIMAL.test(id)) return false;
     if (id.length <= LONGEST_SAFE) {

@@ -4,13 +4,13 @@ import type { PriceKind } from '../bulk-prices.ts';
 import { type AskedInstrument, type PlanColumns, planWidth, RefreshPlan } from './instrument.ts';
 import { InstrumentKeys } from './instrument-keys.ts';
 
-/** The words of a row before those of each kind: the version, twice, and 1 more where the id had another isin before. */
+/** The first word of a row: twice the version, plus 1 if the id had another isin before. The kinds' words follow. */
 const VERSION = 0;
 const FIRST_PLAN = 1;
 
 /**
- * The instruments of one partition that have an isin: 12 bytes each beside their keys, 8 for each further kind, and 4 for
- * each series. An instrument that is taken from here represents the row as long as the table `holds` it.
+ * The instruments of one partition that have an isin. In addition to its keys, an instrument takes 12 bytes, 8 for each
+ * further kind, and 4 for each series. A returned instrument is valid while the table `holds` the instrument.
  */
 export class InstrumentTable {
   readonly #keys = new InstrumentKeys();
@@ -61,12 +61,12 @@ export class InstrumentTable {
     return this.#keys.hashAt(row);
   }
 
-  /** False once it has left or has another isin. */
+  /** False after the instrument has left or has another isin. */
   holds({ row, version }: AskedInstrument): boolean {
     return this.#words.get(row, VERSION) === version;
   }
 
-  /** A new instrument, in the place of the one that the id had, if any. */
+  /** Adds a new instrument, in place of the id's earlier instrument if there is one. */
   put(id: string, isin: string, sinceMs: number, terms: InstrumentTerms = NO_TERMS): AskedInstrument {
     const isinChanged = this.#keys.find(id) >= 0;
     const row = this.#keys.set(id, isin, terms);
@@ -90,7 +90,7 @@ export class InstrumentTable {
     this.#keys.delete(id);
   }
 
-  /** Of the rows that are asked for; the buffer may be longer. */
+  /** The hashes of the rows that `isAskedFor` accepts; their buffer may be longer. */
   hashes(isAskedFor: (row: number) => boolean): Int32Array<ArrayBuffer> {
     const hashes = new Int32Array(this.size);
     let count = 0;

@@ -11,29 +11,29 @@ export type InstrumentNews =
       readonly key: string | null;
       readonly value: Buffer;
       readonly reason: string;
-      /** The schema that the registry had not when it was asked, where that is why. */
+      /** The id of the schema that the registry did not have; absent for other reasons. */
       readonly missingSchemaId?: number;
     };
 
-/** The topic shows: perhaps a price of an earlier isin; at most a price of this one; or nothing, after a tombstone. */
+/** On the topic: `unproven`, perhaps a price of an earlier isin; `own`, at most this isin's price; or a tombstone. */
 export type Shown = (typeof SHOWN)[number];
 
 const SHOWN = ['unproven', 'own', 'nothing'] as const;
-/** Times are kept in tenths of a second, rounded down: 32 bits of them last for six years. */
+/** Times are stored in tenths of a second, rounded down: 32 bits are enough for six years. */
 const UNIT_MS = 100;
-/** Windows are answered up to a moment in whole minutes, rounded down: 32 bits of them last for ever. */
+/** Answered moments are stored in whole minutes, rounded down: 32 bits are enough for 4,000 years. */
 const ANSWERED_UNIT_MS = 60_000;
 const SHOWN_BITS = 0b0011;
 const PULLED = 0b0100;
 const PRICED = 0b1000;
-/** The words of an instrument for one kind, and one more where its prices have windows. */
+/** The words of an instrument for one kind; only prices with windows have the last word. */
 const FLAGS = 0;
 const SINCE = 1;
 const ANSWERED = 2;
 export const NO_TROUBLE: Trouble = { failures: 0, problem: null };
 
 export interface Trouble {
-  /** In a row. */
+  /** Consecutive failures. */
   readonly failures: number;
   readonly problem: PriceProblem | null;
 }
@@ -42,7 +42,7 @@ export interface PlanColumns {
   readonly kind: PriceKind;
   readonly words: WordRows;
   readonly firstWord: number;
-  /** Of the few that have any, by row. */
+  /** By row; most rows have no trouble. */
   readonly troubles: Map<number, Trouble>;
 }
 
@@ -50,7 +50,7 @@ export function planWidth(kind: PriceKind): number {
   return kind === 'overview' ? ANSWERED : ANSWERED + 1;
 }
 
-/** The state of an instrument for one kind: a view of its row. Times are monotonic milliseconds. */
+/** The state of an instrument for one kind, stored in its row. Times are monotonic milliseconds. */
 export class RefreshPlan {
   readonly #columns: PlanColumns;
   readonly row: number;
@@ -72,7 +72,7 @@ export class RefreshPlan {
     this.#setFlag(PRICED, isPriced);
   }
 
-  /** When it was priced; before that, when it came into the table. */
+  /** When the instrument was last priced; before its first price, when it entered the table. */
   get sinceMs(): number {
     return this.#get(SINCE) * UNIT_MS;
   }
@@ -81,7 +81,7 @@ export class RefreshPlan {
     this.#set(SINCE, Math.floor(ms / UNIT_MS));
   }
 
-  /** Up to when its windows are answered, by the provider's clock: milliseconds since the epoch. */
+  /** The moment up to which its windows are answered: milliseconds since the epoch, by the provider's clock. */
   get answeredMs(): number {
     return this.kind === 'overview' ? 0 : this.#get(ANSWERED) * ANSWERED_UNIT_MS;
   }
@@ -140,27 +140,27 @@ export class RefreshPlan {
 }
 
 /**
- * An instrument of the table with the isin that it is asked for by. Another isin makes another instrument of it, also
- * under the same id: `InstrumentTable.holds` says that the old one no longer counts.
+ * An instrument of the table, with the isin of its requests. An id with a new isin is a new instrument:
+ * `InstrumentTable.holds` is then false for the earlier instrument.
  */
 export interface AskedInstrument {
   readonly id: string;
   readonly isin: string;
   readonly terms: InstrumentTerms;
   readonly row: number;
-  /** No other instrument of the table has or had it. */
+  /** No other instrument of the table has or had this version. */
   readonly version: number;
-  /** The id had another isin before, as far as this process knows. */
+  /** True if the id had another isin before, as far as this process knows. */
   readonly isinChanged: boolean;
   readonly plans: readonly RefreshPlan[];
 }
 
-/** Times and failures outlive the writer, however often it was opened meanwhile. */
+/** Copies times and failures to the same instrument of the next session's core. */
 export function carryOver(from: AskedInstrument, to: AskedInstrument): void {
   for (const [at, { isPriced, sinceMs, answeredMs, pulled, trouble }] of from.plans.entries()) {
     const plan = to.plans[at];
     if (plan === undefined) continue;
-    // Another replica may have answered its windows meanwhile, as the committed mark says.
+    // The committed mark may be later, because another replica may have answered windows meanwhile.
     const untilMs = trouble.problem === null ? Math.max(answeredMs, plan.answeredMs) : answeredMs;
     Object.assign(plan, { isPriced, sinceMs, answeredMs: untilMs, pulled, trouble });
   }

@@ -8,16 +8,16 @@ import { type AskedInstrument, NO_TROUBLE, planOf, type RefreshPlan } from './in
 import type { InstrumentTable } from './instrument-table.ts';
 import { saysThatThereIsNone } from './price-state.ts';
 
-/** If more products fail on their own, the command for all of them is shorter. */
+/** The most products that a backfill command names. For more, the command covers all products. */
 const MOST_NAMED = 20;
 
 /**
- * The moments up to which windows of one series are answered, for one partition; by the provider's clock, in milliseconds
- * since the epoch. The earliest is the low-water mark, which is committed: a restart and a new instrument begin there.
+ * The moments up to which the windows of one series are answered, for one partition: milliseconds since the epoch, by
+ * the provider's clock. The earliest moment is the committed low-water mark: restarts and new instruments begin there.
  */
 class AnsweredWindows {
   readonly kind: PriceKind;
-  /** The low-water mark, as of when it was last moved. */
+  /** The low-water mark, as last moved. */
   untilMs: number;
   #missed: MissedWindows | null = null;
 
@@ -26,14 +26,14 @@ class AnsweredWindows {
     this.untilMs = untilMs;
   }
 
-  /** An instrument was answered; its plan is still as it was before. */
+  /** Takes the answer of an instrument, before the verdict changes the rest of its plan. */
   answered(isin: string, plan: RefreshPlan, { fromMs, untilMs }: AnsweredRange): void {
     if (fromMs > plan.answeredMs && mayHaveWindows(plan.problem))
       this.#miss(plan.answeredMs, fromMs, plan.problem === null ? null : [isin]);
     plan.answeredMs = untilMs;
   }
 
-  /** Null until every instrument is answered beyond it. */
+  /** Null until the low-water mark has passed the missed windows. */
   get missed(): MissedWindows | null {
     return this.#missed !== null && this.#missed.toMs <= this.untilMs ? this.#missed : null;
   }
@@ -54,27 +54,27 @@ class AnsweredWindows {
   }
 }
 
-/** A retry waits for the next of these moments, so that it shares a call. */
+/** The longest wait of a retry for a common moment, at which it shares a call with other retries. */
 const LONGEST_WAIT_FOR_COMPANY_MS = 60_000;
 
-/** In intervals: a slot that comes sooner after an answer is left out. No price gets older than the rest plus one. */
+/** A slot within this share of an interval after an answer is skipped. No price gets older than 1.1 intervals. */
 const SOONEST_SHARE = 0.1;
 
 /**
- * The refresh times of one partition for one kind. The hash of an instrument gives its slot of the interval, and a slot is
- * one full call: so each instrument comes once per interval, also after a restart. The slots are those of the wall clock.
+ * The refresh times of one partition for one kind. The hash of an instrument gives its slot in the interval. A slot
+ * fills one call. Slots follow the wall clock, so that an instrument is due once per interval, also after a restart.
  */
 class RefreshSlots {
   readonly #intervalMs: number;
   readonly #epochMs: number;
   readonly #ownPhaseMs: number;
   #phaseMs: number;
-  /** The greatest hash of each slot but the last. */
+  /** The greatest hash of each slot except the last slot. */
   #bounds = new Int32Array(0);
 
   /**
    * @param options.epochMs the wall clock at the monotonic time 0.
-   * @param options.phase where in the interval the first slot is, from 0 to 1: partitions ask at different times.
+   * @param options.phase the start of the first slot, as a share of the interval from 0 to 1; differs by partition.
    */
   constructor(options: { readonly intervalMs: number; readonly epochMs: number; readonly phase: number }) {
     this.#intervalMs = options.intervalMs;
@@ -83,13 +83,13 @@ class RefreshSlots {
     this.#phaseMs = this.#ownPhaseMs;
   }
 
-  /** Keeps the slots as many as full batches of these instruments are needed; takes their hashes, which are gone then. */
+  /** Adapts the number of slots to the number of full batches of these instruments. Empties `hashes`. */
   fit(hashes: Int32Array<ArrayBuffer>, maxItems: number): void {
-    // So few begin the interval at the same moment as those of other partitions, and share a call with them.
+    // All small partitions begin their interval at the same moment, so that they share calls.
     this.#phaseMs = 2 * hashes.length <= maxItems ? 0 : this.#ownPhaseMs;
     const slots = Math.max(1, Math.ceil(hashes.length / maxItems));
     if (slots !== this.#count || this.#fullest(hashes) > maxItems) this.#divide(hashes, slots);
-    // Given back at once, and not when a collection finds them.
+    // Frees the memory now, not at a later garbage collection.
     hashes.buffer.transfer(0);
   }
 
@@ -126,7 +126,7 @@ class RefreshSlots {
     return low;
   }
 
-  /** When the slot of a hash comes next; at most one interval later. */
+  /** The next start of the slot of a hash, at most one interval later. */
   next(hash: number, nowMs: number): number {
     return this.#after(this.#phaseMs + (this.#of(hash) * this.#intervalMs) / this.#count, this.#intervalMs, nowMs);
   }
@@ -135,14 +135,14 @@ class RefreshSlots {
     return this.next(hash, nowMs + this.#intervalMs * SOONEST_SHARE);
   }
 
-  /** The first moment from then on at which something may be asked for besides its slot. */
+  /** The first common moment of retries, at `fromMs` or later. */
   inCompany(fromMs: number): number {
     const slotMs = this.#intervalMs / this.#count;
     const everyMs = slotMs / Math.ceil(slotMs / LONGEST_WAIT_FOR_COMPANY_MS);
     return this.#after(this.#phaseMs, everyMs, fromMs - 1);
   }
 
-  /** The first time of a clock that strikes every so often, after a monotonic time, in whole milliseconds of the wall. */
+  /** The first moment after `monotonicMs` of a clock with this phase and period; rounded to wall-clock milliseconds. */
   #after(phaseMs: number, everyMs: number, monotonicMs: number): number {
     const wallMs = Math.round(monotonicMs + this.#epochMs);
     let strikes = Math.floor((wallMs - phaseMs) / everyMs);
@@ -156,16 +156,16 @@ function mayHaveWindows(problem: PriceProblem | null): boolean {
 }
 
 const FIRST_BACK_OFF_MS = 10_000;
-/** The price of an instrument repaid long ago hardly changes, and most have none. */
+/** The price of an instrument repaid long ago hardly changes, and most such instruments have no price. */
 const REPAID_INTERVAL_MS = 86_400_000;
-/** A clock that is set back by less changes nothing that matters: days count. */
+/** A smaller correction of the clock is ignored, because repayment counts in days. */
 const CLOCK_CORRECTED_MS = 3_600_000;
 
 export type Verdict =
   | { readonly kind: 'priced'; readonly isPulled: boolean; readonly range: AnsweredRange | null }
   | { readonly kind: 'failed'; readonly problem: PriceProblem; readonly withdrawal: Withdrawal | null };
 
-/** One kind of prices for one partition. Lanes share nothing, so that the failures of one do not delay another. */
+/** One kind of prices for one partition. Lanes share no schedule, so that failures in one lane do not delay another. */
 export class KindLane {
   readonly kind: PriceKind;
   readonly refreshes = new RefreshBatches();
@@ -176,11 +176,11 @@ export class KindLane {
   readonly #slots: RefreshSlots;
   readonly #repaidSlots: RefreshSlots;
   readonly #due = new DueQueue();
-  /** Ids in batches, with the input there that a later record may supersede; null where there is none, or no longer. */
+  /** The ids in batches, each with the input that a later record may supersede; null without such an input. */
   readonly #inFlight = new Map<string, BatchInput | null>();
   #dividedMs = Number.NEGATIVE_INFINITY;
   #dividedSize = 0;
-  /** By which what counts as repaid was put into its slots. */
+  /** The wall clock at monotonic time 0, by which repaid instruments got their slots. */
   #epochMs = Number.NEGATIVE_INFINITY;
 
   constructor(
@@ -205,12 +205,12 @@ export class KindLane {
     return this.#settings.maxItems(this.kind);
   }
 
-  /** The windows of an instrument that is new to the table count as answered up to the low-water mark. */
+  /** The windows of a new instrument count as answered up to the low-water mark. */
   begin(instrument: AskedInstrument): void {
     if (this.windows !== null) planOf(instrument, this.kind).answeredMs = this.windows.untilMs;
   }
 
-  /** Where some products are answered, those that fail have their own moments. Long repaid ones hardly have windows. */
+  /** Failing products count only if all products fail. Products repaid long ago never count: few have windows. */
   moveMark(nowMs: number): void {
     if (this.windows === null) return;
     const wallMs = nowMs + this.#settings.repayment.epochMs(nowMs);
@@ -232,12 +232,12 @@ export class KindLane {
     return this.#inFlight.get(id) ?? null;
   }
 
-  /** `input`: what the answer answers, for as long as a later record may supersede it. */
+  /** `input`: the input that a later record may supersede; null if there is no such input. */
   putInFlight(id: string, input: BatchInput | null): void {
     this.#inFlight.set(id, input);
   }
 
-  /** After a start, as if it had been requested in its last slot. */
+  /** Schedules an instrument for its next slot, as if it had been requested in its previous slot. */
   scheduleInSlot(row: number, nowMs: number): void {
     const slots = this.#isRepaid(row, nowMs) ? this.#repaidSlots : this.#slots;
     this.#due.put(row, slots.next(this.#table.hashAt(row), nowMs));
@@ -251,20 +251,20 @@ export class KindLane {
     this.#due.remove(row);
   }
 
-  /** Keeps the slots as many as full batches are needed; what is due comes when it was due. */
+  /** Adapts the number of slots to the number of full batches. Scheduled instruments keep their times. */
   divide(nowMs: number): void {
     const { size } = this.#table;
     if (nowMs < this.#dividedMs + this.#intervalMs && size <= 2 * this.#dividedSize) return;
     this.#dividedMs = nowMs;
     this.#dividedSize = size;
     this.#followClock(nowMs);
-    // Instruments repaid long ago have their own slots: otherwise the slots would be many and nearly empty.
+    // Instruments repaid long ago have separate slots; otherwise most slots are nearly empty.
     const hashes = (isRepaid: boolean) => this.#table.hashes((row) => this.#isRepaid(row, nowMs) === isRepaid);
     this.#slots.fit(hashes(false), this.maxItems);
     this.#repaidSlots.fit(hashes(true), this.maxItems);
   }
 
-  /** Instruments in flight come again after their commit, a second instrument of an isin in the next batch. */
+  /** Skips instruments in flight until their commit, and puts a second instrument of an isin into the next batch. */
   nextBatch(nowMs: number): Batch | null {
     const { maxItems } = this;
     if (this.#due.firstMs > nowMs || this.refreshes.isFull(maxItems)) return null;
@@ -288,7 +288,7 @@ export class KindLane {
 
   nextMs(): number {
     const ms = this.refreshes.isFull(this.maxItems) ? Number.POSITIVE_INFINITY : this.#due.firstMs;
-    // Where nothing but what is repaid is left, the next slot is far: the clock by which it is may be corrected before.
+    // If only repaid instruments are left, the next slot is far. The lane wakes earlier, as the clock may be corrected.
     return ms === Number.POSITIVE_INFINITY ? ms : Math.min(ms, this.#dividedMs + 2 * this.#intervalMs);
   }
 
@@ -315,7 +315,7 @@ export class KindLane {
     if (mayRefresh) this.schedule(instrument, nextMs);
   }
 
-  /** Its record is answered without its price, which is asked for at once, unless it is on its way. */
+  /** The record was answered without a price. Requests the price at once, unless a request is in flight. */
   owe(instrument: AskedInstrument, withdrawal: Withdrawal | null, nowMs: number, mayRefresh: boolean): void {
     if (withdrawal !== null) planOf(instrument, this.kind).shown = 'nothing';
     if (mayRefresh && !this.isInFlight(instrument.id)) this.schedule(instrument, nowMs);
@@ -360,7 +360,7 @@ export class KindLane {
     return this.#settings.repayment.isLongPast(this.#table.repaymentDayAt(row), nowMs);
   }
 
-  /** A clock that was ahead made instruments repaid: they get their slots back. */
+  /** After a clock that was ahead is corrected, instruments that wrongly counted as repaid get their slots back. */
   #followClock(nowMs: number): void {
     const { repayment } = this.#settings;
     const [before, epochMs] = [this.#epochMs, repayment.epochMs(nowMs)];

@@ -19,19 +19,19 @@ import { InstrumentTable } from './instrument-table.ts';
 import { KindLane, type Verdict } from './kind-lane.ts';
 import { type PriceState, priceState, saysThatThereIsNone } from './price-state.ts';
 
-/** The provider does not know the product, or has it no longer. */
+/** The provider does not know the product, or no longer has the product. */
 const DEFINITE: readonly PriceProblem[] = ['status 404', 'status 410'];
 
 const MARKS_EVERY_MS = 60_000;
 
 /**
- * Decides for one partition what is asked next, what an answer means and what may be committed; without I/O or clock.
- * Thrown away with its writer: a new one begins from the committed offset.
+ * Decides for one partition the next request, the meaning of an answer and the next commit; without I/O or clock.
+ * A core ends with its writer; the next core begins from the committed offset.
  *
- * Batches of inputs answer records of the instruments topic and commit in the order of these, each with the offset of the
- * first record that is still unanswered: so each record is answered by exactly one committed result. Batches of refreshes
- * answer none, and commit whenever they are ready. For each kind an instrument is in one batch at a time, until its answer
- * is committed: so the prices of an instrument are written in the order in which they were asked for.
+ * Batches of inputs answer records of the instruments topic and commit in the order of the records, with the offset of
+ * the first unanswered record. So each record gets exactly one committed result. Batches of refreshes answer no record
+ * and commit when they are ready. For each kind, an instrument is in one batch at a time, until its answer is
+ * committed. So the prices of an instrument are written in the order of their requests.
  */
 export class PartitionCore {
   readonly #settings: PartitionCoreSettings;
@@ -42,15 +42,15 @@ export class PartitionCore {
   #turn = 0;
   #position: bigint;
   #unanswered = 0;
-  /** All commits so far took so long, and the present one began then. */
+  /** The total time of all earlier commits; below it, the start of the present commit, null between commits. */
   #commitsMs = 0;
   #commitBeganMs: number | null = null;
   #marksDueMs: number;
 
   /**
-   * @param start.instruments the table up to `start.offset`: id, isin and terms.
-   * @param start.before the instruments of the core that this one follows.
-   * @param start.phase where in each interval this partition begins, from 0 to 1.
+   * @param start.instruments id, isin and terms, from the records below `start.offset`.
+   * @param start.before the instruments of the previous core, if there is one.
+   * @param start.phase the start of this partition's first slot, as a share of the interval from 0 to 1.
    */
   constructor(
     settings: PartitionCoreSettings,
@@ -59,7 +59,7 @@ export class PartitionCore {
       readonly instruments: Iterable<readonly [id: string, isin: string, terms?: InstrumentTerms]>;
       readonly phase?: number;
       readonly before?: Pick<InstrumentTable, 'get'> | undefined;
-      /** Up to when the windows of each series are answered, by the provider's clock. */
+      /** The moment up to which the windows of each series are answered, by the provider's clock. */
       readonly answeredMs?: ReadonlyMap<PriceKind, number>;
     },
     nowMs: number,
@@ -84,7 +84,7 @@ export class PartitionCore {
       const earlier = start.before?.get(id);
       const same = earlier?.isin === isin ? earlier : null;
       const instrument = this.#put(id, isin, nowMs, terms);
-      // Its record is answered: what the topic shows, if anything, is of this isin.
+      // Its record is answered, so the topic shows at most a price of this isin.
       for (const plan of instrument.plans) plan.shown = 'own';
       if (same !== null) carryOver(same, instrument);
     }
@@ -110,7 +110,7 @@ export class PartitionCore {
     return priceState(this.#table.plan(row, kind), this.#table.repaymentDayAt(row), this.#settings.repayment, nowMs);
   }
 
-  /** Of each series, the earliest moment up to which the windows of a product are answered that may have any. */
+  /** For each series, the earliest answered moment of all products that may have windows. */
   earliestAnsweredMs(): ReadonlyMap<PriceKind, number> {
     const series = this.#lanes.filter(({ windows }) => windows !== null);
     return new Map(series.map((lane) => [lane.kind, lane.earliestAnsweredMs()]));
@@ -141,7 +141,7 @@ export class PartitionCore {
     return { kind: 'wait', ms: Math.max(0, nextMs - nowMs) };
   }
 
-  /** False once the instrument of a question has left or changed its isin: its answer would be dropped. */
+  /** False after the instrument of a question has left or changed its isin: its answer is then dropped. */
   isWanted(batch: Batch, at: number): boolean {
     const instrument = batch.questions[at];
     return instrument !== undefined && this.#table.holds(instrument);
@@ -152,7 +152,7 @@ export class PartitionCore {
     lane.answered(batch, positions, outcomes);
   }
 
-  /** To be called once the transaction is committed. */
+  /** Must be called after the transaction is committed. */
   committed({ parts, progress }: CoreTransaction, nowMs: number): void {
     for (const missed of progress?.missed ?? []) this.#lane(missed).windows?.reported(missed);
     this.#commitsMs += nowMs - (this.#commitBeganMs ?? nowMs);
@@ -162,7 +162,7 @@ export class PartitionCore {
       for (const { id } of batch.questions) lane.release(id);
       for (const result of results) this.#finish(lane, result, nowMs);
       for (const { id } of batch.questions) {
-        // Another one of this id was due meanwhile and waited for the end of the earlier one.
+        // A refresh that was due while the instrument was in flight was skipped, and is scheduled now.
         const instrument = this.#table.get(id);
         if (instrument && !lane.isScheduled(instrument) && this.#mayRefresh(lane, instrument)) {
           lane.schedule(instrument, nowMs);
@@ -177,7 +177,7 @@ export class PartitionCore {
     if (result.kind !== 'prices' && result.kind !== 'failure' && result.kind !== 'postponed') return;
     const { instrument } = result;
     if (result.kind === 'failure') this.#settings.reported.add(lane.kind, instrument.id, result.problem);
-    // It has left, or changed its isin, while this was being written.
+    // The instrument has left, or changed its isin, during the commit.
     if (!this.#table.holds(instrument)) return;
     if (result.kind === 'postponed') {
       lane.owe(instrument, result.withdrawal, nowMs, this.#mayRefresh(lane, instrument));
@@ -195,7 +195,7 @@ export class PartitionCore {
     if (news.kind === 'live' && known !== undefined && known.isin === news.isin) {
       const instrument = this.#table.putTerms(known, news.terms);
       this.#first.unschedule(instrument);
-      // It may have been asked for once a day, and is to be asked for more often; or the other way round.
+      // A new repayment day may change the interval of the other kinds.
       if (known.terms.repaymentDay !== news.terms.repaymentDay) this.#refreshBesidesFirst(instrument, nowMs);
       return { kind: 'price', instrument };
     }
@@ -204,7 +204,7 @@ export class PartitionCore {
       this.#table.delete(id);
       return news.kind === 'live' ? { kind: 'noIsin' } : news;
     }
-    // Without instruments nothing is committed, and the marks would stand still.
+    // An empty table commits nothing and moves no marks, so the marks move before its first instrument.
     if (this.#table.size === 0) this.#moveMarks(nowMs);
     const instrument = this.#put(id, news.isin, nowMs, news.terms);
     this.#refreshBesidesFirst(instrument, nowMs);
@@ -234,7 +234,7 @@ export class PartitionCore {
     return null;
   }
 
-  /** Of one kind at a time, each in its turn: what cannot be written for one is not tied to another. */
+  /** A transaction has one kind, and the kinds take turns: a kind that cannot be written does not block others. */
   #transaction(nowMs: number): CoreTransaction | null {
     for (let tried = 0; tried < this.#lanes.length; tried++) {
       const lane = this.#lanes[this.#turn];
@@ -246,7 +246,7 @@ export class PartitionCore {
       const offset = inputs.length > 0 || isMarked ? (this.#inputs.firstUnanswered() ?? this.#position) : null;
       const parts = batches.map((batch) => this.#part(batch, nowMs));
       const leftBehind = offset === null ? null : this.#leftBehind(offset);
-      // Those are of the first kind, and kinds share no transaction: the marks follow with another one.
+      // `leftBehind` is of the first kind, and kinds share no transaction: a later one commits the marks.
       if (leftBehind !== null && lane !== this.#first) return { parts, offset: null, progress: null };
       return {
         parts: leftBehind === null ? parts : [...parts, leftBehind],
@@ -257,7 +257,7 @@ export class PartitionCore {
     return null;
   }
 
-  /** Once a minute, since each instrument is looked at: moves the low-water marks of the series, to be committed. */
+  /** Moves the low-water marks of the series, once a minute, because this reads every instrument. True if moved. */
   #moveMarks(nowMs: number): boolean {
     if (nowMs < this.#marksDueMs || this.#lanes.every(({ windows }) => windows === null)) return false;
     this.#marksDueMs = nowMs + MARKS_EVERY_MS;
@@ -273,7 +273,7 @@ export class PartitionCore {
     };
   }
 
-  /** A price of an earlier isin must not outlive the offset below which its record lies. */
+  /** Deletes prices of earlier isins before the offset passes their records; see `withdrawalUnanswered`. */
   #leftBehind(offset: bigint): CommittedPart | null {
     const { kind } = this.#first;
     const results = this.#inputs
@@ -283,7 +283,7 @@ export class PartitionCore {
     return results.length === 0 ? null : { batch: nothingAsked(kind), results };
   }
 
-  /** Commits do not count as waiting: no answer can be taken meanwhile. */
+  /** The time without commits, because no answer can be taken during a commit. */
   #freeMs(nowMs: number): number {
     return (this.#commitBeganMs ?? nowMs) - this.#commitsMs;
   }
@@ -294,12 +294,12 @@ export class PartitionCore {
     const isRepaid = ({ terms }: AskedInstrument, problem: PriceProblem) =>
       saysThatThereIsNone(problem) && repayment.hasCome(terms.repaymentDay, nowMs);
     const results = batchResults(batch, { holds, isRepaid, reported });
-    // No later record supersedes the results that are being written.
+    // A later record must not supersede a result that is being written.
     for (const { id } of batch.questions) this.#lane(batch).putInFlight(id, null);
     return { batch, results };
   }
 
-  /** An instrument that waits in the queue is asked for there, and one that has left not at all. */
+  /** False if the instrument has left, or if an input in the queue already requests its price. */
   #mayRefresh(lane: KindLane, instrument: AskedInstrument): boolean {
     return this.#table.holds(instrument) && !(lane === this.#first && this.#inputs.has(instrument.id));
   }
@@ -312,7 +312,7 @@ export class PartitionCore {
 }
 
 interface ResultContext {
-  /** False where the answer of an earlier isin is another product's price. */
+  /** False if the instrument has left or changed its isin: the answer is another product's price. */
   readonly holds: (instrument: AskedInstrument) => boolean;
   readonly isRepaid: (instrument: AskedInstrument, problem: PriceProblem) => boolean;
   readonly reported: ReportedFailures;
@@ -331,7 +331,7 @@ function batchResults({ kind, inputs, questions, outcomes }: BatchPart, context:
   });
 }
 
-/** `offsets`: those of the records that are answered so; none where one is only left behind. */
+/** `offsets`: the records that are answered like this; empty if the result only deletes a price. */
 function postponedResult(kind: PriceKind, instrument: AskedInstrument, offsets: readonly bigint[]) {
   const withdrawal = kind === 'overview' ? withdrawalUnanswered(instrument, planOf(instrument, kind)) : null;
   return { kind: 'postponed' as const, instrument, offsets, withdrawal };
@@ -349,13 +349,13 @@ function result(
   if (outcome.kind === 'prices') return { kind: 'prices', instrument, answer: outcome, offsets };
   const problem = problemOf(outcome);
   const isDeadLetter = offsets.length > 0 || !reported.has(kind, instrument.id, problem);
-  // A series keeps what was; only a snapshot says that it holds now.
+  // Only overview prices are deleted: they are current values, and a series is history.
   const withdrawal = kind === 'overview' ? withdrawalOf(instrument, planOf(instrument, kind), problem) : null;
   const failure = { kind: 'failure', instrument, outcome, problem, offsets, isDeadLetter, withdrawal } as const;
   return { ...failure, isRepaid: isRepaid(instrument, problem) };
 }
 
-/** An earlier isin's price always goes; this isin's when the provider has none, or says nothing twice in a row. */
+/** Deletes an earlier isin's price always; this isin's price after 404, 410, or two problems without a status. */
 function withdrawalOf(instrument: AskedInstrument, plan: RefreshPlan, problem: PriceProblem): Withdrawal | null {
   switch (plan.shown) {
     case 'nothing':
@@ -369,7 +369,7 @@ function withdrawalOf(instrument: AskedInstrument, plan: RefreshPlan, problem: P
   }
 }
 
-/** A new process takes a shown price for one of the record's isin, so that of an earlier isin must go. */
+/** A new process assumes that the topic's price is of the record's isin, so an earlier isin's price is deleted. */
 function withdrawalUnanswered({ isinChanged }: AskedInstrument, { shown }: RefreshPlan): Withdrawal | null {
   if (shown !== 'unproven') return null;
   return isinChanged ? 'isin-changed' : 'no-price';

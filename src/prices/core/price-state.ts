@@ -1,12 +1,12 @@
 import type { RefreshPlan } from './instrument.ts';
 
 const DAY_MS = 86_400_000;
-/** The wall clock is looked at no more often: it is asked for with each instrument. */
+/** The shortest time between two readings of the wall clock: `epochMs` is called for each instrument. */
 const LOOK_EVERY_MS = 60_000;
 
 /**
- * When an instrument counts as repaid. Days end at midnight UTC; times are monotonic milliseconds. The wall clock may be
- * wrong when the process starts, and be corrected later.
+ * Decides when an instrument counts as repaid. Days begin at midnight UTC; times are monotonic milliseconds. The wall
+ * clock may be wrong when the process starts, and is then corrected later.
  */
 export class Repayment {
   readonly #repaidAfterMs: number;
@@ -14,7 +14,7 @@ export class Repayment {
   #epochMs = 0;
   #lookedMs = Number.NEGATIVE_INFINITY;
 
-  /** @param options.epochMs the wall clock at the monotonic time 0, by what the wall clock says now. */
+  /** @param options.epochMs returns the wall clock at monotonic time 0, computed from the present wall clock. */
   constructor({ repaidAfterMs, epochMs }: { readonly repaidAfterMs: number; readonly epochMs: () => number }) {
     this.#repaidAfterMs = repaidAfterMs;
     this.#look = epochMs;
@@ -28,23 +28,23 @@ export class Repayment {
     return this.#epochMs;
   }
 
-  /** The day of the repayment has begun: when the provider has no price any more, that is why. */
+  /** True if the repayment day has begun, which explains why the provider has no price. */
   hasCome(day: number | null, nowMs: number): boolean {
     return day !== null && day * DAY_MS <= nowMs + this.epochMs(nowMs);
   }
 
-  /** It is so long ago that the instrument is asked for once a day. */
+  /** True if the repayment is so long ago that the instrument is requested once a day. */
   isLongPast(day: number | null, nowMs: number, epochMs = this.epochMs(nowMs)): boolean {
     return day !== null && day * DAY_MS <= nowMs + epochMs - this.#repaidAfterMs;
   }
 }
 
 /**
- * The state of an instrument for one kind: the one definition for page, status, metrics and demo.
- * - `repaid`: repaid long ago and requested once a day; or its day has come, and the provider has no price any more.
+ * The state of an instrument for one kind. Page, status, metrics and demo use this definition.
+ * - `repaid`: repaid long ago and requested once a day; or the repayment day has begun and the provider has no price.
  * - `failing`: the last request got no price.
  * - `priced`: the last request got a price.
- * - `waiting`: this process has not requested it yet.
+ * - `waiting`: this process has no result yet.
  */
 export type PriceState = 'repaid' | 'failing' | 'priced' | 'waiting';
 
