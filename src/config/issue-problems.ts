@@ -13,8 +13,8 @@ export interface IssueContext {
 }
 
 /**
- * Describes what the schema found, one sentence per problem: the given value (never a secret) and what is expected. A
- * group with a wrong `type` is checked as the type that is near it, so that its other problems are found too.
+ * Describes the schema's issues, one sentence per problem: the given value (never a secret) and the expected value. A
+ * group with a wrong `type` is checked as the most similar type, so that its other problems are found too.
  */
 export async function problemsOf(issues: readonly Issue[], context: IssueContext): Promise<readonly Problem[]> {
   const { schema, given } = context;
@@ -49,7 +49,7 @@ function issueProblems(issue: Issue, around: SettingPath, context: IssueContext)
   }
   if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => unknownKey([...path, key], context));
   if (issue.code === 'invalid_union') {
-    // Of several alternatives, the intended one is the one whose check got further than the type of the whole.
+    // The intended alternative is the first one whose check found problems inside the value.
     const meant = issue.errors.find((errors) => errors.some(isInside));
     if (meant) return meant.flatMap((inner) => issueProblems(inner, path, context));
     if (isWrongType(issue)) return [wrongValue(path, context, `one of ${issue.options.join(', ')}`)];
@@ -57,7 +57,7 @@ function issueProblems(issue: Issue, around: SettingPath, context: IssueContext)
   return [wrongValue(path, context)];
 }
 
-/** The variable of the environment that would give a value that is missing, when the file refers to one. */
+/** Names the variable of the environment for a missing value, if the file refers to a variable. */
 function variableHint(message: string, path: SettingPath, { schema, given, variablesOf }: IssueContext): string {
   const [variable] = variablesOf(path);
   if (variable === undefined || !message.startsWith('is missing')) return '';
@@ -74,7 +74,7 @@ function unknownKey(path: SettingPath, { schema, given }: IssueContext): Problem
   const parent = path.slice(0, -1);
   const { knownKeys, typesWith } = documentationOf(schema, parent, given);
   const checked = String(path.at(-1));
-  // A secret's file is checked under the secret's own name; the message names it as it was written.
+  // `<key>File` is checked under the name `<key>`; the message uses the written name.
   const key = valueAt(given, path) === undefined ? `${checked}File` : checked;
   if (knownKeys.includes(key)) {
     const other = key.replace(/File$/, '');
@@ -86,7 +86,7 @@ function unknownKey(path: SettingPath, { schema, given }: IssueContext): Problem
 }
 
 function wrongValue(path: SettingPath, { schema, given, variablesOf }: IssueContext, options?: string): Problem {
-  // A list that was given as one text is split, so its entries have no place of their own.
+  // A list that was given as one text is split, so its entries have no separate place.
   const place = valueAt(given, path) === undefined && typeof path.at(-1) === 'number' ? path.slice(0, -1) : path;
   const documentation = documentationOf(schema, place, given);
   const { secret } = documentation;
@@ -104,7 +104,7 @@ function wrongValue(path: SettingPath, { schema, given, variablesOf }: IssueCont
   return { path: place, message: `found ${came}; expected ${wanted}` };
 }
 
-/** Texts with an address are not shown, as a login may stand in it. */
+/** Texts with an address are not shown, because an address may contain a login. */
 function describe(value: unknown, secret: boolean): string {
   if (value === null) return 'nothing';
   if (Array.isArray(value)) return 'a list';
@@ -122,14 +122,14 @@ function valueAt(value: unknown, path: SettingPath): unknown {
 interface SettingDocumentation {
   readonly wanted: string | undefined;
   readonly secret: boolean;
-  /** The names that a group knows, secrets also with their `…File`; empty for a setting that is not a group. */
+  /** The keys of a group, for secrets also `<key>File`; empty for a setting that is not a group. */
   readonly knownKeys: readonly string[];
-  /** The types of the group that know a name. */
+  /** The types of the group that have this key. */
   readonly typesWith: (key: string) => readonly unknown[];
 }
 
-// Finds a setting in the schema, or the nearest one around it; where the schema offers alternatives, the given values
-// decide.
+// Finds a setting in the schema, or the nearest group around the setting. The given values choose between alternatives
+// of the schema.
 function documentationOf(root: z.ZodType, path: SettingPath, given: unknown): SettingDocumentation {
   let schema = root;
   let value = given;
@@ -159,7 +159,7 @@ function keysOf(schema: z.ZodObject): readonly string[] {
   });
 }
 
-/** The schema and what is inside its wrappers: defaults, null, conversions. */
+/** The schema and all schemas inside its wrappers: defaults, null, conversions. */
 export function layersOf(schema: z.ZodType): readonly z.ZodType[] {
   const layers = [schema];
   for (let next = wrappedBy(schema); next; next = wrappedBy(next)) layers.push(next);

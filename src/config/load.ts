@@ -7,16 +7,16 @@ import type { Settings } from './settings.ts';
 import type { Environment, SettingsTree } from './yaml-tree.ts';
 
 export const DEFAULT_SETTINGS_FILE = 'config/connector.yaml';
-/** The settings file of a shell, a container or a pod, for every command. */
+/** This variable names the settings file for every command of a shell, a container or a pod. */
 export const SETTINGS_FILE_VARIABLE = 'SPCONNECT_CONFIG';
 
 export interface LoadSettingsOptions {
-  /** The settings file, relative to the working directory. Without one, or for the default: that of SPCONNECT_CONFIG, if it is set. */
+  /** The settings file, relative to the working directory. SPCONNECT_CONFIG replaces an absent or default name. */
   readonly file?: string | undefined;
   readonly text?: string | undefined;
   readonly env: Environment;
   readonly readFile?: (path: string) => Promise<string>;
-  /** Called with the value of every secret before it is used, also with a changed one; `file`: where it was read. */
+  /** Called with every value of a secret before its use, also after a change; `file`: the file of the secret. */
   readonly onSecret?: (value: string, file?: string) => void;
 }
 
@@ -38,12 +38,12 @@ export interface LoadedSettings {
   readonly warnings: readonly string[];
 }
 
-/** The same, for those who show where each value comes from. Throws as `loadSettings` does. */
+/** Like `loadSettings`, with the origin of each value. Throws as `loadSettings` does. */
 export async function loadSettingsTree(options: LoadSettingsOptions): Promise<LoadedSettings> {
   const { env, readFile = readText, onSecret = () => {} } = options;
   const file = settingsFile(options.file, env);
   const text = options.text ?? (await readSettingsFile(file, readFile));
-  // Loaded only now: every command imports this function, and loading them takes most of the time of a usage error.
+  // Loaded only now, because every command imports this module, and a usage error must not wait for these modules.
   const [{ readSettingsTree }, { settingsWarnings, withoutRetired }, { createSettingsSchema }, { problemsOf }] =
     await Promise.all([
       import('./yaml-tree.ts'),
@@ -82,7 +82,7 @@ async function readSettingsFile(file: string, readFile: (path: string) => Promis
   }
 }
 
-/** A missing variable is reported once: the value that it leaves is not a second problem. */
+/** Reports a missing variable only once: the value without the variable is not a second problem. */
 function inFileOrder(tree: SettingsTree, found: readonly Problem[]): readonly PlacedProblem[] {
   const broken = new Set(tree.problems.filter(({ path }) => path.length > 0).map(({ path }) => JSON.stringify(path)));
   const isFollowUp = (path: SettingPath) =>

@@ -19,8 +19,8 @@ interface Printed {
 type Group = Readonly<Record<string, unknown>>;
 
 /**
- * Every setting in the form of the settings file, defaults and environment put in, so that it can be read back. A
- * secret is the name of its variable or file; one that stands in the settings file itself is left out.
+ * Prints all settings in the form of the settings file, with defaults and environment, so that the text can be loaded
+ * again. A secret is shown as its variable or file. The text of a secret in the settings file is left out.
  */
 export function effectiveSettings({ schema, tree }: LoadedSettings, env: Environment): Printed {
   const settings: PrintedSetting[] = [];
@@ -30,7 +30,7 @@ export function effectiveSettings({ schema, tree }: LoadedSettings, env: Environ
     const usual = layers.find((layer) => layer instanceof z.ZodPrefault)?.def.defaultValue;
     const value = given === undefined ? usual : given;
     const inner = alternativeFor(member, value);
-    // A group may be left empty, and then has its defaults; one that may be null is off.
+    // An empty group has its defaults, but an empty group that may be null is off.
     const isEmpty = (value ?? null) === null && !layers.some((layer) => layer instanceof z.ZodNullable);
     if (inner instanceof z.ZodObject && (isGroup(value) || isEmpty)) {
       const held = (value ?? {}) as Group;
@@ -42,10 +42,10 @@ export function effectiveSettings({ schema, tree }: LoadedSettings, env: Environ
       return value.map((one, at) => print(inner.element as z.ZodType, one, [...path, at]));
     }
     settings.push({ path, origin: given === undefined ? 'default' : originOf(path) });
-    // An empty variable leaves out what may be left out.
+    // An empty variable means null, if the setting may be null.
     const isNullable = layers.some((layer) => layer instanceof z.ZodNullable);
     if (value === '' && isNullable) return null;
-    // A value of the environment is a text, also where the setting is a number.
+    // A value of the environment is text, even if the setting is a number.
     const isConverted = inner instanceof z.ZodBoolean || inner instanceof z.ZodNumber;
     return isConverted ? member.parse(value) : asWritten(value);
   }
@@ -87,7 +87,7 @@ function isGroup(value: unknown): boolean {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof FileReference);
 }
 
-/** A text is read again as it is: nothing of the environment is put into it. */
+/** Escapes a text, so that a later load does not replace `${…}` in it. */
 function asWritten(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(asWritten);
   return typeof value === 'string' ? value.replaceAll('${', () => '$${') : value;

@@ -1,12 +1,12 @@
 export type SettingPath = readonly (string | number)[];
 
-/** One problem of the settings: a sentence without the name of the setting, and never with a secret. */
+/** One problem of the settings. The message is a sentence without the setting's name, and never shows a secret. */
 export interface Problem {
   readonly path: SettingPath;
   readonly message: string;
 }
 
-/** What a value has under a name or at a position; undefined where it is no group or list, or has none. */
+/** The member of a group or list under a name or position; undefined if there is no such member. */
 export function memberOf(value: unknown, key: string | number): unknown {
   if (value === null || typeof value !== 'object' || !Object.hasOwn(value, key)) return undefined;
   return (value as Readonly<Record<string | number, unknown>>)[key];
@@ -17,7 +17,7 @@ export interface Position {
   readonly column: number;
 }
 
-/** `sources[0].walkInterval`; other parts than plain names are quoted, with their control characters escaped. */
+/** Prints a path like `sources[0].walkInterval`. Names with other characters are quoted and escaped. */
 export function printPath(path: SettingPath): string {
   return path.reduce<string>((text, part) => {
     if (typeof part === 'number') return `${text}[${part}]`;

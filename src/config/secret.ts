@@ -1,11 +1,11 @@
 import { inspect } from 'node:util';
 
 /**
- * A secret, or the content of a file: call it to get the text. A file is read again at each call, so that a rotated
- * secret is used without a restart. Every way of printing it shows only where it comes from.
+ * A secret, or the content of a file, as a function that returns the text. Each call reads the file again, so that a
+ * rotated secret is used without a restart. A printed secret shows only its origin.
  */
 export type Secret = (() => Promise<string>) & {
-  /** As the file is now: rejects, with a sentence without the secret, where the call itself gives the last good text. */
+  /** The present content. Rejects if the file is unusable, while a plain call returns the last good text. */
   readNow(): Promise<string>;
   toJSON(): string;
   toString(): string;
@@ -19,11 +19,11 @@ export class FileReference {
   }
 }
 
-/** Makes secrets from the settings. Errors are sentences without the secret. */
+/** Creates secrets from the settings. Errors are sentences without the secret. */
 export interface SecretReader {
-  /** @throws Error when the text has control characters, as no header or login can carry them. */
+  /** @throws Error if the text has control characters, because no header or login can contain them. */
   fromText(text: string): Secret;
-  /** @throws Error when the file cannot be read, is empty, too large or (other than a PEM file) has several lines. */
+  /** @throws Error if the file is unreadable, empty or too large, or if a file other than PEM has several lines. */
   fromFile(path: string, content: 'secret' | 'pem'): Promise<Secret>;
 }
 
@@ -31,7 +31,7 @@ const MAXIMUM_CHARACTERS = 1_048_576;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: it looks for control characters.
 const CONTROL_CHARACTER = /[\u0000-\u001f\u007f]/;
 
-/** @param onSecret called with every value of a secret before it is used, and its file: so the log redacts it */
+/** @param onSecret called with each value of a secret, and its file, before use, so that the log redacts the value */
 export function createSecretReader({
   readFile,
   onSecret,
@@ -59,7 +59,7 @@ export function createSecretReader({
         });
       let newest = await readNow();
       const readAgain = async () => {
-        // During a rotation the file may be missing or empty: until it is complete, the last good value is used.
+        // During a rotation the file may be missing or empty. Until the file is complete, the last good value is used.
         newest = await read(path, content).catch(() => newest);
         return newest;
       };
@@ -78,12 +78,12 @@ function checked(text: string, content: 'secret' | 'pem'): string {
   return value;
 }
 
-/** The secret itself may have been written in place of its path: a text that is not clearly a path is not shown. */
+/** A user may write the secret in place of its path, so a text that is not clearly a path is not shown. */
 function shownPath(path: string): string {
   return /^\.{0,2}\/\S{1,200}$/.test(path) ? path : 'the file';
 }
 
-/** The system's code, never its message: only our own texts certainly hold no secret. */
+/** Uses the system's error code, never its message, because a message may quote a secret. */
 function reasonOf(error: unknown): string {
   return error instanceof Error && !('code' in error) ? error.message : `cannot be read${whyUnreadable(error)}`;
 }
@@ -93,7 +93,7 @@ function redacted(read: () => Promise<string>, readNow: () => Promise<string>, s
   return Object.freeze(Object.assign(read, { readNow, toString: show, toJSON: show, [inspect.custom]: show }));
 }
 
-/** Why the system refuses to read a file, in brackets, and which user lacks which right; empty when it gives no reason. */
+/** Why the system cannot read a file, in brackets, with the user who lacks the right; empty without a reason. */
 export function whyUnreadable(error: unknown): string {
   if (!(error instanceof Error) || !('code' in error)) return '';
   if (error.code !== 'EACCES') return ` (${String(error.code)})`;

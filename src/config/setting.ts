@@ -5,9 +5,9 @@ import { FileReference, type Secret, type SecretReader } from './secret.ts';
 
 declare module 'zod' {
   interface GlobalMeta {
-    /** The expected value, with an example: the second half of the message about a wrong one. */
+    /** The expected value, with an example: the second half of the message about a wrong value. */
     readonly wanted?: string;
-    /** A secret: its value is never shown, and `<key>File` may replace it. */
+    /** True for a secret: its value is never shown, and `<key>File` may replace its key. */
     readonly secret?: boolean;
   }
 }
@@ -25,12 +25,12 @@ export function setting(schema: z.ZodType, description: string, ...fallback: unk
   return fallback.length === 0 ? documented : documented.prefault(fallback[0]).meta({ description });
 }
 
-/** A group of settings; a key that it does not know is an error. */
+/** A group of settings; an unknown key is an error. */
 export function group<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
   return z.strictObject(shape).meta({ wanted: `settings of its own: ${Object.keys(shape).join(', ')}` });
 }
 
-/** A group that may be left out, or be left empty: then each setting in it has its default. */
+/** A group that may be absent or empty: then each of its settings has the default. */
 export function section<Schema extends z.ZodType>(schema: Schema, description: string) {
   return z
     .preprocess((given) => given ?? {}, schema)
@@ -77,7 +77,7 @@ export function duration(minimum: string, maximum: string) {
     .meta({ wanted: `a duration from ${minimum} to ${maximum}, like 250ms, 30s, 5m, 24h or 7d` });
 }
 
-/** The settings of a group with these durations under the name that says their unit: `linger` is `lingerMs`. */
+/** The settings of a group, with the unit added to the names of these durations: `linger` becomes `lingerMs`. */
 export type InMilliseconds<Given, Name extends string> = Omit<Given, Name> & {
   readonly [Key in Name as `${Key}Ms`]: number;
 };
@@ -90,7 +90,7 @@ export function inMilliseconds<const Name extends string>(...names: readonly Nam
   };
 }
 
-/** Also null, and an empty variable of the environment means null. */
+/** Also accepts null; an empty variable of the environment means null. */
 export function nullable<Schema extends z.ZodType>(schema: Schema) {
   const wanted = schema.meta()?.wanted;
   return z
@@ -111,20 +111,20 @@ export function secret(secrets: SecretReader, wanted = 'the secret as text in qu
     .meta({ wanted, secret: true });
 }
 
-/** The path of a PEM file; its content is read again at each call, so that a rotated one is used. */
+/** The path of a PEM file. Each call reads the file again, so that a rotated file is used. */
 export function pemFile(secrets: SecretReader) {
   return text('the path of a PEM file').transform((path, context) =>
     readOr(context, () => secrets.fromFile(path, 'pem')),
   );
 }
 
-/** Moves `<key>File` to `<key>` for the given secrets, so that a group knows only the secret and where it is. */
+/** Moves `<key>File` to `<key>` for the given secrets, so that a group has one key for both. */
 export function withSecretFiles<Schema extends z.ZodType>(keys: readonly string[], schema: Schema) {
   return z.preprocess((given) => {
     if (given === null || typeof given !== 'object' || Array.isArray(given)) return given;
     const entries = Object.entries(given).map(([name, value]) => {
       const key = keys.find((candidate) => `${candidate}File` === name);
-      // When both are given, the file's key remains and is reported as superfluous.
+      // If both keys are given, `<key>File` remains and is reported as superfluous.
       const moved = key !== undefined && !(key in given) && typeof value === 'string';
       return moved ? [key, new FileReference(value)] : [name, value];
     });
@@ -141,7 +141,7 @@ async function readOr(context: z.core.$RefinementCtx, read: () => Promise<Secret
   }
 }
 
-/** A value of the environment is text; a setting of another type converts it. */
+/** Converts a value of the environment, which is text, to the type of the setting. */
 function fromText<Schema extends z.ZodType>(convert: (value: string) => unknown, schema: Schema) {
   return z.preprocess((value) => (typeof value === 'string' && value.trim() !== '' ? convert(value) : value), schema);
 }
@@ -149,14 +149,14 @@ function fromText<Schema extends z.ZodType>(convert: (value: string) => unknown,
 /** Reports a conflict between settings; the path is relative to the group that is checked. */
 export type Report = (path: SettingPath, message: string) => void;
 
-/** Values of a group; any may be wrong, missing or of another type, which is reported elsewhere. */
+/** Values of a group before their check: any value may be wrong, missing or of another type. */
 export type Unchecked<Value> = { readonly [Key in keyof Value]?: Value[Key] | undefined };
 
 /**
- * Adds a check between the settings of a group. It also runs when some of them are wrong, so that all problems are
- * reported at once. So the check must expect values of any type, and test each before it uses it.
- * @param decidedBy settings, like `sasl.mechanism`, without which the check says nothing true: while one of them is
- * wrong, it does not run
+ * Adds a check between the settings of a group. The check also runs if some settings are wrong, so that all problems
+ * are reported together. So the check must test the type of each value before use.
+ * @param decidedBy settings, like `sasl.mechanism`, on which the whole check depends: if one of these settings is
+ * wrong, the check does not run
  */
 export function crossCheck<Schema extends z.ZodType>(
   schema: Schema,

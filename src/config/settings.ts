@@ -65,7 +65,7 @@ const mappingSettings = group({
   ),
   maxDeadLetters: setting(
     decimal(0, 1),
-    'The share of one response, or of the last 1,000 rows, that may be dead letters (20 always may) before the source stops.',
+    'The share of one response, or of the last 1,000 rows, that may be dead letters (20 are always allowed) before the source stops.',
     0.05,
   ),
 });
@@ -83,7 +83,7 @@ const logSettings = group({
   ),
 });
 
-/** All settings, before and after the check. Each group has a file under groups/, with documentation and defaults. */
+/** The schema of all settings. Each group has a file under groups/, with documentation and defaults. */
 export function createSettingsSchema(secrets: SecretReader) {
   const settings = group({
     prefix: setting(
@@ -112,7 +112,7 @@ export function createSettingsSchema(secrets: SecretReader) {
         const topic = own ?? topics?.names?.[kind as TopicRole];
         const owner = topic === undefined ? undefined : owners.get(topic);
         if (owner) {
-          // Of two writers on one topic, each would delete the other's instruments.
+          // Two sources on one topic delete each other's instruments.
           const message = `writes the topic ${topic}, as does ${owner}; name another in its topics.${kind}`;
           report(['sources', position, 'topics', kind], message);
         } else owners.set(topic, `sources[${position}]`);
@@ -132,7 +132,7 @@ export function createSettingsSchema(secrets: SecretReader) {
 type GivenMarketData = z.output<ReturnType<typeof marketDataSettings>>;
 type Authentication = NonNullable<GivenMarketData['auth']>;
 
-/** `login`: the group that is used. */
+/** `login` is the group of settings that is used. */
 function withAddress({ url, auth, ...rest }: GivenMarketData, usual: Authentication) {
   const login = auth === null ? 'referenceData.auth' : 'marketData.auth';
   return url === null ? null : { ...rest, url, auth: auth ?? usual, login };
@@ -156,13 +156,13 @@ type WithTopics<Source> = Source extends { readonly topics: infer Topics }
   ? Omit<Source, 'topics'> & { readonly topics: { readonly [Role in keyof Topics]: string } }
   : never;
 
-/** The source with the names of all topics that it writes: its own, or those for all. */
+/** The source with the names of all topics that it writes: its own names, or the shared names. */
 function withTopics(source: z.output<typeof sourcesSettings>[number], names: TopicNames): WithTopics<typeof source> {
   const topics = Object.entries(source.topics).map(([role, own]) => [role, own ?? names[role as TopicRole]]);
   return { ...source, topics: Object.fromEntries(topics) };
 }
 
-/** The settings of one process, checked; durations in milliseconds, secrets as functions that print redacted. */
+/** The checked settings of one process. Durations are milliseconds; secrets are functions that print redacted. */
 export type Settings = z.output<ReturnType<typeof createSettingsSchema>>;
 export type ReferenceDataSettings = Settings['referenceData'];
 
@@ -175,7 +175,7 @@ export type SourceSettings = Settings['sources'][number];
 
 export type SourceSettingsOf<Type extends SourceSettings['type']> = Extract<SourceSettings, { readonly type: Type }>;
 
-/** The whole name of a topic; `name` is what the settings call it. */
+/** The whole name of a topic; `name` is its name in the settings. */
 export function topicOf(settings: Pick<Settings, 'prefix'>, name: string): string {
   return `${settings.prefix}.${name}`;
 }
@@ -193,8 +193,8 @@ interface PricedSource {
 
 const ADVICE = 'give each a legalCountry of its own, or name one source';
 
-// Every topic of prices has one record per instrument. Two sources that may both hold an instrument would delete each
-// other's prices: one drops the instrument, and its price goes while the other still has it.
+// Every topic of prices has one record per instrument. Two sources with the same instrument would delete each other's
+// prices: if one source drops the instrument, its price is deleted although the other source has the instrument.
 function checkPricedSources({ marketData, prices, sources }: Given, report: Report): void {
   const given = memberOf(prices, 'from');
   const from: readonly unknown[] = Array.isArray(given) ? given : [];

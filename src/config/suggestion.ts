@@ -1,6 +1,6 @@
 const MAXIMUM_LENGTH = 64;
 
-/** The known name that an unknown one was probably meant to be, or undefined when none is near. */
+/** The known name that is most similar to an unknown name; undefined if no known name is similar. */
 export function nearestName(unknown: string, known: readonly string[]): string | undefined {
   if (unknown.length > MAXIMUM_LENGTH) return undefined;
   const allowedEdits = Math.max(1, Math.min(3, Math.floor(unknown.length / 3)));
@@ -10,7 +10,7 @@ export function nearestName(unknown: string, known: readonly string[]): string |
     .sort((a, b) => a.edits - b.edits)[0]?.name;
 }
 
-/** Case and separators are no difference: `poll_interval` means `pollInterval`. */
+/** Ignores case and separators: `poll_interval` means `pollInterval`. */
 function plain(name: string): string {
   return name.toLowerCase().replace(/[-_]/g, '');
 }

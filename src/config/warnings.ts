@@ -2,7 +2,7 @@ import { KNOWN_EVENT_TYPES } from './groups/sources.ts';
 import { memberOf } from './problem.ts';
 import { nearestName } from './suggestion.ts';
 
-/** Likely mistakes in settings that are valid, or not checked yet: a sentence each, which begins with the setting. */
+/** Likely mistakes in settings that are valid or unchecked. Each mistake is a sentence that begins with the setting. */
 export function settingsWarnings(given: unknown): string[] {
   const sources = memberOf(given, 'sources');
   if (!Array.isArray(sources)) return [];
@@ -25,12 +25,12 @@ function ofUnknownTypes(setting: string, given: readonly unknown[]): string[] {
     });
 }
 
-/** Settings of sources that have no effect any more, with the reason. */
+/** Settings of sources that no longer have an effect, with the reason. */
 const RETIRED: Readonly<Record<string, string>> = {
   drainLimit: 'a page of a walk waits until the stream was read, however long that takes',
 };
 
-/** The values without retired settings, so that a file of an earlier version still works; a warning for each of them. */
+/** Removes retired settings, with a warning for each, so that a file of an earlier version still works. */
 export function withoutRetired(given: unknown): { readonly value: unknown; readonly warnings: string[] } {
   const sources = memberOf(given, 'sources');
   if (!Array.isArray(sources)) return { value: given, warnings: [] };

@@ -2,12 +2,12 @@ import { type Document, isAlias, isMap, isScalar, isSeq, LineCounter, type Node,
 import type { Position, Problem, SettingPath } from './problem.ts';
 import { FileReference } from './secret.ts';
 
-/** A settings file as plain values with the environment put in, and the position of each value. */
+/** A settings file as plain values, with the values of the environment and the position of each value. */
 export interface SettingsTree {
   readonly value: unknown;
-  /** Problems of the YAML and of the environment's references, in the order of the file. */
+  /** Problems of the YAML and of references to the environment, in the order of the file. */
   readonly problems: readonly (Problem & { readonly position?: Position })[];
-  /** Line and column, from 1, of a setting or of the nearest one around it. */
+  /** Line and column, from 1, of a setting; if unknown, of the nearest group around the setting. */
   positionOf(path: SettingPath, at: 'key' | 'value'): Position | undefined;
   variablesOf(path: SettingPath): readonly string[];
   readonly variables: ReadonlySet<string>;
@@ -23,12 +23,12 @@ interface Place {
   readonly variables: readonly string[];
 }
 
-/** A usual mistake: for YAML, `{ key: ${VARIABLE} }` is a map inside a map. */
+/** A hint for a usual mistake: in YAML, `{ key: ${VARIABLE} }` is a map inside a map. */
 function hintFor(line: string | undefined): string {
   return line?.includes('${') ? '; inside { } and [ ] a reference to the environment needs quotes' : '';
 }
 
-/** Parses YAML 1.2 first and puts the environment in afterwards, so that none of its values is read as YAML. */
+/** Parses YAML 1.2 first and inserts the environment afterwards, so that no inserted value is read as YAML. */
 export function readSettingsTree(text: string, env: Environment): SettingsTree {
   const lines = new LineCounter();
   const conversion = createConversion(env, lines);
@@ -58,7 +58,7 @@ export function readSettingsTree(text: string, env: Environment): SettingsTree {
   };
 }
 
-/** Nodes of YAML as plain values; notes the place of each, and what is wrong. */
+/** Converts YAML nodes to plain values; collects their places and problems. */
 function createConversion(env: Environment, lines: LineCounter) {
   const places = new Map<string, Place>();
   const problems: (Problem & { position?: Position })[] = [];
@@ -109,11 +109,11 @@ function createConversion(env: Environment, lines: LineCounter) {
       problems.push({ path: [], message: `longer than ${MAXIMUM_CHARACTERS} characters` });
       return undefined;
     }
-    // At a lower level of its log, the parser would ignore a second document silently.
+    // With another log level, the parser ignores a second document silently.
     const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, logLevel: 'error' });
     for (const error of document.errors) {
       const position = positionAt(error.pos[0]);
-      // The parser quotes the text, which may be a secret: its message is used up to the quote.
+      // The parser's message quotes the text, which may be a secret. Only the part before the quote is used.
       const said = `not YAML: ${error.message.split(/[:"`]/)[0]}${hintFor(text.split('\n')[(position?.line ?? 0) - 1])}`;
       const message = error.code === 'MULTIPLE_DOCS' ? 'a second document begins here; settings are one' : said;
       problems.push({ path: [], message, ...(position && { position }) });
@@ -126,7 +126,7 @@ function createConversion(env: Environment, lines: LineCounter) {
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The result for one scalar: its value, the variables that it names, and why it cannot be used. */
+/** The result for one scalar: its value, its variables, and its problems. */
 interface Substitution {
   readonly value: string | FileReference;
   readonly variables: readonly string[];
@@ -142,10 +142,10 @@ const PARTS = /^([A-Za-z_][A-Za-z0-9_]*)(?::([-?])(.*))?$/s;
 const FORMS = 'expected ${NAME}, ${NAME:-default} or ${NAME:?message}, or $${ for the characters themselves';
 
 /**
- * Puts the environment into one scalar of the settings: `${NAME}`, `${NAME:-default}`, `${NAME:?message}`; `$${` stands
- * for `${`. An empty variable counts as missing, as compose passes an unset one on. What is put in is never looked at
- * again: neither YAML nor references in it count. A scalar that is one reference and nothing else may also come from
- * `<NAME>_FILE`, for secrets. Exported for tests.
+ * Inserts the environment into one scalar of the settings: `${NAME}`, `${NAME:-default}`, `${NAME:?message}`; `$${`
+ * stands for `${`. An empty variable counts as missing, because compose passes unset variables as empty. Inserted text
+ * is not parsed again, neither as YAML nor for references. If the whole scalar is one reference, its value may come
+ * from the file `<NAME>_FILE`, for secrets. Exported for tests.
  */
 export function substitute(text: string, env: Environment): Substitution {
   const variables: string[] = [];

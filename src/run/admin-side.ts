@@ -46,7 +46,7 @@ export async function answerAdmin(server: Server, parts: AdminSide): Promise<Req
   });
 }
 
-/** The sources of the settings, in the words of Kafka Connect. Nothing of them is secret. */
+/** Describes the sources of the settings in the words of Kafka Connect. The description holds no secret. */
 function describeSources({ prefix, sources }: Pick<Settings, 'prefix' | 'sources'>): ConnectorDescription[] {
   return sources.map((source) => ({
     name: source.name,
@@ -60,7 +60,7 @@ function describeSources({ prefix, sources }: Pick<Settings, 'prefix' | 'sources
   }));
 }
 
-/** The price processor: a sink, since it reads Kafka as a consumer group; Kafka Connect has no type that also writes. */
+/** Describes the price processor as a sink, because it reads as a consumer group. Kafka Connect has no closer type. */
 function describeProcessor({ prices }: Pick<Settings, 'prices'>, topics: TopicPlan): ConnectorDescription {
   return {
     name: PRICE_PROCESSOR,
@@ -88,17 +88,17 @@ function flatten(value: object, path = ''): [key: string, value: unknown][] {
   });
 }
 
-/** Tools ask every second, some more often: each reading of offsets connects to Kafka, and serves for so long. */
+/** How long a reading of offsets is reused. Each reading connects to Kafka, and tools poll at least every second. */
 const OFFSETS_KEPT_MS = 1_000;
 
 /**
- * Changes connectors wherever they run: through the states topic, and offsets through the transactional id of their
- * partition. One change at a time: this process must not fence itself. Exported for tests.
+ * Changes connectors in any replica: states through the states topic, offsets through the transactional id of their
+ * partition. Runs one change at a time, because this process must not fence itself. Exported for tests.
  */
 export function createConnectorOperations(place: Installation): ConnectorOperations {
   const { sources } = place.settings;
   const kept = { keepMs: OFFSETS_KEPT_MS, clock: place.clock };
-  // All connectors' at once: one reading of the topic serves requests for any of them.
+  // One reading of the topic has the offsets of all connectors.
   const ofSources = keptValue(() => listOffsets(place), kept);
   const ofProcessor = keptValue(() => consumerOffsets(place), kept);
   let last: Promise<unknown> = Promise.resolve();
@@ -130,7 +130,7 @@ export function createConnectorOperations(place: Installation): ConnectorOperati
   };
 }
 
-/** Of the price processor's group, as Kafka Connect shows those of a sink. */
+/** Reads the offsets of the price processor's group, in the form of a sink in Kafka Connect. */
 async function consumerOffsets({ settings, kafka, signal }: Installation): Promise<readonly ConnectorOffset[]> {
   const { groupId, topics } = priceInputs(settings);
   const inputs = topics.flatMap((topic) =>
@@ -147,7 +147,7 @@ async function consumerOffsets({ settings, kafka, signal }: Installation): Promi
   return offsets;
 }
 
-/** Refuses a wrong offset to the person who sent it, before the source would start from it. */
+/** Refuses an unusable offset in the response, so that the source never starts from this offset. */
 function assertGiven(source: SourceSettings, offset: SourceOffset): void {
   try {
     assertUsable(source, offset);
@@ -160,16 +160,16 @@ function assertGiven(source: SourceSettings, offset: SourceOffset): void {
   }
 }
 
-/** A page asks every few seconds, and each look connects to Kafka. */
+/** How long a look at Kafka is reused. Each look connects to Kafka, and a page polls every few seconds. */
 const LOOK_EVERY_MS = 2_000;
-/** The status does not wait longer for Kafka than this. */
+/** The longest wait of the status for Kafka. */
 const PATIENCE_MS = 1_000;
-/** What was seen before is no longer known. */
+/** A look older than this counts as unknown. */
 const KNOWN_FOR_MS = 15_000;
-/** Offsets at the end of a partition among which its newest price is: markers take some. */
+/** The number of last offsets in which a partition's newest price is searched; markers take some offsets. */
 const NEWEST = 4;
 
-/** Gives the replicas of the installation, as Kafka saw them in the last seconds; null where that is not known. */
+/** Returns the replicas of the installation, as Kafka saw them in the last seconds; null if unknown. */
 function createWholeReader(
   at: Installation,
   operations: Pick<ConnectorOperations, 'offsets'>,
@@ -181,7 +181,7 @@ function createWholeReader(
   };
   const looked = keptValue(look, { keepMs: LOOK_EVERY_MS, clock });
   return async () => {
-    // Where Kafka does not answer, the status says so by itself.
+    // If Kafka does not answer, another part of the status shows the silence.
     await Promise.race([looked.get(), clock.sleep(PATIENCE_MS, signal)]).catch(() => {});
     return known !== null && clock.monotonicMs() - known.atMs < KNOWN_FOR_MS ? known.whole : null;
   };

@@ -9,21 +9,21 @@ const BACK_OFF = { initialMs: 200, maximumMs: 5_000 };
 
 /** The committed state, and the transaction that follows from it. */
 interface Turn<Found> {
-  /** Where opening aborts what hangs; see `WriterOptions.abortHanging`. */
+  /** The partitions on which opening aborts hanging transactions; see `WriterOptions.abortHanging`. */
   readonly abortHanging?: WriterOptions['abortHanging'];
-  /** Reads what is committed; runs after every other writer with this transactional id was fenced. */
+  /** Reads the committed state, after all earlier writers with this transactional id are fenced. */
   read(signal: AbortSignal): Promise<Found>;
-  /** The transaction that follows; an empty one ends the turn without a transaction. */
+  /** Returns the transaction. If it is empty, the turn ends without a transaction. */
   writes(found: Found): WriterTransaction;
 }
 
 /**
- * Reads and writes in one step, for all that use the same transactional id: each writer that opens fences the one
- * before, and a writer that was fenced, or whose commit was not answered, begins again from what is committed then. So
- * no process undoes, or repeats, what another one has written.
+ * Reads and writes in one step, for all users of a transactional id. A writer that opens fences the earlier writer. A
+ * writer that is fenced, or whose commit gets no answer, begins again from the committed state. So no process undoes or
+ * repeats the writes of another process.
  *
- * @returns what was found in the turn that counted.
- * @throws ConnectorError as the transactional writer does, after 8 turns at the latest.
+ * @returns the state that `read` found in the successful turn.
+ * @throws ConnectorError of the transactional writer, after at most 8 turns.
  */
 export async function commitInTurn<Found>(
   { kafka, clock, signal }: Pick<Installation, 'kafka' | 'clock' | 'signal'>,

@@ -20,11 +20,11 @@ import { watchKafka } from './kafka-silence.ts';
 import { type PlannedSources, planSources } from './planned-topics.ts';
 import { createVerifiedTopics, type VerifiedTopics } from './verified-topics.ts';
 
-/** How long a stop may take. An orchestrator kills after 10 s as a rule, and the process itself needs a moment too. */
+/** The longest stop. Orchestrators usually kill after 10 s, and the exit of the process takes a moment too. */
 const STOP_DEADLINE_MS = 7_000;
 const START_BACK_OFF: BackOff = { initialMs: 500, maximumMs: 30_000 };
 
-/** Sources read the provider's reference data; the processor prices the instruments that are on Kafka. */
+/** Sources read the provider's reference data; the processor prices the instruments on Kafka. */
 export type Roles = 'sources' | 'processor' | 'both';
 
 export interface ConnectorOptions {
@@ -32,22 +32,22 @@ export interface ConnectorOptions {
   readonly log: Log;
   readonly events: Events;
   readonly roles?: Roles;
-  /** Asks for the end: the open transaction is finished or dropped, and everything is closed. */
+  /** Requests the stop: open transactions are finished or aborted, and all connections are closed. */
   readonly signal: AbortSignal;
   readonly droppedLogLines?: () => number;
-  /** Takes secrets out of texts that the admin server shows. */
+  /** Removes secrets from texts that the admin server shows. */
   readonly redact?: (text: string) => string;
   readonly overrides?: ContextOverrides;
 }
 
-/** One thing that a connector does; gives the names of what failed in it, when nothing of it is left to run. */
+/** A part of the connector's work. Resolves with the names of failed sources or processor, when none can go on. */
 type Part = (signal: AbortSignal) => Promise<readonly string[]>;
 
 /**
- * Runs the sources and the price processor of the settings until the signal aborts or none is left that can go on.
+ * Runs the sources and the price processor of the settings until the signal aborts, or no part can go on.
  *
- * @returns the names of those that failed; empty after a stop that was asked for.
- * @throws ConnectorError when the process cannot start or go on: its action is `exit`.
+ * @returns the names of the failed sources and processor; empty after a requested stop.
+ * @throws ConnectorError with the action `exit`, if the process cannot start or go on.
  */
 export async function runConnector(given: ConnectorOptions): Promise<readonly string[]> {
   const { settings, log, signal } = given;
@@ -83,7 +83,7 @@ export async function runConnector(given: ConnectorOptions): Promise<readonly st
     }
     const verifying = ensureTopicsInTime(plan, options, context);
     const [verified] = await Promise.all([verifying, rolesOf(given).sources ? loadSources() : loadPrices()]);
-    // No part waits for the name of the cluster.
+    // Not awaited, because no part needs the cluster's id to start.
     untilAborted(kafka.clusterId(), signal)
       .catch(() => null)
       .then((clusterId) => board.topicsProven(clusterId, verified.refused()));
@@ -106,7 +106,7 @@ export async function runConnector(given: ConnectorOptions): Promise<readonly st
       context.marketHttp?.close(),
       context.kafka.close(),
     ]);
-    // A broker that never answers must not hold up the stop: it ends what was left open, or our next start does.
+    // A broker that never answers must not delay the stop. The broker or our next start ends open transactions.
     await untilAborted(closing, deadline.signal).catch(() => {});
     deadline.end();
     const { user, system } = process.cpuUsage(usedAtStart);
@@ -115,7 +115,7 @@ export async function runConnector(given: ConnectorOptions): Promise<readonly st
   }
 }
 
-/** @throws ConnectorError SETTINGS_INVALID when the role is to price and there are no prices. */
+/** @throws ConnectorError SETTINGS_INVALID if the role is `processor` and prices are disabled. */
 function assertAnyWork(options: ConnectorOptions): void {
   const { sources, prices } = rolesOf(options);
   if (sources || prices) return;
@@ -200,7 +200,7 @@ function partsOf(options: ConnectorOptions, context: Context, { plan, verified, 
   return parts;
 }
 
-/** A part that fails for good ends the others in good order. */
+/** A part that fails permanently stops the other parts, as a requested stop does. */
 async function runTogether(
   parts: readonly Part[],
   states: RequestedStates,
@@ -216,7 +216,7 @@ async function runTogether(
       throw error;
     }
   });
-  // It ends with the parts; should it ever end before, they end too.
+  // Follows the states until the parts end. If following fails earlier, the parts end too.
   states.follow(untilEnd).catch((error: unknown) => ended.abort(error));
   await Promise.allSettled(runs);
   ended.abort();
@@ -227,7 +227,7 @@ function textOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Kafka may start after us. A wrong topic ends the process where all need it, and else stops only who needs it. */
+/** Waits until Kafka has started. A wrong topic ends the process if all parts need it; otherwise its users stop. */
 async function ensureTopicsInTime(
   { topics, mayBeRefused }: PlannedSources,
   { settings, events, signal }: ConnectorOptions,

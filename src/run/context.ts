@@ -20,7 +20,7 @@ export interface Context {
   readonly random: Random;
   readonly kafka: KafkaCluster;
   readonly http: HttpClient;
-  /** Of the market data interface; null where there are no prices. */
+  /** The client of the market data interface; null if prices are disabled. */
   readonly marketHttp: HttpClient | null;
   readonly registry: SchemaRegistry;
   readonly metrics: Metrics;
@@ -37,7 +37,7 @@ export async function createContext({
 }: {
   readonly settings: Settings;
   readonly log: Log;
-  /** Sources that this process never runs are not among its metrics. */
+  /** The metrics omit sources that this process never runs. */
   readonly roles?: 'sources' | 'processor' | 'both';
   readonly droppedLogLines?: (() => number) | undefined;
   readonly overrides?: ContextOverrides;

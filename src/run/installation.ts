@@ -10,7 +10,7 @@ import { systemRandom } from '../support/system-random.ts';
 import { untilAborted } from '../support/until-aborted.ts';
 import { createKafkaCluster } from './kafka-client.ts';
 
-/** The topics of one installation, on which a command works; a connector may run beside it. */
+/** One installation on which a command works; a connector may run there at the same time. */
 export interface Installation {
   readonly settings: Settings;
   readonly prefix: string;
@@ -23,16 +23,16 @@ export interface Installation {
 export interface InstallationOptions {
   readonly settings: Settings;
   readonly signal: AbortSignal;
-  /** The topics that the work needs; with none, Kafka is not asked before the work does. */
+  /** The topics that the work needs; if empty, Kafka is not contacted before the work begins. */
   readonly needs: readonly TopicRole[];
   readonly overrides?: Partial<Pick<Installation, 'kafka' | 'clock'>>;
 }
 
 /**
- * Connects to an installation, does the work and disconnects. Creates no topic: one that is missing means that no
- * connector has run there, and then the prefix or the brokers are more likely wrong than the topic.
+ * Connects to an installation, does the work and disconnects. Creates no topic: a missing topic means
+ * that no connector has run there, and that the prefix or the brokers are probably wrong.
  *
- * @throws ConnectorError TOPIC_MISSING, TOPIC_MISMATCH, KAFKA_UNREACHABLE, the signal's reason, and what the work throws.
+ * @throws ConnectorError TOPIC_MISSING, TOPIC_MISMATCH, KAFKA_UNREACHABLE, the signal's reason, and the work's errors.
  */
 export async function atInstallation<T>(
   { settings, signal, needs, overrides }: InstallationOptions,

@@ -15,28 +15,28 @@ import type { HttpObserver } from '../support/http-observer.ts';
 import type { Log } from '../support/log.ts';
 import { networkFiles, readFiles } from './network-files.ts';
 
-/** Less than kafkajs waits for a connection to be opened. */
+/** Shorter than the connection timeout of kafkajs. */
 const TOKEN_TIMEOUT_MS = 8_000;
 
 const TOKEN_REQUESTS_PER_SECOND = 5;
 
 /**
- * A token is renewed when a fifth of its life is left. A connection logs in again when less than that is left of its
- * session, so it always gets a newer token, and the session never shrinks to nothing. Of a token that lives for seconds
- * more is left: a session of about a second would end before the next login, which brokers take once a second.
+ * A token is renewed when a fifth of its life is left. A connection logs in again when less of its session is left, so
+ * the connection always gets a newer token, and sessions do not get shorter and shorter. Short-lived tokens are renewed
+ * earlier: brokers accept one login a second, so a session of about a second would end before the next login.
  */
 const MARGIN = 0.2;
 
 const SHORT_MARGIN_MS = 3_000;
 
-/** A token that was refused when it was this young is no reason to ask for another: the brokers will refuse that one too. */
+/** If a token younger than this is refused, no new token is requested: the brokers will refuse a new token too. */
 const YOUNG_MS = 5_000;
 
 const NAME = 'kafka.sasl';
 
 type Deps = Pick<KafkajsOptions, 'clock' | 'random' | 'log' | 'wrap'> & { readonly observer?: HttpObserver };
 
-/** Kafka as the settings want it. One per process. */
+/** Creates the Kafka client of the settings, once per process. */
 export async function createKafkaCluster(
   settings: Pick<Settings, 'prefix' | 'kafka'>,
   options: Deps,
@@ -72,8 +72,8 @@ export async function createKafkaCluster(
 }
 
 /**
- * For kafkajs, which looks at its options whenever it connects and cannot wait for a file: it gets what was read last, and
- * each look has the file read again. A new client waits for a refresh; a connection that is opened again may fail once.
+ * Options for kafkajs, which reads them at each connection and cannot wait for a file. kafkajs gets the content of the
+ * last reading, and each access starts a new reading. A new client waits for `refresh`; a reconnection may fail once.
  */
 interface Refreshed<Options> {
   readonly options: Options;
@@ -96,7 +96,7 @@ async function tlsOptions(
   return {
     options: {
       ssl: {
-        // Not even the environment can switch it off.
+        // Even the environment cannot switch off this verification.
         rejectUnauthorized: true,
         get secureContext() {
           return contexts.latest().secureContext;
@@ -126,7 +126,7 @@ async function loginOptions(
   const refresh = async () => {
     newest = await read();
   };
-  // The compiler takes no union of mechanisms where each has an option of its own.
+  // The compiler accepts no union of mechanisms here, because their options differ.
   const options = {
     mechanism: mechanism as 'plain',
     username: username ?? '',
@@ -138,7 +138,7 @@ async function loginOptions(
   return { options: { sasl: options }, refresh };
 }
 
-/** The tokens for the brokers, as the settings want it: from a token endpoint, or from a file that is read each time. */
+/** The tokens for the brokers: from a token endpoint, or from a file that is read for each login. */
 async function brokerTokens(
   sasl: NonNullable<KafkaSettings['sasl']>,
   deps: { readonly clock: Clock; readonly random: Random; readonly log: Log; readonly observer?: HttpObserver },

@@ -11,7 +11,7 @@ interface FileSettings {
   readonly proxy?: Secret | null;
 }
 
-/** All of them as they are now; rejects when one cannot be read. */
+/** Reads the present content of all files; rejects if a file cannot be read. */
 export async function readFiles({ ca, cert, key, proxy }: FileSettings): Promise<NetworkFiles> {
   const [caText, certText, keyText, proxyText] = await Promise.all(
     [ca, cert, key, proxy].map((file) => file?.readNow()),
@@ -19,7 +19,7 @@ export async function readFiles({ ca, cert, key, proxy }: FileSettings): Promise
   return { ca: caText, cert: certText, key: keyText, proxy: proxyText };
 }
 
-/** Certificates and proxy of a group of settings, read again when they change; undefined where the group names none. */
+/** The certificates and proxy of a group of settings, read again after a change; undefined if the group has none. */
 export async function networkFiles(
   name: string,
   settings: FileSettings,

@@ -15,22 +15,22 @@ import { commitInTurn } from './commit-in-turn.ts';
 import type { Installation } from './installation.ts';
 import { readSettledWanted, readWanted } from './state-operation.ts';
 
-/** The offset of one source, configured or not. */
+/** The offset of one source, which may be absent from the settings. */
 export interface ListedOffset {
-  /** The name of the source; the whole key if another program wrote it. */
+  /** The name of the source; the whole key if another program wrote the key. */
   readonly source: string;
   readonly type: string | null;
   readonly configured: boolean;
   readonly partition: number;
-  /** Null when none is committed, or when it cannot be read. */
+  /** Null if no offset is committed, or if the offset cannot be read. */
   readonly offset: SourceOffset | null;
-  /** Why the committed value cannot be read; null when it can. */
+  /** Why the committed offset cannot be read; otherwise null. */
   readonly problem: string | null;
 }
 
 type SourceName = Pick<Installation['settings']['sources'][number], 'name' | 'type'>;
 
-/** Every committed offset, and every configured source that has none, by name. */
+/** Lists all committed offsets, and all configured sources without an offset, sorted by name. */
 export async function listOffsets({ settings, kafka, topics, signal }: Installation): Promise<readonly ListedOffset[]> {
   const stored = await readAllOffsets(kafka.logReader, topics.offsets.name, allPartitions(topics.offsets), signal);
   const configured = new Map(settings.sources.map((source) => [keyOf(source), source]));
@@ -43,34 +43,33 @@ export async function listOffsets({ settings, kafka, topics, signal }: Installat
 
 export interface OffsetChange {
   readonly before: ListedOffset;
-  /** The other sources whose offsets are on the same partition: their writer is the same one. */
+  /** The other sources whose offsets are on the same partition and have the same writer. */
   readonly besides: readonly string[];
-  /** An offset is changed only while its source is stopped. */
+  /** True if the source is stopped; otherwise its offset is not changed. */
   readonly isStopped: boolean;
   readonly done: boolean;
 }
 
 export interface OffsetRequest {
   readonly source: SourceName;
-  /** Without it nothing is written, and no writer fenced. */
+  /** If false, nothing is written and no writer is fenced. */
   readonly execute: boolean;
 }
 
-/** As `changeOffset`: deletes the committed offset, if there is one and `execute` says so. */
+/** Deletes the committed offset, if there is one and `execute` is true. Throws as `changeOffset`. */
 export function resetOffset(at: Installation, request: OffsetRequest): Promise<OffsetChange> {
   return changeOffset(at, request, ({ offset, error }) => (offset === null && error === null ? undefined : null));
 }
 
 /**
- * Changes the committed offset of a source that is stopped. It is written through the partition's own transactional id,
- * so a running connector is fenced, even one that has not heard of the stop yet: it opens its writer again, and starts the
- * other sources on the partition from where they are. The transaction is marked as an operator's. When the connector
- * takes the writer back before the change is written, or Kafka does not answer, the change is decided again from what is
- * committed then.
+ * Changes the committed offset of a stopped source, through the transactional id of the partition. So a running
+ * connector is fenced, even if it has not seen the stop yet. The connector opens its writer again, and the other
+ * sources on the partition continue from their offsets. The transaction is marked as an operator's. If the connector
+ * fences this writer first, or Kafka does not answer, the change is decided again from the committed offset.
  *
- * @param change gives the new offset from what is stored: null deletes it, undefined leaves it
- * @param notices what is written in the same transaction
- * @throws ConnectorError SOURCE_NOT_STOPPED, as the transactional writer does, and what `change` throws.
+ * @param change returns the new offset from the stored offset: null deletes it, undefined keeps it
+ * @param notices returns more records for the same transaction
+ * @throws ConnectorError SOURCE_NOT_STOPPED, and the errors of the transactional writer and of `change`.
  */
 export async function changeOffset(
   at: Installation,
@@ -95,13 +94,13 @@ export async function changeOffset(
   let before: StoredOffset | undefined;
   let fencings = 0;
   const changing = commitInTurn(at, `${settings.prefix}-sources-${partition}`, {
-    // Of the hanging transactions only those of this partition matter here: the connector's own opening ends the rest.
+    // Only hanging transactions on this partition matter here: the connector ends all others when it opens its writer.
     abortHanging: () => [{ topic, partition }],
     read,
     writes(found) {
       fencings += 1;
       const offset = change(found);
-      // In a later turn it may be found changed: by the turn before, whose commit was not answered.
+      // A later turn may find the offset already changed, by an earlier turn whose commit got no answer.
       if (offset !== undefined) before = found;
       const sourceOffset = offset === undefined ? undefined : offsetRecord({ topic, key, offset });
       const records = offset === undefined ? [] : notices(found);
@@ -143,7 +142,7 @@ function parseKey(key: string): { source: string; type: string | null } {
     const type = place?.endpoint;
     if (typeof source === 'string' && typeof type === 'string') return { source, type };
   } catch {
-    // The key of another program, which is shown as it is.
+    // The key of another program is shown unchanged.
   }
   return { source: key, type: null };
 }
@@ -153,17 +152,17 @@ function allPartitions({ partitions }: { readonly partitions: number }): number[
 }
 
 /**
- * Refuses an offset from which its source could not continue.
+ * Refuses an offset from which its source cannot continue.
  *
- * @throws ConnectorError OFFSET_UNREADABLE, FILTER_CHANGED, as the source would at its start; OFFSET_NOT_FOUND for an
- *   offset in the stream that has another form than the provider's.
+ * @throws ConnectorError OFFSET_UNREADABLE or FILTER_CHANGED, like the source at its start; OFFSET_NOT_FOUND if a
+ *   stream offset does not have the provider's form.
  */
 export function assertUsable(source: SourceSettings, offset: SourceOffset): void {
   const { since } = kindOf(source).readOffset(source, offset);
   if (since !== null) assertForm(source, since);
 }
 
-/** @throws ConnectorError OFFSET_NOT_FOUND for an offset in the stream that has another form than the provider's. */
+/** @throws ConnectorError OFFSET_NOT_FOUND if a stream offset does not have the provider's form. */
 export function assertForm(source: Pick<SourceSettings, 'type'>, since: string): void {
   const { form, words } = kindOf(source).offsets;
   if (form.test(since)) return;

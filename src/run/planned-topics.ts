@@ -7,11 +7,11 @@ import { readSchemaText, type SchemaName } from '../records/avro/schema-files.ts
 
 export type PlannedSources = ReturnType<typeof planSources>;
 
-/** The topics that some settings need, and the sources that write them. */
+/** The topics that the settings need, and the topics that each source writes. */
 export function planSources({ prefix, topics, sources, prices }: Settings) {
   const { partitions, replicationFactor } = topics;
   const shared: TopicPlan = topicPlan({ prefix, names: topics.names, partitions, replicationFactor });
-  /** The topic of a source for what has this role. */
+  /** A source's topic with this name, specified like the shared topic of its role. */
   const named = (role: keyof TopicPlan, name: string): TopicSpecification => ({
     ...shared[role],
     name: `${prefix}.${name}`,
@@ -25,10 +25,10 @@ export function planSources({ prefix, topics, sources, prices }: Settings) {
   const forAll = [shared['dead-letters'], shared.notifications, shared.offsets, shared.states];
   return {
     shared,
-    /** The topics that the sources alone write. */
+    /** The topics that only sources write. */
     written: ofSources,
     topics: [...own, ...forAll],
-    /** Names of those that some sources or the prices need, and the others do not. */
+    /** The names of the topics that only some sources or the prices need. */
     mayBeRefused: new Set(own.map(({ name }) => name)),
     writtenBy: (names: readonly string[]) => [
       ...written(sources.filter(({ name }) => names.includes(name))),
@@ -50,7 +50,7 @@ export function priceInputs(settings: Settings) {
   return { groupId: `${prefix}-prices`, topics };
 }
 
-/** A subject of the registry that an installation uses: that of the values of one topic. */
+/** A registry subject of the installation, for the values of one topic. */
 export interface Subject {
   readonly subject: string;
   readonly topic: string;

@@ -33,14 +33,14 @@ import { PRICE_PROCESSOR } from '../worker/target.ts';
 import { priceInputs } from './planned-topics.ts';
 import type { VerifiedTopics } from './verified-topics.ts';
 
-/** Partitions whose tables are read at a time: each holds some megabytes of records meanwhile. */
+/** The most tables that are read at a time: each reading holds some megabytes of records. */
 const TABLES_AT_ONCE = 2;
 const BATCHES_READ_AHEAD = 4;
 
-/** How long a record of an instrument waits for the price that answers it, and the price of an earlier isin for its end. */
+/** How long a record of an instrument waits for its price; so long may a price of an earlier isin stay on the topic. */
 const ANSWER_WITHIN_MS = 30_000;
 
-/** How long a few instruments of one partition wait for those of others, so that they share a call: of their linger. */
+/** How long a small batch waits for batches of other partitions, to share a call; this time is a part of `linger`. */
 const TOGETHER_MS = 50;
 
 export interface PriceProcessorParts {
@@ -56,7 +56,7 @@ export interface PriceProcessorParts {
   readonly signal: AbortSignal;
 }
 
-/** Runs until the signal aborts. @throws ConnectorError that no repetition mends, or the signal's reason. */
+/** Runs until the signal aborts. @throws the signal's reason, or a ConnectorError that a retry cannot correct. */
 export async function runPriceProcessor(parts: PriceProcessorParts): Promise<never> {
   const { settings, topics, verified, kafka, registry, clock, random, events, signal } = parts;
   const { kinds, topicOf, schemaId, marketHttp, caller, core, targets } = pricing(parts);
@@ -66,7 +66,7 @@ export async function runPriceProcessor(parts: PriceProcessorParts): Promise<nev
   const readings = Array.from({ length: TABLES_AT_ONCE }, () => Promise.resolve<unknown>(undefined));
   const reader: LogReader = {
     readToEnd(request) {
-      // Behind the one that has waited longest.
+      // Begins after the oldest reading has ended.
       const reading = (readings.shift() ?? Promise.resolve()).then(() => kafka.logReader.readToEnd(request));
       readings.push(reading.catch(() => {}));
       return untilAborted(reading, request.signal);
@@ -77,7 +77,7 @@ export async function runPriceProcessor(parts: PriceProcessorParts): Promise<nev
   const missedNotices = createMissedNotices({ kinds, topic: topics.notifications, registry });
   const all = { groupId, reader, instrumentReader, caller, core, targets, clock, random, events };
 
-  /** All that the results of a partition are written to: prices lie on the partition of their instrument. */
+  /** All partitions that receive results of a partition. Prices have the partition number of their instrument. */
   const writtenWith = (partition: number) => [
     ...[...new Set(kinds.map(({ kind }) => topicOf(kind).name))].map((topic) => ({ topic, partition })),
     ...partitionsOf(topics['dead-letters']),
@@ -96,7 +96,7 @@ export async function runPriceProcessor(parts: PriceProcessorParts): Promise<nev
     kinds,
     async verifyStart(starting) {
       await verified.verify(used, starting);
-      // Before anything is read of them: one that is replaced later is noticed.
+      // Before the first reading, so that a topic that is replaced later is noticed.
       topicIds = await kafka.topicIds(
         used.map(({ name }) => name),
         starting,
@@ -210,10 +210,10 @@ export interface WantedProcessor {
 }
 
 /**
- * Lets the price processor run while that is wanted. Paused and stopped are the same to it: it leaves its group, and what
- * it had not committed it does again, from the committed offsets, once it is to run.
+ * Runs the price processor while its requested state is running. If paused or stopped, the processor leaves its group.
+ * Later it continues from the committed offsets and repeats uncommitted work.
  *
- * @returns its name when it has failed and no operator can let it start again; rejects with the signal's reason.
+ * @returns the processor's name, if it has failed and no operator can restart it; rejects with the signal's reason.
  */
 export async function runProcessorAsWanted(options: WantedProcessor): Promise<readonly string[]> {
   const { run, states, events, signal } = options;
@@ -241,7 +241,7 @@ export async function runProcessorAsWanted(options: WantedProcessor): Promise<re
   return [PRICE_PROCESSOR];
 }
 
-/** Requests from before the start count: they are read before anything else. */
+/** Reads the requested states first, because requests from before the start count too. */
 function catchUp({ states, events, clock, random, signal }: WantedProcessor): Promise<void> {
   const attemptFailed = (failed: FailedAttempt) => events.processorAttemptFailed({ ...failed, isMember: false });
   return retry(() => states.catchUp(signal), { backOff: CATCH_UP_BACK_OFF, attemptFailed, clock, random, signal });

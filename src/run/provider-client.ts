@@ -14,7 +14,7 @@ interface Deps {
   readonly random: Random;
   readonly log: Log;
   readonly observer?: HttpObserver;
-  /** Shared by the clients of a process; its own where there is but one. */
+  /** The clients of a process share these gates; if absent, the client creates gates. */
   readonly gates?: EndpointGates;
 }
 

@@ -50,7 +50,7 @@ async function access(
   };
   const authorization = createAuthorization(auth, {
     ...network,
-    // The settings have been checked: a token is sent without TLS on this machine alone.
+    // The settings check allows a token without TLS only on this machine.
     allowHttp: false,
     random,
     log,

@@ -27,10 +27,10 @@ export interface SourcePartitions extends Pick<Context, 'kafka' | 'http' | 'regi
 }
 
 /**
- * Runs the sources that are this replica's, through one writer for each partition of the offsets topic. Where the group
- * of the replicas may not be joined, all of them have failed, until an operator lets one start again.
+ * Runs the sources of this replica, with one writer for each partition of the offsets topic. If Kafka refuses this
+ * replica in the group, all sources count as failed until an operator restarts one of them.
  *
- * @returns the names of the sources, when all of them have failed here; rejects with the signal's reason.
+ * @returns the names of the sources, after all have failed here; rejects with the signal's reason.
  */
 export async function runSourcePartitions(parts: SourcePartitions): Promise<readonly string[]> {
   const { settings, sources, topics, signal } = parts;
@@ -67,11 +67,11 @@ export async function runSourcePartitions(parts: SourcePartitions): Promise<read
 }
 
 /**
- * All replicas are members of one group over the offsets topic; the owner of a partition runs its sources. Nothing is
- * read by way of the group.
+ * All replicas are members of one group on the offsets topic; the owner of a partition runs its sources. The group only
+ * assigns partitions: no record is read through the group.
  *
- * @returns the names of the sources, when all have failed here; rejects with the signal's reason, or with an error that
- *   a partition cannot survive.
+ * @returns the names of the sources, after all have failed here; rejects with the signal's reason, or with an error
+ *   that ends the whole group membership.
  */
 async function runAsMember(parts: SourcePartitions): Promise<readonly string[]> {
   const { settings, kafka, topics, http, clock, random, events } = parts;
@@ -98,14 +98,14 @@ async function runAsMember(parts: SourcePartitions): Promise<readonly string[]> 
       async run() {
         const sources = byPartition.get(partition);
         if (sources === undefined) return;
-        // Sources that failed here may run elsewhere later.
+        // Sources that failed here may later run in another replica.
         owned.signal.addEventListener('abort', () => failed.delete(partition), { once: true });
         failed.set(partition, await runPartition({ ...parts, ...owned, partition, sources }));
         if (failed.size === byPartition.size) allFailed.resolve([...failed.values()].flat());
       },
     }),
     attemptFailed(attempt) {
-      // A new member holds nothing.
+      // A new member holds no partitions.
       held = [];
       events.attemptFailed({ part: 'replicas', ...attempt });
     },
@@ -149,7 +149,7 @@ function runPartition(
     },
     async verifyStart(source, starting) {
       const abortHanging = () => writtenBy([source]).flatMap(partitionsOf);
-      // An id for each source: several may be tried at once, and must not fence each other.
+      // Each source has a separate id: several trials may run at once and must not fence each other.
       const verifierId = `${transactionalId}-trial-${source.name}`;
       const apart = kafka.transactionalWriter(verifierId, { ownershipProof, abortHanging });
       try {
@@ -168,8 +168,8 @@ function runPartition(
 }
 
 /**
- * Puts failed sources on the notifications topic. A notice has a transaction of its own, of a writer of its own, since the source's may be what has failed. It is best
- * effort: what cannot be written is in the log all the same, and does not affect the source further. Exported for tests.
+ * Writes notices of failed sources, each with a separate writer, because the source's writer may have failed. If a
+ * notice cannot be written, the log still has the failure, and the source is not affected. Exported for tests.
  */
 export function createFailureNotices(
   options: Pick<Context, 'kafka' | 'registry' | 'clock'> & {
@@ -206,7 +206,7 @@ export function createFailureNotices(
   };
 }
 
-/** A source that has stopped for good, by our own clock: the provider's says nothing about it. */
+/** The notice of a source that has stopped permanently, with the time of our clock. */
 function sourceFailed(source: string, error: ConnectorError, at: number): NotificationContent {
   return {
     source,

@@ -19,8 +19,8 @@ export interface StatesPlace extends Pick<Installation, 'kafka' | 'clock' | 'sig
 }
 
 /**
- * Asks a source for a walk through the states topic: a running connector begins it as soon as none is under way, a
- * stopped one when it starts. A request that was not begun yet is replaced.
+ * Requests a walk of a source, through the states topic. A running connector begins the walk after any present walk; a
+ * stopped connector begins it at its start. The request replaces an earlier request whose walk has not begun.
  *
  * @throws ConnectorError as the transactional writer does.
  */
@@ -38,7 +38,7 @@ export async function requestState(place: StatesPlace, source: string, state: Ta
   await changeState(place, source, (wanted) => ({ ...wanted, state }));
 }
 
-/** Restarts a source that has failed or, unless only failed ones shall, runs. Throws as requestWalk. */
+/** Restarts a source; with `onlyFailed`, only if the source has failed. Throws as requestWalk. */
 export async function requestRestart(
   place: StatesPlace,
   source: string,
@@ -48,23 +48,23 @@ export async function requestRestart(
   await changeState(place, source, (wanted) => ({ ...wanted, restart }));
 }
 
-/** The record that requests a walk, and keeps the rest of what is wanted of the source. Throws as readWanted. */
+/** The record that requests a walk and keeps the other requests for the source. Throws as readWanted. */
 export async function walkRecord(place: StatesPlace, source: string): Promise<OutgoingRecord> {
   const walk = { ...request(place), allowShrink: null };
   return stateRecord(place.topics.states.name, source, { ...(await readWanted(place, source)), walk });
 }
 
-/** The one transactional id of all that operators have written, so that they take turns. */
+/** The transactional id of all operators' changes, so that the changes take turns. */
 export function operatorId(prefix: string): string {
   return `${prefix}-admin`;
 }
 
-/** Where all that operators write begins, and may hang; see `WriterOptions.abortHanging`. */
+/** The partitions on which operators' transactions may hang; see `WriterOptions.abortHanging`. */
 export function statesPartitions({ states }: StatesPlace['topics']): readonly TopicPartition[] {
   return [{ topic: states.name, partition: STATES_PARTITION }];
 }
 
-/** Replaces one part of what is wanted and keeps the others, also those that are asked for in the same moment. */
+/** Replaces one part of the requested state. Keeps the other parts, also parts that change at the same time. */
 function changeState(
   { prefix, kafka, topics, clock, signal }: StatesPlace,
   source: string,
@@ -86,11 +86,11 @@ export async function readWanted(
   await kafka.logReader.readToEnd({
     topic: topics.states.name,
     partitions: [STATES_PARTITION],
-    // A change whose transaction has no markers yet was acknowledged already.
+    // A change may be acknowledged before its transaction has markers.
     behindOpen: true,
     onRecord(record) {
       if (record.key?.toString() !== source) return;
-      // Running connectors pass over a record that cannot be read, too.
+      // An unreadable record is skipped; running connectors skip the record too.
       wanted = decodeState(record) ?? wanted;
     },
     signal,
@@ -99,8 +99,8 @@ export async function readWanted(
 }
 
 /**
- * The same behind the fence of all operators. Readers may see a change some milliseconds after it was answered, and so
- * miss what was asked for just before.
+ * Like `readWanted`, after fencing all other operators. A plain reader may see a change some milliseconds after the
+ * change is acknowledged, and so miss the newest request.
  *
  * @throws ConnectorError as the transactional writer does.
  */

@@ -4,8 +4,8 @@ import type { TopicReport, TopicSpecification } from '../kafka/topic.ts';
 import { untilAborted } from '../support/until-aborted.ts';
 
 /**
- * The topics as verified since the process started. A refused topic stops only the sources and
- * prices that need it; it is verified again whenever one of them is to start.
+ * The topics as verified since the process started. A refused topic stops only the sources and prices that need the
+ * topic, and is verified again before each of their starts.
  */
 export type VerifiedTopics = ReturnType<typeof createVerifiedTopics>;
 
@@ -26,11 +26,11 @@ export function createVerifiedTopics(
   return {
     refused: () => [...refused.keys()],
     areVerified: (topics: readonly TopicSpecification[]) => topics.every(({ name }) => !refused.has(name)),
-    /** These topics are not the verified ones any more: they are verified again before anything that needs them starts. */
+    /** Marks topics that were replaced: they are verified again before a source or the prices that need them start. */
     doubt(topics: readonly string[], why: ConnectorError): void {
       for (const name of topics) refused.set(name, why);
     },
-    /** Creates and verifies those that were refused, as at the start. Throws as `KafkaCluster.ensureTopics`. */
+    /** Creates and verifies the refused topics among these, as at the start. Throws as `KafkaCluster.ensureTopics`. */
     async verify(topics: readonly TopicSpecification[], signal: AbortSignal): Promise<void> {
       const waiting = topics.filter(({ name }) => refused.has(name));
       if (waiting.length === 0) return;
@@ -41,7 +41,7 @@ export function createVerifiedTopics(
         refused.delete(name);
       }
     },
-    /** The largest record batch that a verified topic takes, in bytes. */
+    /** The largest record batch that a verified topic accepts, in bytes. */
     maxMessageBytes({ name }: TopicSpecification): number {
       const bytes = limits.get(name);
       if (bytes === undefined) throw new TypeError(`Topic ${name} was not verified.`);

@@ -18,13 +18,13 @@ import { baseUrl } from './endpoint.ts';
 const HEADER = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$/;
 
 // RFC 7617: the first colon ends the user's name, so a name must not have one. A name with a colon is not shown: a
-// password may be behind it.
+// password may follow the colon.
 const user = text('text in quotes').refine(
   (name) => !name.includes(':'),
   'has a colon, which basic authentication cannot send',
 );
 
-/** Every way of authentication at the provider; there is no default, so that "none" is always a decision. */
+/** The ways of authentication at the provider. There is no default, so that "none" is always a decision. */
 export function authenticationSettings(secrets: SecretReader) {
   const oauth2 = oauth2Authentication(secrets, 'oauth2 (client credentials), bearer, basic, apiKey or none.', 'openid');
   const apiKey = group({
@@ -44,7 +44,7 @@ export function authenticationSettings(secrets: SecretReader) {
   ).meta({ wanted: 'type and settings, like { type: oauth2, … }; { type: none } when the provider asks for none' });
 }
 
-/** The ways of authentication at a schema registry; what is empty does not count, so that each can come from the environment. */
+/** The ways of authentication at a schema registry. Empty values are ignored, so that the environment can choose. */
 export function registryAuthenticationSettings(secrets: SecretReader) {
   const ways = withSecretFiles(
     ['clientSecret', 'password', 'token'],
@@ -60,7 +60,7 @@ export function registryAuthenticationSettings(secrets: SecretReader) {
   });
 }
 
-/** The type in any case, as other words of the environment. */
+/** Removes empty values; accepts the type in upper or lower case, like other words of the environment. */
 function withoutEmpty(given: unknown): unknown {
   if (given === null || typeof given !== 'object') return given;
   const entries = Object.entries(given).filter(([, value]) => value !== '');
@@ -102,12 +102,12 @@ export function clientSettings(secrets: SecretReader) {
     keyId: setting(nullable(text('text in quotes')), 'The id by which the token endpoint knows that key.', null),
     algorithm: setting(
       oneOf(['RS256', 'PS256', 'ES256', 'EdDSA']),
-      'Of that key: RS256, PS256, ES256 or EdDSA.',
+      'The algorithm of that key: RS256, PS256, ES256 or EdDSA.',
       'RS256',
     ),
     assertionAudience: setting(
       nullable(text('text in quotes')),
-      'For whom the signed assertion is; null: the token URL.',
+      'The audience of the signed assertion; null: the token URL.',
       null,
     ),
     audience: setting(nullable(text('text in quotes')), 'The audience that the token is requested for.', null),
@@ -132,7 +132,7 @@ function oauth2Authentication(secrets: SecretReader, types: string, scope: strin
 
 type Client = Unchecked<{ clientAuthentication: unknown; clientSecret: unknown; privateKey: unknown }>;
 
-/** A client has the secret, or the key, that its way of authentication needs, and not the other one. */
+/** Checks that a client has either the secret or the key, as its way of authentication needs. */
 export function checkClient(value: Client, path: readonly string[], report: Report): void {
   const { clientAuthentication, clientSecret, privateKey } = value;
   const signs = clientAuthentication === 'private_key_jwt';

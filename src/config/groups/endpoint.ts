@@ -8,7 +8,7 @@ const noProxy = text(
   /^[\w.*:/[\],\s-]+$/,
 ).transform((given) => given.split(/[,\s]+/).filter((host) => host !== ''));
 
-/** A base URL without credentials, query or fragment: so that it can be shown, and paths can be appended. */
+/** A base URL without credentials, query or fragment, so that the URL can be shown and paths can be appended. */
 export const baseUrl = (example: string) =>
   text(`an http(s) URL without login, query or fragment, like ${example}`).refine(isBaseUrl);
 
@@ -18,7 +18,7 @@ function isBaseUrl(value: string): boolean {
   return url.username === '' && url.password === '';
 }
 
-/** Plain http is for this machine only: on any network between, records and credentials could be read and changed. */
+/** Allows plain http only on this machine: on a network, others can read and change records and credentials. */
 export function requireTls(value: unknown, path: SettingPath, remedy: string, report: Report): void {
   const url = parsed(value);
   if (url?.protocol !== 'http:' || isLoopback(url.hostname)) return;
@@ -29,7 +29,7 @@ function parsed(value: unknown): URL | undefined {
   return typeof value === 'string' && URL.canParse(value) ? new URL(value) : undefined;
 }
 
-/** How to reach what lies beyond a proxy. Around them `withSecretFiles` with `proxy`. */
+/** The settings of a proxy. The group needs `withSecretFiles` with `proxy`. */
 export function proxySettings(secrets: SecretReader) {
   return {
     proxy: setting(

@@ -22,7 +22,7 @@ import { baseUrl, checkPair, pemSettings, proxySettings, requireTls } from './en
 
 const WANTED_EXTENSIONS = 'names and values, like { logicalCluster: lkc-1 }, or the text logicalCluster=lkc-1,pool=2';
 
-/** Names and values as RFC 7628 (3.1) and the brokers take them; as text for the environment. */
+/** Names and values in the form of RFC 7628 (3.1) and the brokers; the environment gives them as one text. */
 const extensions = z
   .preprocess(
     (given) => (typeof given === 'string' ? Object.fromEntries(given.split(',').map(splitAtEquals)) : given),
@@ -44,10 +44,10 @@ const brokers = z
 export function kafkaSettings(secrets: SecretReader) {
   const settings = group({
     brokers: setting(brokers, 'host:port of some brokers, separated by commas or as a list.'),
-    compression: setting(oneOf(['zstd', 'gzip', 'none']), 'Of the records that we write: zstd, gzip or none.', 'zstd'),
+    compression: setting(oneOf(['zstd', 'gzip', 'none']), 'The compression of records: zstd, gzip or none.', 'zstd'),
     transactionTimeout: setting(
       duration('5s', '15m'),
-      'After this the broker aborts a transaction that was left open.',
+      'The broker aborts a transaction that is open for longer than this.',
       '60s',
     ),
     sessionTimeout: setting(
@@ -76,7 +76,7 @@ export function kafkaSettings(secrets: SecretReader) {
   ).transform(inMilliseconds('transactionTimeout', 'sessionTimeout'));
 }
 
-/** Null when TLS is off. Verification cannot be switched off. A group, so that each part can come from the environment. */
+/** Null if TLS is off. Verification cannot be switched off. As a group, each part can come from the environment. */
 function tlsSettings(secrets: SecretReader) {
   const settings = group({
     enabled: setting(flag(), 'Whether the connections are encrypted.', true),

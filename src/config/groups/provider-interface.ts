@@ -22,7 +22,7 @@ const timeZone = text('a time zone, like UTC or Europe/Zurich').refine(isTimeZon
 function interfaceSettings(secrets: SecretReader, askers: string) {
   return {
     allowHttp: setting(flag(), 'Allow plain http beyond this machine: for tests, never in production.', false),
-    timeout: setting(duration('100ms', '1h'), 'For a whole request, its body included.', '30s'),
+    timeout: setting(duration('100ms', '1h'), 'The longest duration of a whole request, with its body.', '30s'),
     maxBodyBytes: setting(wholeNumber(1_024, 1_073_741_824), 'The largest body of a response, decoded.', 67108864),
     requestsPerSecond: setting(
       decimal(0.01, 10_000),
@@ -36,7 +36,7 @@ function interfaceSettings(secrets: SecretReader, askers: string) {
 
 type Checked = Unchecked<{ url: unknown; auth: unknown; allowHttp: unknown; cert: unknown; key: unknown }>;
 
-/** @param name of the group, for messages: referenceData or marketData */
+/** @param name the group's name in messages: referenceData or marketData */
 function checkInterface(name: string, { url, auth, allowHttp, ...pem }: Checked, report: Report): void {
   if (allowHttp !== true) {
     const remedy = `use https, or set ${name}.allowHttp: true (ALLOW_HTTP=true)`;
@@ -64,7 +64,7 @@ export function marketDataSettings(secrets: SecretReader) {
       'Where the provider serves market data; without it there are no prices.',
       null,
     ),
-    // Most users have one account, and a secret in two places would be rotated in only one of them.
+    // Optional, because most users have one account, and a secret in two places is easily rotated in one place only.
     auth: setting(
       nullable(authenticationSettings(secrets)),
       'How the connector authenticates; null: as at the reference data interface.',
@@ -73,7 +73,7 @@ export function marketDataSettings(secrets: SecretReader) {
     ...interfaceSettings(secrets, 'prices'),
     assumedZone: setting(
       nullable(timeZone),
-      'The time zone of instants that are sent without one; null: they are of the wrong type.',
+      'The time zone of instants that have no zone; null: such instants have the wrong type.',
       null,
     ),
   });

@@ -17,7 +17,7 @@ export function schemaRegistrySettings(secrets: SecretReader) {
   const checked = crossCheck(
     settings,
     ({ url, auth, ...pem }, report) => {
-      // Without credentials there is nothing to overhear: schemas are checked by their content.
+      // Without credentials, http is safe: schemas are no secret, and their content is checked.
       const isSecretSent = auth !== undefined && auth?.type !== 'none';
       if (auth?.type === 'oauth2') requireTls(auth.tokenUrl, ['auth', 'tokenUrl'], 'use https', report);
       if (isSecretSent) requireTls(url, ['url'], 'use https when a password or token is sent', report);

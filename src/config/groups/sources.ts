@@ -20,7 +20,7 @@ const name = setting(
   'Names its offset, its log lines and its metrics: keep it.',
 );
 
-/** Those that the interface names (part 6 of src/provider/README.md); another one may come any day. */
+/** The event types of the interface (part 6 of src/provider/README.md). New types may come at any time. */
 export const KNOWN_EVENT_TYPES = [
   'newissue',
   'datachange',
@@ -58,7 +58,7 @@ const following = {
   gapProof: setting(duration('1s', '1d'), 'How long a refused offset is requested again before it is given up.', '5m'),
   offsetHold: setting(
     duration('12h', '4d'),
-    'How long a fresh offset waits beside one that does not move: longer than the event log ever lags.',
+    'How long a fresh offset waits before it replaces one that does not move; longer than the event log ever lags.',
     '24h',
   ),
   behindLimit: setting(
@@ -90,7 +90,7 @@ const instrumentsSource = group({
   handoffMargin: setting(duration('0s', '1d'), 'How far the list may lag behind the event stream.', '5s'),
   ...following,
   tombstones: setting(flag(), 'Delete instruments that a complete walk no longer finds.', true),
-  maxShrink: setting(decimal(0, 1), 'The share that one walk may delete (20 always may); more is refused.', 0.05),
+  maxShrink: setting(decimal(0, 1), 'The share that a walk may delete (20 are always allowed); more is refused.', 0.05),
   deleteOnEventTypes: setting(
     z.array(eventTypeName()).max(100),
     `Types of events that delete their instrument; ${KNOWN}.`,
@@ -113,7 +113,7 @@ const eventsSource = group({
   topics: ownTopics(group({ 'instrument-events': ownTopic('instrument-events') })),
 }).transform(inMilliseconds(...FOLLOWING));
 
-/** Never a source by default: a holder of the URL in these records can trade, so no one should get them by accident. */
+/** Never a default source, because a reader of these records gets a URL and can trade with it. */
 const preTradeChecksSource = group({
   name,
   type: sourceType('pre-trade-checks'),
@@ -123,7 +123,7 @@ const preTradeChecksSource = group({
   topics: ownTopics(group({ 'pre-trade-checks': ownTopic('pre-trade-checks') })),
 }).transform(inMilliseconds(...FOLLOWING));
 
-/** Of each type: the noun of an item of its stream, and the values of `record` and `endpoint` in its metrics. */
+/** For each type: the noun of a stream item, and the values of `record` and `endpoint` in its metrics. */
 export const SOURCE_WORDS = {
   instruments: {
     item: 'event',
@@ -138,7 +138,7 @@ const source = z
   .discriminatedUnion('type', [instrumentsSource, eventsSource, preTradeChecksSource])
   .meta({ wanted: 'the settings of a source' });
 
-/** Beside the sources, these have names in states, metrics, notifications and dead letters. */
+/** Names that sources must not use: states, metrics, notifications and dead letters use them for other parts. */
 const TAKEN: ReadonlyMap<string, string> = new Map([
   ['prices', 'the price processor'],
   ['backfill', 'the backfill'],

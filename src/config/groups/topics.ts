@@ -24,10 +24,10 @@ const names = group({
   states: setting(topicName(), 'What operators want of each source.', 'states'),
 });
 
-/** The role of a topic; also its default name behind the prefix. */
+/** The role of a topic, and its default name after the prefix. */
 export type TopicRole = keyof z.output<typeof names>;
 
-/** The topics of all sources together; any other belongs to one source, which can name its own. */
+/** Topics that all sources share. Any other topic belongs to one source, which can set another name. */
 export const SHARED_TOPICS = [
   'prices',
   'daily-prices',
@@ -44,7 +44,7 @@ export const topicsSettings = group({
   replicationFactor: setting(wholeNumber(1, 9), 'Copies of each partition; 3 in production.', 1),
   names: section(
     crossCheck(names, (value, report) => {
-      // With two kinds of records on one topic, no reader could distinguish them.
+      // A reader cannot distinguish two kinds of records on one topic.
       for (const [position, role] of SHARED_TOPICS.entries()) {
         const other = SHARED_TOPICS.slice(0, position).find((earlier) => value[earlier] === value[role]);
         if (value[role] === undefined || other === undefined) continue;

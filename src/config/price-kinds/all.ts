@@ -19,29 +19,29 @@ const INTERVAL_MS = { Minute_5: 300_000, Hour_1: 3_600_000 } as const satisfies 
 const DAILY_FIELDS = PRICE_FIELDS.daily;
 const DAY_MS = 86_400_000;
 
-/** The definition of a kind of prices. Schedule, batches and exactness are the same for all. */
+/** The definition of a kind of prices. All kinds have the same rules for schedule, batches and exactness. */
 interface PriceKindDefinition<Settings> {
   readonly topic: string;
   readonly schema: string;
   /** The values of $type (part 2.1 of src/provider/README.md, typed requests and typed responses). */
   readonly types: { readonly request: string; readonly response: string };
-  /** Its group of settings, how long a price is fresh among them. */
+  /** The kind's group of settings, which includes `refreshInterval`. */
   readonly settings: z.ZodType<Settings>;
   readonly plans: (settings: Settings) => readonly SeriesPlan[];
 }
 
-/** The requests for each instrument in one series, or once where prices have no windows. */
+/** How each instrument is requested: in one series, or as one price if the kind has no windows. */
 export interface SeriesPlan {
-  /** The middle of the keys of its records, between id and window: `OHLC`, `Hour_1/Close`; null where a price has no window. */
+  /** The middle part of record keys, between id and window: `OHLC`, `Hour_1/Close`; null if prices have no window. */
   readonly series: string | null;
-  /** Repeated in the records. */
+  /** The parts of the request that the records repeat. */
   readonly inRecords: AskedPrices;
-  /** The question for some windows; for null where prices have none. */
+  /** The query for these windows; null for prices without windows. */
   query(windows: WindowRange | null): PriceQuery;
   readonly windows: SeriesWindows | null;
 }
 
-/** Windows that open from one moment on and before another (null: up to now), in milliseconds since the epoch. */
+/** The windows that open at `fromMs` or later and before `toMs` (null: now), in milliseconds since the epoch. */
 export interface WindowRange {
   readonly fromMs: number;
   readonly toMs: number | null;
@@ -49,21 +49,21 @@ export interface WindowRange {
 
 export interface SeriesWindows {
   readonly lengthMs: number;
-  /** The windows to request at a moment, of an instrument whose windows up to `answeredMs` were answered. */
+  /** The windows to request at `wallMs` for an instrument whose windows are answered up to `answeredMs`. */
   range(wallMs: number, answeredMs: number): WindowRange;
 }
 
-/** A request goes over so many windows beside twice the look-back; the rest of a long outage follows in the next ones. */
+/** A request spans at most twice the look-back plus this many windows. Later requests follow after a long outage. */
 const EXTRA_WINDOWS = 36;
 
 // Snapshots are kept for seven days and series for 400: a record must be refreshed before it leaves its topic.
 const refreshInterval = (usual: string) =>
-  setting(duration('1s', '1d'), 'The age at which it is requested again, for each instrument.', usual);
+  setting(duration('1s', '1d'), 'The age at which the price of an instrument is requested again.', usual);
 
 const lookBack = (usual: string) =>
   setting(
     duration('1m', '366d'),
-    'How far back each request goes, from the last answer on; at least refreshInterval and one window.',
+    'How far before the last answer each request begins; at least the longer of refreshInterval and a window.',
     usual,
   );
 
@@ -74,7 +74,7 @@ const catchUp = (usual: string, longest: string) =>
     usual,
   );
 
-/** One, or several of them as a list: each is a series of its own. */
+/** One name, or a list of names. Each name is a separate series. */
 function oneOrMore<const Names extends readonly [string, ...string[]]>(names: Names) {
   return z
     .union([oneOf(names).transform((one) => [one]), z.array(oneOf(names))])
@@ -90,7 +90,7 @@ interface SeriesTimes {
 const SERIES_TIMES = ['refreshInterval', 'lookBack', 'catchUp'] as const;
 type SeriesSettings<Group extends z.ZodType> = InMilliseconds<z.output<Group>, (typeof SERIES_TIMES)[number]>;
 
-/** Each window is requested once more after it has closed, and no interval is longer than an outage that is caught up. */
+/** Checks that each window is requested again after its end, and that `catchUp` covers a refresh interval. */
 function checkTimes(
   { refreshInterval, lookBack, catchUp }: Unchecked<Record<'refreshInterval' | 'lookBack' | 'catchUp', number>>,
   windowMs: number,
@@ -98,7 +98,7 @@ function checkTimes(
 ): void {
   if (typeof refreshInterval !== 'number') return;
   const leastMs = Math.max(refreshInterval, windowMs);
-  const what = 'a refreshInterval and a window, or windows are never requested after they have closed';
+  const what = 'the longer of refreshInterval and a window, or windows are not requested after their end';
   if (typeof lookBack === 'number' && lookBack < leastMs)
     report(['lookBack'], `is ${durationText(lookBack)}; expected at least ${durationText(leastMs)}: ${what}`);
   if (typeof catchUp === 'number' && catchUp < refreshInterval)
@@ -108,9 +108,8 @@ function checkTimes(
     );
 }
 
-// A series whose look-back counts from the last answer: what opened since then is requested, however long ago that was,
-// as far as `catchUpMs` allows. `between` is the question for the windows from one moment on and before another; null:
-// up to now.
+// A series whose look-back counts from the last answer. A request asks for all windows since then, up to `catchUpMs`
+// ago. `between` makes the query for the windows that open at `fromMs` or later and before `toMs` (null: now).
 function seriesPlan(
   series: string,
   inRecords: AskedPrices,
@@ -132,7 +131,7 @@ function seriesPlan(
   return { series, inRecords, query, windows: { lengthMs, range } };
 }
 
-/** A request, with the parameters of part 4.1 of src/provider/README.md; null for what is left to the provider. */
+/** A request, with the parameters of part 4.1 of src/provider/README.md; null lets the provider decide. */
 interface DailyQuery {
   readonly kind: 'daily';
   readonly dateFrom: string | null;
@@ -141,7 +140,7 @@ interface DailyQuery {
   readonly orderByAscending: true;
 }
 
-/** The request as the records of a series repeat it. */
+/** The parts of the request that the records of a series repeat. */
 interface AskedDaily {
   readonly kind: 'daily';
   readonly fields: string;
@@ -183,7 +182,7 @@ type Interval = (typeof INTERVALS)[number];
 interface IntradayQuery {
   readonly kind: 'intraday';
   readonly interval: string | null;
-  /** Instants, ISO 8601 with their zone. */
+  /** Instants in ISO 8601 with a zone. */
   readonly dateFrom: string | null;
   readonly dateTo: string | null;
   readonly fields: string | null;
@@ -239,7 +238,7 @@ function instantOf(ms: number): string {
   return new Date(ms).toISOString().replace('.000Z', 'Z');
 }
 
-/** A request, with the parameters of part 4.1 of src/provider/README.md; no fields: the provider's default ones. */
+/** A request, with the parameters of part 4.1 of src/provider/README.md; no fields means the provider's default. */
 interface OverviewQuery {
   readonly kind: 'overview';
   readonly fields: readonly string[];
@@ -266,7 +265,7 @@ const OVERVIEW = {
   },
 } as const satisfies PriceKindDefinition<z.output<typeof overviewSettings>>;
 
-/** The prices of the interface. The first that is enabled answers new instruments. */
+/** The kinds of prices of the interface. The first enabled kind answers new instruments. */
 export const PRICE_KINDS = { overview: OVERVIEW, daily: DAILY, intraday: INTRADAY } as const;
 
 export type PriceQuery = OverviewQuery | DailyQuery | IntradayQuery;

@@ -1,6 +1,6 @@
-// The values that a request takes (part 2.1 of src/provider/README.md); without a library, since help texts list them.
+// The values of a request (part 2.1 of src/provider/README.md). Imports no library: help texts load this file.
 
-/** Of `fields`: of an overview any number of them, of a series one. */
+/** The values of `fields`: an overview accepts any number of values, a series accepts one. */
 export const PRICE_FIELDS = {
   overview: [
     'LastPrice',
@@ -16,5 +16,5 @@ export const PRICE_FIELDS = {
   intraday: ['Close', 'OHLC', 'BidAsk'],
 } as const;
 
-/** Of `interval`: the length of a window of intraday prices. */
+/** The values of `interval`, the length of a window of intraday prices. */
 export const INTERVALS = ['Minute_5', 'Hour_1'] as const;
