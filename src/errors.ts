@@ -1,21 +1,21 @@
-/** The caller's next step after a failed operation: a loop looks at it alone, never at a message or a class. */
+/** The caller's next step after a failed operation. A loop checks only this action, never a message or a class. */
 export type ErrorAction =
-  /** Try the same thing again after a back-off (or after `retryAfterMs`). */
+  /** Repeat the operation after a back-off (or after `retryAfterMs`). */
   | 'retry'
-  /** The other side refuses for a reason that time alone seldom removes: retry, but seldom. */
+  /** The other side refuses for a reason that seldom ends without help: retry, but seldom. */
   | 'retrySlowly'
   | 'askForLess'
-  /** The transactional writer is dead for ever: open a new one, which re-reads every position. */
+  /** The transactional writer is permanently unusable: open a new writer, which reads every offset again. */
   | 'reopenWriter'
-  /** This source cannot continue without an operator; the others can. */
+  /** This source cannot continue without an operator; other sources can. */
   | 'stopSource'
-  /** The process cannot start or go on. */
+  /** The process cannot start or continue. */
   | 'exit';
 
 const START_OVER =
   '`spconnect stop <source>`, then `spconnect offsets reset <source> --execute`, then `spconnect resume <source>`';
 
-/** The closed list of error codes: what the caller does, and what an operator can do about it. */
+/** All error codes, each with the caller's action and the operator's remedy. */
 export const ERROR_CODES = {
   SETTINGS_INVALID: { action: 'exit', remedy: 'Correct the settings that the message names.' },
   ADMIN_PORT_TAKEN: {
@@ -182,13 +182,13 @@ export type ErrorCode = keyof typeof ERROR_CODES;
 
 export interface ErrorDetails {
   readonly cause?: unknown;
-  /** How long the other side asked us to wait, in milliseconds. */
+  /** The wait that the other side requested, in milliseconds. */
   readonly retryAfterMs?: number | undefined;
-  /** Structured facts for the log. Never secrets, never whole URLs, never values of records. */
+  /** Structured fields for the log, without secrets, whole URLs or values of records. */
   readonly fields?: Readonly<Record<string, unknown>>;
 }
 
-/** The one error of this project: a code of the closed list, and with it what to do. */
+/** The only error class of this project. Its code decides the action. */
 export class ConnectorError extends Error {
   readonly code: ErrorCode;
   readonly action: ErrorAction;
@@ -205,11 +205,11 @@ export class ConnectorError extends Error {
   }
 }
 
-/** How a sentence or clause begins that says what to do. */
+/** Matches the beginning of a sentence or clause that gives advice. */
 const ADVICE =
   /(?:^|[.;:]\s|,\sor\s)(?:ask|change|check|compare|correct|create|delete|do|give|install|look|lower|name|raise|remove|replace|restart|restore|set|start|stop|unset|use|wait)\s/im;
 
-/** The remedy of an error for an operator, with the name of the source in its commands where it is known. */
+/** The remedy of an error for an operator. The commands in it contain the name of the source, if the name is known. */
 export function remedyOf(
   { code, fields }: Pick<ConnectorError, 'code' | 'fields'>,
   source: unknown = fields.source,
@@ -219,8 +219,8 @@ export function remedyOf(
 }
 
 /**
- * The remedy of an error, to be shown behind its message. Empty when the message says it already: it knows the setting,
- * and the general advice would only say the same once more. Commands to run are always shown.
+ * The remedy of an error, shown after the error's message. Empty if the message already gives advice: that advice names
+ * the setting, and the general remedy only repeats it. A remedy with commands to run is always shown.
  */
 export function adviceBehind(error: Pick<ConnectorError, 'code' | 'message' | 'fields'>, source?: string): string {
   const remedy = remedyOf(error, source);

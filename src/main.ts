@@ -1,14 +1,14 @@
 #!/usr/bin/env node
-// npx keeps the link that it made for an earlier version, when this file was the command: it stays one.
+// This file must stay a command, because npx keeps the link that it made for an earlier version.
 const END_GRACE_MS = 1_000;
-/** Ctrl-C below `npm start` comes twice at once: from the terminal, and from npm, which passes it on. */
+/** With `npm start`, Ctrl-C arrives twice at once: from the terminal, and from npm, which forwards the signal. */
 const SAME_SIGNAL_MS = 1_000;
 
 const stop = new AbortController();
 let stoppedAtMs = 0;
 for (const name of ['SIGINT', 'SIGTERM'] as const) {
   process.on(name, () => {
-    // A second signal means that waiting for the open transaction takes too long for the user.
+    // A second signal means that the user does not want to wait for the open transaction.
     if (stop.signal.aborted) {
       if (performance.now() - stoppedAtMs > SAME_SIGNAL_MS) process.exit(130);
       return;
@@ -18,8 +18,8 @@ for (const name of ['SIGINT', 'SIGTERM'] as const) {
   });
 }
 
-// A reader of the output may close it early, as `head` does: that is a normal end. What cannot be written for another
-// reason, as on a full disk, is a failure.
+// A reader of the output, such as `head`, may close the output early: this is a normal end. Any other write error, for
+// example on a full disk, is a failure.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') {
     process.stderr.write(`The data could not be written to stdout: ${error.message}.\n`);
@@ -27,10 +27,10 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   }
   if (!stop.signal.aborted) stop.abort(new Error('the reader of the output has closed it'));
 });
-// Messages without a reader change nothing.
+// Errors on stderr are ignored, because messages without a reader change nothing.
 process.stderr.on('error', () => {});
 
-// Loaded only now: loading takes a while, and a signal during it must end the process in good order too.
+// The import comes after the signal handlers: loading takes a while, and a signal during loading must end the process.
 const { runCommandLine } = await import('./commands/shell/program.ts');
 process.exitCode = await runCommandLine({
   arguments: process.argv.slice(2),
@@ -39,12 +39,12 @@ process.exitCode = await runCommandLine({
   stderr: process.stderr,
   signal: stop.signal,
 });
-// A reader of the output may be slow: it gets all of it, unless the process was asked to stop.
+// A slow reader gets the whole output, unless the process was asked to stop.
 if (!stop.signal.aborted) {
   await Promise.race([
     new Promise<void>((resolve) => process.stdout.write('', () => resolve())),
     new Promise<void>((resolve) => stop.signal.addEventListener('abort', () => resolve(), { once: true })),
   ]);
 }
-// A request to a broker that never answers must not hold up the end.
+// A request to a broker that never answers must not delay the end.
 setTimeout(() => process.exit(), END_GRACE_MS).unref();

@@ -1,10 +1,10 @@
-/** Time as a collaborator: everything that waits or looks at a clock is given one of these. */
+/** All code that waits or reads the time receives a Clock. */
 export interface Clock {
-  /** Wall clock, milliseconds since the epoch. May jump. */
+  /** Milliseconds since the epoch. The wall clock may jump. */
   wallMs(): number;
-  /** Monotonic clock, milliseconds since an arbitrary start. Never jumps. */
+  /** Milliseconds since an arbitrary start. The monotonic clock never jumps. */
   monotonicMs(): number;
-  /** Resolves after `ms` milliseconds, or rejects with the signal's reason when it aborts first. */
+  /** Resolves after `ms` milliseconds, or rejects with the signal's reason if the signal aborts first. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
@@ -27,7 +27,7 @@ export const systemClock: Clock = {
   },
 };
 
-/** Does something after `ms` milliseconds. The timer does not keep the process alive. */
+/** Calls `action` after `ms` milliseconds. The timer does not keep the process alive. */
 export function afterwards(ms: number, action: () => void): void {
   setTimeout(action, ms).unref();
 }

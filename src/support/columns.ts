@@ -1,9 +1,9 @@
-/** The width of a terminal; a file has no limit. */
+/** The width of a terminal in characters; infinite for a file. */
 export function columnsOf(stream: { readonly isTTY?: boolean; readonly columns?: number }): number {
   return stream.isTTY === true ? (stream.columns ?? 80) : Number.POSITIVE_INFINITY;
 }
 
-/** Breaks lines at blanks so that each fits; further rows are indented as the first. A longer word, as an address, stays whole. */
+/** Breaks lines at spaces so that they fit; new rows get the first row's indent. A longer word stays whole. */
 export function folded(text: string, columns: number): string {
   const foldedLine = (line: string) => {
     const indent = /^ */.exec(line)?.[0] ?? '';

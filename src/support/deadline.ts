@@ -2,16 +2,16 @@ import type { Clock } from './clock.ts';
 import { untilAborted } from './until-aborted.ts';
 
 interface Deadline {
-  /** Aborts when the time is over, with the error that `late` makes, or with the caller's reason when the caller aborts. */
+  /** Aborts with the error of `late` when the time is over, or with the reason of `outer` when `outer` aborts. */
   readonly signal: AbortSignal;
-  /** Must be called when the work is done: ends the timer and lets go of the signals. */
+  /** Must be called after the work: stops the timer and removes the listeners of the signals. */
   end(): void;
 }
 
 interface DeadlineSignals {
-  /** The deadline is over as soon as this one aborts. */
+  /** The abort of this signal ends the deadline at once. */
   readonly outer?: AbortSignal;
-  /** The time counts from the moment when this one aborts; from now, unless given. */
+  /** The time starts when this signal aborts; absent: the time starts now. */
   readonly from?: AbortSignal;
 }
 
@@ -44,7 +44,7 @@ export function openDeadline(
   };
 }
 
-/** The outcome of some work, or the error that `late` makes after `ms` milliseconds. The work goes on in that case. */
+/** Returns the outcome of the work, or throws the error of `late` after `ms` milliseconds; then the work continues. */
 export async function within<T>(work: Promise<T>, ms: number, clock: Clock, late: () => Error): Promise<T> {
   const deadline = openDeadline(ms, clock, late);
   try {
@@ -54,7 +54,7 @@ export async function within<T>(work: Promise<T>, ms: number, clock: Clock, late
   }
 }
 
-/** Aborts its signal when there was no progress for a while. `end` stops its timer. */
+/** Aborts its signal after `stallMs` milliseconds without a call of `moved`. `end` stops the timer. */
 export class StallWatch {
   readonly #stalled = new AbortController();
   readonly #ended = new AbortController();
@@ -76,7 +76,7 @@ export class StallWatch {
     this.#movedAtMs = this.#clock.monotonicMs();
   }
 
-  /** Pauses the watch while the caller waits for something else; until it resolves, silence is not a stall. */
+  /** Pauses the watch until `wait` resolves, because a pause of the caller is not a stall. */
   async whileHeld(wait: Promise<void>): Promise<void> {
     this.#held += 1;
     try {

@@ -1,7 +1,7 @@
 const BLOCK_BITS = 10;
 const BLOCK_ROWS = 1 << BLOCK_BITS;
 
-/** Rows of 32-bit words, from 0. They come in blocks, so growing copies nothing; what was never written is 0. */
+/** Rows of 32-bit words, numbered from 0. Rows lie in blocks, so growth copies nothing. An unwritten word is 0. */
 export class WordRows {
   readonly #width: number;
   readonly #blocks: (Int32Array | undefined)[] = [];
@@ -26,7 +26,7 @@ export class WordRows {
 const LOW = 0;
 const HIGH = 1;
 const FIRST_OWN = 2;
-/** In place of the first word behind an id, which is never this one. */
+/** Marks a removed row in the first word after the id; callers never write this value there. */
 const NO_ROW = -2;
 
 const PART_BITS = 4;
@@ -38,21 +38,21 @@ const FREE = 0;
 const LEFT = -1;
 
 /*
- * A row of words for each of millions of instruments. The first two words are the id (int64), and 5 to 6 bytes find it; a Map
- * takes 80 to 100 bytes an id. A row stays until it is removed and may then be another's.
+ * A row of words for each of millions of instruments. The first two words are the id (int64). The index takes 5 to 6
+ * bytes for each id; a Map takes 80 to 100 bytes. A removed row may be used again for another id.
  *
- * Rows are found by open addressing: the slot of an id is where its hash points to, or the next free one behind it. The slots
- * are in parts, and each grows alone: so growing takes no second table, and a millisecond or two at a time.
+ * Rows are found by open addressing: an id's slot is the slot of its hash, or the next free slot after it. The slots
+ * are in parts that grow alone. So growth needs no second table, and takes one or two milliseconds.
  */
 export class IdRows {
   readonly words: WordRows;
   readonly #slots = Array.from({ length: PARTS }, () => new Int32Array(FIRST_SLOTS));
   readonly #used = new Int32Array(PARTS);
-  /** Rows that are or were in use. */
+  /** The number of rows that are or were in use. */
   #end = 0;
   readonly #freeRows: number[] = [];
 
-  /** @param width the words of a row, the two of the id included. */
+  /** @param width the number of words in a row, with the two words of the id */
   constructor(width: number) {
     this.words = new WordRows(width);
   }
@@ -61,13 +61,13 @@ export class IdRows {
     return this.#end - this.#freeRows.length;
   }
 
-  /** The row of an id; -1 where it has none. */
+  /** The row of an id; -1 if the id has no row. */
   find(low: number, high: number): number {
     const slots = this.#partOf(low, high);
     return (slots[this.#slotOf(slots, low, high)] as number) - 1;
   }
 
-  /** A row for an id that has none, with whatever words another has left behind. */
+  /** Adds a row for a new id. Only the first word after the id is cleared; the next words may hold old values. */
   add(low: number, high: number): number {
     const part = partOf(hashOf(low, high));
     const isFull = (this.#used[part] as number) >= Math.floor(this.#partOf(low, high).length * FULL);
@@ -79,7 +79,7 @@ export class IdRows {
     return row;
   }
 
-  /** A row that `find` does not know. */
+  /** Adds a row that `find` does not return. */
   addHidden(low: number, high: number): number {
     const row = this.#freeRows.pop() ?? this.#end++;
     this.words.set(row, LOW, low);
@@ -109,7 +109,7 @@ export class IdRows {
     for (let row = 0; row < this.#end; row++) if (this.words.get(row, FIRST_OWN) !== NO_ROW) yield row;
   }
 
-  /** A row that has left keeps its slot until then; so the same number may be enough. */
+  /** A removed row keeps its slot until this rebuild, so the part may need no more slots than before. */
   #growPart(part: number): void {
     const before = this.#slots[part] as Int32Array<ArrayBuffer>;
     const used = before.reduce((sum, row) => sum + (row > FREE ? 1 : 0), 0);
@@ -120,7 +120,7 @@ export class IdRows {
       if (row <= FREE) continue;
       slots[this.#slotOf(slots, this.words.get(row - 1, LOW), this.words.get(row - 1, HIGH))] = row;
     }
-    // Given back at once, and not when a collection finds it.
+    // This frees the memory now, not at the next garbage collection.
     before.buffer.transfer(0);
   }
 
@@ -128,7 +128,7 @@ export class IdRows {
     return this.#slots[partOf(hashOf(low, high))] as Int32Array;
   }
 
-  /** The slot of an id, or the free one where it would be. There is always a free one. */
+  /** The slot of an id, or the free slot for a new id. Each part always has a free slot. */
   #slotOf(slots: Int32Array, low: number, high: number): number {
     let slot = Math.floor(((hashOf(low, high) >>> PART_BITS) / 2 ** (32 - PART_BITS)) * slots.length);
     for (;;) {
@@ -144,7 +144,7 @@ function partOf(hash: number): number {
   return hash & (PARTS - 1);
 }
 
-/** All bits of the result depend on all of both words, so that neighbours lie far apart. */
+/** Each bit of the hash depends on all bits of both words, so that similar ids have distant slots. */
 function hashOf(low: number, high: number): number {
   let mixed = low ^ Math.imul(high, 0x9e3779b1);
   mixed = Math.imul(mixed ^ (mixed >>> 16), 0x85ebca6b);

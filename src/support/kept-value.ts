@@ -1,13 +1,13 @@
 import type { Clock } from './clock.ts';
 
-/** A value that is expensive to find out and asked for often. */
+/** Keeps a value that is expensive to find and is requested often. */
 export function keptValue<Value>(
   find: () => Promise<Value>,
   { keepMs, clock }: { readonly keepMs: number; readonly clock: Pick<Clock, 'monotonicMs'> },
 ) {
   let search: { readonly value: Promise<Value>; untilMs: number } | null = null;
   return {
-    /** One search at a time; callers meanwhile, and for a while after it, get its result. Failures are not kept. */
+    /** Runs one search at a time; its result serves all calls until `keepMs` after the search. Failures are not kept. */
     get() {
       if (search !== null && clock.monotonicMs() < search.untilMs) return search.value;
       const mine = { value: find(), untilMs: Number.POSITIVE_INFINITY };
@@ -22,7 +22,7 @@ export function keptValue<Value>(
       );
       return mine.value;
     },
-    /** The kept value is out of date, and so is the result of a running search. */
+    /** Discards the kept value, and the result of a running search. */
     forget() {
       search = null;
     },

@@ -1,7 +1,7 @@
-/** Structured facts of a log line. Values are capped and escaped by the logger; secrets never go in. */
+/** The structured fields of a log line, without secrets. The logger caps and escapes the values. */
 export type LogFields = Readonly<Record<string, unknown>>;
 
-/** The logger of the rest of the code: static messages with structured fields. */
+/** The logger for all code: static messages with structured fields. */
 export interface Log {
   debug(fields: LogFields, message: string): void;
   info(fields: LogFields, message: string): void;
@@ -9,5 +9,5 @@ export interface Log {
   error(fields: LogFields, message: string): void;
 }
 
-/** For commands, which report what they find by themselves. */
+/** For commands, which print their results themselves. */
 export const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {} };

@@ -2,7 +2,7 @@ import type { Clock } from './clock.ts';
 import { within } from './deadline.ts';
 import { untilAborted } from './until-aborted.ts';
 
-/** Lets loops wait for a change. None is lost between looking and waiting, since nothing else runs between them. */
+/** Lets loops wait for a change. A loop misses no change, because no other code runs between the check and the wait. */
 export class Pulse {
   #next = Promise.withResolvers<void>();
 
@@ -11,12 +11,12 @@ export class Pulse {
     this.#next = Promise.withResolvers<void>();
   }
 
-  /** Resolves at the next notification; rejects with the signal's reason when it aborts first. */
+  /** Resolves at the next notification; rejects with the signal's reason if the signal aborts first. */
   next(signal: AbortSignal): Promise<void> {
     return untilAborted(this.#next.promise, signal);
   }
 
-  /** As `next`, but after `ms` milliseconds at the latest; `ms` may be infinite. */
+  /** As `next`, but resolves after `ms` milliseconds at most; `ms` may be infinite. */
   async within(ms: number, clock: Clock, signal: AbortSignal): Promise<void> {
     if (ms === Number.POSITIVE_INFINITY) return this.next(signal);
     await within(this.next(signal), Math.min(ms, LONGEST_SLEEP_MS), clock, () => OVER).catch((error: unknown) => {
@@ -26,5 +26,5 @@ export class Pulse {
 }
 
 const OVER = new Error('The time is over.');
-/** Timers have no longer waits; the caller looks again afterwards. */
+/** A timer cannot wait longer than 2^31 ms. A longer wait ends early, and the caller checks again. */
 const LONGEST_SLEEP_MS = 2 ** 30;

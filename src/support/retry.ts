@@ -10,19 +10,19 @@ export interface FailedAttempt {
 
 export interface RetryOptions {
   readonly backOff: BackOff;
-  /** How often at most; until the signal aborts unless given. */
+  /** The maximum number of attempts; absent: attempts continue until the signal aborts. */
   readonly attempts?: number;
-  /** True if a repetition can help; by default for errors whose action is `retry`. */
+  /** True if a retry can help; by default, true for errors with the action `retry`. */
   readonly mayRetry?: (error: unknown) => boolean;
   readonly attemptFailed?: (failed: FailedAttempt) => void;
-  /** The failure of an attempt that lasted longer counts as the first one again. */
+  /** If an attempt lasts longer than this, its failure counts as the first failure again. */
   readonly forgetAfterMs?: number;
   readonly clock: Pick<Clock, 'monotonicMs' | 'sleep'>;
   readonly random: Random;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** An error that asks for a longer wait (`retryAfterMs`) gets it. @throws the last error, or the signal's reason. */
+/** Waits at least as long as the error's `retryAfterMs`. @throws the last error, or the signal's reason */
 export async function retry<T>(attempt: () => Promise<T>, options: RetryOptions): Promise<T> {
   const { backOff, attempts = Number.POSITIVE_INFINITY, mayRetry = isPassing, clock, random, signal } = options;
   const { forgetAfterMs = Number.POSITIVE_INFINITY } = options;

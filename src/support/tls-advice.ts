@@ -1,8 +1,8 @@
 const CERTIFICATE = /^(ERR_TLS_|CERT_|UNABLE_TO_|DEPTH_ZERO_SELF_SIGNED|SELF_SIGNED|HOSTNAME_MISMATCH)/;
-/** Of Node.js and OpenSSL, where the other side may speak no TLS. */
+/** Matches errors of Node.js and OpenSSL if the server may not speak TLS. */
 const NO_TLS = /before secure TLS connection|wrong.version.number|packet.length.too.long/i;
 
-/** Null for any other failure. `ca`, `address`: the settings with the authorities to trust and the address. */
+/** Null for any other failure. `ca` and `address` name the settings of the trusted authorities and of the address. */
 export function tlsAdvice(cause: unknown, ca: string, address: string): string | null {
   const { code, message } = (cause ?? {}) as { readonly code?: unknown; readonly message?: unknown };
   if (CERTIFICATE.test(String(code))) {

@@ -1,4 +1,4 @@
-/** Rejects with the signal's reason as soon as it aborts. The work goes on: for work that cannot be interrupted. */
+/** Rejects with the signal's reason when the signal aborts. The work continues, because it cannot be interrupted. */
 export async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const aborted = Promise.withResolvers<never>();
   const onAbort = () => aborted.reject(signal.reason);
