@@ -9,7 +9,7 @@ import type { TransactionalWriter, WriterOptions } from './transactional-writer.
 export interface CommittedOffset {
   /** The offset of the next record to read. */
   readonly offset: bigint;
-  /** The metadata that was committed with the offset; empty if there is none. */
+  /** The metadata that was committed with the offset; empty if there is no metadata. */
   readonly metadata: string;
 }
 
@@ -19,7 +19,7 @@ export interface DescribedMember {
   readonly partitions: readonly TopicPartition[];
 }
 
-/** Other rooms use Kafka only through this interface. Another client, or an in-memory version, can implement it. */
+/** Other folders use Kafka only through this interface. Another client, or an in-memory version, can implement it. */
 export interface KafkaCluster {
   /** Returns a closed writer. Call `open` before use. */
   transactionalWriter(transactionalId: string, options?: WriterOptions): TransactionalWriter;

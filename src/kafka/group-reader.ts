@@ -5,7 +5,7 @@ import type { TopicPartition } from './topic.ts';
 export interface ReadBatch {
   /** In offset order; empty if the fetch had only control records or aborted records. */
   readonly records: readonly CommittedRecord[];
-  /** The first offset after this fetch, which includes control records and aborted records. */
+  /** The first offset after all fetched records, also after control records and aborted records. */
   readonly nextOffset: bigint;
   /** The high watermark at the time of the fetch. */
   readonly endOffset: bigint;
@@ -18,7 +18,7 @@ export interface PartitionReader {
    * in progress. Never below the `nextOffset` of a batch that was taken.
    */
   position(): bigint;
-  /** After the promise resolves, the next batch of this partition comes. Other partitions are read meanwhile. */
+  /** The next batch of this partition comes after the promise resolves. Other partitions are read meanwhile. */
   take(batch: ReadBatch): Promise<void>;
 }
 

@@ -36,8 +36,8 @@ export function offsetRecord(options: {
 }
 
 /**
- * The offsets by key. A reset key has the mark of the reset (see `parseReset`), an unreadable value its
- * OFFSET_UNREADABLE. Call it in the writer's `readPosition`: only the fence makes the result final.
+ * The offsets by key. A reset key has the mark of the reset (see `parseReset`). An unreadable value becomes an error.
+ * Call it in the writer's `readPosition`: only the fence makes the result final.
  * @throws ConnectorError as `readToEnd` does.
  */
 export async function readOffsets(
@@ -130,7 +130,7 @@ function parseOffset(key: string, record: CommittedRecord, value: Buffer): Sourc
 function isSourceOffset(value: unknown): value is SourceOffset {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
   return Object.values(value).every((field) => {
-    // JavaScript has already rounded an integer that it cannot hold. A rounded offset would skip or repeat.
+    // JavaScript has already rounded an integer that it cannot hold. A rounded offset would skip or repeat events.
     if (typeof field === 'number') return !Number.isInteger(field) || Number.isSafeInteger(field);
     return typeof field !== 'object' || field === null;
   });

@@ -64,7 +64,7 @@ const TABLE = {
       // Small segments make the topic quick to read at a start, because Kafka compacts only closed segments.
       'segment.bytes': String(16 * MIB),
       'segment.ms': String(HOUR_MS),
-      // A reset is a null. Even after a long stop, the source's next start uses it to report what may be missing.
+      // A reset is a null value. It stays for 90 days, so that the source's next start can report possible losses.
       'delete.retention.ms': String(90 * DAY_MS),
     },
     partitions: OFFSETS_PARTITIONS,
@@ -78,7 +78,7 @@ export function schemaNameOf(role: TopicRole) {
   return TABLE[role].schema;
 }
 
-/** Uses LogAppendTime: brokers refuse a producer's time an hour ahead, and delete a record with a time a week ago. */
+/** Uses the broker's clock (LogAppendTime): with a wrong time of a producer, brokers refuse or delete a record. */
 export function topicPlan({ prefix, names, partitions, replicationFactor }: TopicPlanOptions): TopicPlan {
   const specification = (role: TopicRole): TopicSpecification => {
     const own: TopicDefinition = TABLE[role];

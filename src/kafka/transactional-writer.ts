@@ -10,7 +10,7 @@ export interface TransactionalWriter {
    * `readPosition` ends the opening if the error's action is not `retry`. The signal ends the opening, and later a
    * commit that waits for proof.
    * @throws ConnectorError KAFKA_UNREACHABLE at the deadline; WRITER_IDS_SHARED if the id was taken three times in five
-   *   minutes; TOPIC_REFUSED or WRITER_REFUSED if rights are missing; TRANSACTION_HANGS if an endless transaction hides
+   *   minutes; TOPIC_REFUSED or WRITER_REFUSED if rights are missing; TRANSACTION_HANGS if a hanging transaction hides
    *   the position; WRITER_CLOSED if the writer is closed or opened again meanwhile; or the signal's reason.
    */
   open<Position>(readPosition: (signal: AbortSignal) => Promise<Position>, signal: AbortSignal): Promise<Position>;
@@ -46,8 +46,8 @@ export interface ConsumerOffset {
 
 export interface WriterOptions {
   /**
-   * Resolves with proof, newer than a time, that this process owns the partition. An opening needs proof newer than the
-   * last failure. A transaction needs recent proof twice: at its begin and its commit. A single process needs none.
+   * Resolves when the group confirms, after a given time, that this process owns the partition. An opening needs proof
+   * after the last failure; a transaction needs recent proof at begin and commit. A single process needs no proof.
    */
   readonly ownershipProof?: OwnershipProof['since'];
   /** The number of fencings by an operator since the last call. They do not count as another installation. */

@@ -5,7 +5,7 @@ const MAX_CAUSES = 10;
 
 /**
  * Errors of a replaced producer: INVALID_PRODUCER_EPOCH, INVALID_TXN_STATE, INVALID_PRODUCER_ID_MAPPING,
- * PRODUCER_FENCED. kafkajs does not know the last error: only its text has the code.
+ * PRODUCER_FENCED. kafkajs does not know PRODUCER_FENCED; only the text has its code.
  */
 const FENCED_CODES: readonly unknown[] = [47, 48, 49, 90];
 const FENCED_TEXT = 'Unknown error code 90';

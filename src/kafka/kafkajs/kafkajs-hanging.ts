@@ -9,18 +9,18 @@ import type { Ending, WriterProducer } from './writer-producer.ts';
 
 /*
  * Records hang if nothing ends their transaction in their partition. They hide later commits, and get the outcome of
- * the id's next transaction. Since Kafka 4.1, a killed broker without replicas leaves such records: its markers are
- * dropped meanwhile (KAFKA-20734). A power loss can lose the end of the transaction log.
+ * the id's next transaction. Since Kafka 4.1, a killed broker without replicas leaves such records: markers are dropped
+ * while the broker is away (KAFKA-20734). A power loss can lose the end of the transaction log.
  *
  * So before any offset is read, one transaction ends the hanging records in every partition and in the offset's group.
- * If the coordinator reports a commit of the last transaction, the new transaction adds all partitions without a record
- * and commits. Otherwise it writes to all partitions, which also shows whether they take records, and aborts.
+ * If the coordinator reports a commit of the last transaction, the new transaction adds all partitions without a
+ * record, and commits. Otherwise it writes to all partitions, which also shows whether they take records, and aborts.
  *
  * Only records of the last transaction hang: after a lost connection, a producer first ends its last transaction again.
- * A writer aborts a transaction that it cut off itself. After another process, a commit can repeat a part of a page. An
- * abort could lose a part of an acknowledged page. An opening may leave out partitions, such as a stopped source's.
- * Later their records get that opening's outcome. If some partitions cannot be added, the others are committed, so that
- * a commit stays known.
+ * A writer aborts a transaction that it cut off itself. For another process's transaction, a commit may repeat a part
+ * of a page. An abort could lose a part of an acknowledged page. An opening may leave out partitions, such as a stopped
+ * source's. Later their records get that opening's outcome. If some partitions cannot be added, the others are
+ * committed. So the coordinator still reports a commit.
  *
  * One double fault remains: if the process or its coordinator fails between the fence and this commit, the next opening
  * aborts the hanging records.
@@ -93,7 +93,7 @@ export async function endAgain(
   log.debug({ transactionalId, ending }, 'a connection was lost; the last transaction is ended again');
   const transaction = await producer.transaction();
   await endAll(transaction, ending, async () => {
-    // Unlike the group, partitions wait until the previous transaction has ended.
+    // Adding partitions waits for the end of the previous transaction; adding the group does not.
     await sendTo(transaction, partitions, ADDED, 'together');
     if (abortHangingOffset !== undefined) await addGroup(transaction, abortHangingOffset);
   });
@@ -135,7 +135,7 @@ async function touchAll(
 
 const ADDED = { key: null, addsOnly: true };
 
-/** Adds the group or the position's partition first: with it alone, a commit is possible and stays known. */
+/** Adds the group or the position's partition first, because this alone allows a commit that stays known. */
 async function addAfterFence(
   transaction: Transaction,
   partitions: readonly TopicPartition[],
@@ -191,7 +191,7 @@ function nameOf({ topic, partition }: TopicPartition): string {
   return `${topic}/${partition}`;
 }
 
-/** The coordinator has decided to commit. The fence returns only after the coordinator has sent the markers. */
+/** In these states, the coordinator has decided to commit. The fence returns only after the markers are sent. */
 const COMMITTED: readonly string[] = ['PrepareCommit', 'CompleteCommit'];
 const EMPTY = 'Empty';
 

@@ -36,7 +36,7 @@ function dropFetches({ brokerPool }: Pick<Cluster, 'brokerPool'>): void {
 export interface FetchedPart {
   readonly partition: number;
   readonly records: readonly CommittedRecord[];
-  /** The next offset to fetch. It also passes control records, aborted records and gaps from compaction. */
+  /** The next offset to fetch, also after control records, aborted records and gaps from compaction. */
   readonly nextOffset: bigint;
 }
 

@@ -130,7 +130,7 @@ type Parse = (data: TopicsResponse) => Promise<unknown>;
 
 /**
  * A response about several topics has an error code for each topic. The original throws the first error without its
- * topic. That error may be "not attempted". Here the error has the field `topics`: all with its code.
+ * topic. That error may be "not attempted". Here the error has the field `topics`: all topics with its code.
  */
 function namingTopics(original: Parse): Parse {
   return async (data) => {
@@ -269,7 +269,7 @@ const PATCHES: readonly Patch[] = [
 /**
  * Loads a separate instance if kafkajs was loaded before: the modules of the first instance hold unpatched functions.
  *
- * @throws Error if a function is not the function that its patch was written for.
+ * @throws Error if the source text of a function differs from the text that its patch expects.
  */
 export function loadKafkajs(): Kafkajs {
   const require = createRequire(import.meta.url);

@@ -23,10 +23,10 @@ interface KafkajsReaderOptions {
 }
 
 /**
- * Each reading has its own connection. It ends when it has passed its end, through control records, aborted records and
- * emptied batches. A failed connection is replaced if it made progress. Without progress the reading fails, unless a
- * partition has no leader or the topic is unknown for a moment. A follower replaces every connection that fails or
- * stalls, because kafkajs would use the dead connection forever.
+ * Each reading has its own connection. A reading ends after its end offset, control records, aborted records and
+ * emptied batches included. A failed connection is replaced if it made progress. Without progress the reading fails,
+ * unless a partition has no leader or the topic is unknown for a moment. A follower replaces every connection that
+ * fails or stalls, because kafkajs would use the dead connection forever.
  */
 export function createKafkajsReader(options: KafkajsReaderOptions): LogReader & LogTail & { close(): void } {
   const { clock, log, random, tuning } = options;

@@ -34,7 +34,7 @@ export interface KafkajsWriterOptions extends WriterOptions {
   readonly limits: ReadonlyMap<string, number>;
   readonly facts: TopicFacts;
   readonly topicIds: KafkaCluster['topicIds'];
-  /** Writers that were opened and not closed. The client closes them with itself. */
+  /** Writers that were opened and not closed. The client closes these writers when it closes. */
   readonly opened: Set<KafkajsWriter>;
   readonly clock: Clock;
   readonly random: Random;
@@ -313,7 +313,7 @@ export class KafkajsWriter implements TransactionalWriter {
 
 /**
  * The coordinator refuses the offset while it still ends the previous transaction. kafkajs repeats such a request only
- * for records. A refusal has no effect: the producer stays usable. `mayWrite` throws after a cut-off.
+ * for records. A refusal has no effect: the producer stays usable. `mayWrite` throws after a failure.
  */
 async function sendConsumerOffset(
   { clock, random, tuning }: { readonly clock: Clock; readonly random: Random; readonly tuning: KafkaTuning },

@@ -13,10 +13,10 @@ const openSocket: ISocketFactory = ({ host, port, ssl, onConnect }) => {
   return socket.setKeepAlive(true, KEEP_ALIVE_DELAY_MS);
 };
 
-/** For this time, no client connects first to a broker that does not answer. */
+/** A broker that does not answer is avoided for this time. */
 const SILENT_MS = 60_000;
 
-/** Closes all sockets: while it disconnects, kafkajs may repeat a request and connect again, and block the exit. */
+/** Closes all sockets. Otherwise a request that kafkajs repeats while it disconnects keeps the process alive. */
 export class BrokerConnections {
   readonly #brokers: readonly string[];
   readonly #clock: Pick<Clock, 'monotonicMs'>;

@@ -71,7 +71,7 @@ interface Refused extends Pick<WriterOptions, 'abortHangingOffset'> {
   readonly transactionalId: string;
 }
 
-/** Advice for refusals that depend neither on the records nor on retries. */
+/** Advice for refusals that other records or retries cannot change. */
 const ADVICE: Readonly<Record<string, (of: Refused) => string>> = {
   TRANSACTIONAL_ID_AUTHORIZATION_FAILED: ({ transactionalId }) =>
     `Give the connector's account the right Write on this transactional id: ${acl(`--transactional-id ${transactionalId}`, 'Write')}`,

@@ -25,7 +25,7 @@ const HEADER_OVERHEAD_BYTES = 10;
 
 /**
  * A round is sent at once: one request to each broker, with one batch for each partition. A batch exceeds the limits
- * only if it is a single record. The source offset is in the last round, last in its partition: never before the
+ * only if it holds one record. The source offset is in the last round, last in its partition: never before the
  * records that it covers.
  */
 export function planRounds(

@@ -10,7 +10,7 @@ export const DEFAULT_TUNING = {
   maxRetryMs: 2_000,
   /** The broker aborts an older transaction. Our writer gives up at the same age. */
   transactionTimeoutMs: 60_000,
-  /** An opening's time in addition to the transaction time-out, within which the broker ends an earlier transaction. */
+  /** An opening's time after the transaction time-out. Until the time-out, the broker ends an earlier transaction. */
   openGraceMs: 20_000,
   openBackOff: { initialMs: 100, maximumMs: 2_000 },
   disconnectMs: 3_000,
@@ -25,16 +25,16 @@ export const DEFAULT_TUNING = {
   groupJoinMs: 20_000,
   /** The wait for the group's state, before a join without a head start. */
   headStartMs: 1_000,
-  /** Between two heartbeats and two fetches of a member. Short, because a member must soon notice a leaving member. */
+  /** The time between heartbeats and between fetches. A short time lets a member soon notice a leaving member. */
   confirmIntervalMs: 300,
   /**
    * The maximum age of a proof of ownership, and at most half a session. The age begins when the heartbeat is sent. The
-   * group reassigns a partition one session later or more: at least 4 s remain for the next request.
+   * group reassigns a partition a session later at the earliest. So the next request has at least 4 s.
    */
   proofMs: 2_000,
   /** A reader's fetch waits at most this long for data. The reader's disconnect takes at most the same time. */
   readWaitMs: 50,
-  /** A follower's fetch waits at most this long. A record ends the wait at once, and so does the follower's end. */
+  /** A follower's fetch waits at most this long. A record, or the follower's end, ends the wait at once. */
   tailWaitMs: 5_000,
   /** A batch in progress delays other partitions at most this long. */
   takeGraceMs: 100,
@@ -46,7 +46,7 @@ export function longestProofMs({ proofMs, groupSessionTimeoutMs }: KafkaTuning):
   return Math.min(proofMs, groupSessionTimeoutMs / 2);
 }
 
-/** Our wait for the response to a join is longer by this time than the broker's wait for all members. */
+/** We wait this much longer for the response to a join than the broker waits for all members. */
 const JOIN_GRACE_MS = 10_000;
 
 /** A join fails later here than at the broker. Else the next join would wait for an abandoned member. */
@@ -60,7 +60,7 @@ export function joinLimits({ groupJoinMs, groupSessionTimeoutMs, readStallMs }: 
 
 /** The bytes of one fetch, as stored on the broker: a batch or two. More is not faster and uses more memory. */
 export const FETCH_BYTES_PER_PARTITION = 128 * 1024;
-/** The bytes of a member's fetch from one broker. More waiting batches would outlive the young generation. */
+/** The bytes of a member's fetch from one broker. With more, waiting batches outlive the young generation. */
 export const FETCH_BYTES = 192 * 1024;
 
 /** By default, the coordinator searches for expired transactions every 10 s. */

@@ -13,11 +13,11 @@ import {
 
 export interface WriterProducer extends Producer {
   /**
-   * The state of the last transaction, before this producer begins one; undefined if the coordinator does not know the
-   * id, or is older than 3.0. @throws Error if no coordinator answers.
+   * The state of the last transaction. Call it before this producer begins a transaction. Undefined if the coordinator
+   * does not know the id, or is older than 3.0. @throws Error if no coordinator answers.
    */
   lastTransaction?(): Promise<string | undefined>;
-  /** The end of this producer's last transaction, if a connection of that transaction was lost; else undefined. */
+  /** The last transaction's ending, commit or abort, if one of its connections was lost; else undefined. */
   cutOffAfter?(): Ending | undefined;
 }
 

@@ -7,7 +7,7 @@ const gzipAsync = promisify(gzip);
 const ZSTD_LEVEL = 1;
 /** A batch's output is a view of a piece of memory. A full piece is replaced; it holds a dozen small batches. */
 const PIECE_BYTES = 256 * 1024;
-/** The most idle packers. About this many batches are packed at a time: one per partition, on two cores. */
+/** The maximum of idle packers. About this many batches are packed at a time: one per partition, on two cores. */
 const MOST_KEPT = 4;
 
 type Compress = (records: Buffer) => Promise<Buffer>;

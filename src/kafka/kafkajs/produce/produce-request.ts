@@ -153,7 +153,7 @@ function roundUp(bytes: number): number {
 
 /*
  * The frame of a request: length (4), API key (2), API version (2), correlation id (4), client id. kafkajs copies the
- * whole request twice to add it. Here the frame is written into the free room before the request.
+ * whole request twice to add the frame. Here the frame is written into the free room before the request.
  */
 
 const FIXED_BYTES = 14;

@@ -117,7 +117,7 @@ export class RecordBatchWriter {
   }
 }
 
-/** The head is for `count` records that end at `end`, compressed or not. */
+/** Writes the head for `count` records that end at `end`, compressed or not. */
 export function writeBatchHead(buffer: Buffer, start: number, end: number, count: number, head: BatchHead): void {
   const timestamp = BigInt(head.timestampMs);
   buffer.writeBigInt64BE(0n, start);

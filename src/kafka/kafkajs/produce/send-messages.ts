@@ -136,7 +136,7 @@ function batchesOf(topicMessages: Parameters<SendMessages>[0]['topicMessages']):
 /**
  * Sends no record, so it may be repeated.
  *
- * @returns the added partitions. A partition that becomes known a moment later is also missing: brokers before 3.6
+ * @returns the added partitions. A partition that becomes known a moment later is not added: brokers before 3.6
  *   would take its records outside the transaction.
  */
 async function prepare(
@@ -225,7 +225,7 @@ function byTopic(batches: readonly PartitionBatch[]): TopicRecords[] {
   return [...topics.values()];
 }
 
-/** Numbers are never reused. After 2^31 - 1 comes 0. kafkajs resets at 2^31 - 1, so this number is stored as -1. */
+/** Sequence numbers are never reused. 0 follows 2^31 - 1. kafkajs resets at 2^31 - 1, so -1 is stored instead. */
 function withSequences(batches: readonly PartitionBatch[], eosManager: EosManager): PartitionBatch[] {
   return batches.map(({ topic, partition, records }) => {
     const kept = eosManager.getSequence(topic, partition);
