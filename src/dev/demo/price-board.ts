@@ -174,9 +174,9 @@ function createRate(clock: Clock) {
 }
 
 /**
- * Waits until every instrument has its price or a reason for its absence; at most a minute, and at most until the
- * signal aborts. The processor's own count is not enough: between two fetches, the newest pages may still be unknown to
- * it.
+ * Waits until every instrument has its price or a reason for its absence. Waits at most a minute, and ends when the
+ * signal aborts. The processor's own count is not enough: between two fetches, the newest pages may be unknown to the
+ * processor.
  * @param instruments the number of instruments at the provider
  */
 export async function firstPrices(

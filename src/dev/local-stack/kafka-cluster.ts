@@ -24,7 +24,7 @@ const LOG_FLAGS = [
 ];
 
 export interface LocalKafkaOptions extends StackContext {
-  /** Override the quick settings of the broker. Settings of a node can use the node's addresses. */
+  /** These settings override the broker's quick settings. Settings of a node can use the node's addresses. */
   readonly settings?: BrokerSettings | ((node: NodeAddress) => BrokerSettings);
   readonly nodes?: number;
   /** The folder stays after the end. Without it, the data is in a temporary folder that is removed with the cluster. */

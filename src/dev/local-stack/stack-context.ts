@@ -37,7 +37,7 @@ export interface LocalStack {
 export interface StackOptions extends StackContext {
   /** Keeps topics and schemas between runs (not with Docker). Without it, they are removed with the stack. */
   readonly dataFolder?: string;
-  /** Override the quick settings of the broker. */
+  /** These settings override the broker's quick settings. */
   readonly brokerSettings?: BrokerSettings;
 }
 
@@ -56,7 +56,7 @@ interface ReadyOptions {
 
 /**
  * Waits until a started part answers.
- * @throws ConnectorError STACK_UNAVAILABLE if it ends or the limit passes; the signal's reason if the signal aborts.
+ * @throws ConnectorError STACK_UNAVAILABLE if the part ends or the limit passes; or the signal's reason.
  */
 export async function untilReady(options: ReadyOptions): Promise<void> {
   const { name, clock, limitMs, signal } = options;

@@ -142,7 +142,7 @@ export interface SimulatorControl {
   expireTokens(): void;
   rotateSigningKey(): void;
   signingKeys(): { readonly keys: readonly object[] };
-  /** Calls the listener before the response to each accepted request. Returns a function that ends this. Not by HTTP. */
+  /** Calls the listener before the response to each accepted request. The returned function ends this. Not by HTTP. */
   onRequest(listener: (endpoint: Endpoint, url: URL) => void): () => void;
   /** From now on, this replica answers, and its stream and list are behind. Null: the current replica answers again. */
   failOver(to: Replica | null): void;

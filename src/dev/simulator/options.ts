@@ -33,7 +33,7 @@ export const DEFAULTS = {
   /** True: each list response lags by a different time up to listLagMs. */
   listLagVaries: false,
   eventLagMs: 0,
-  /** The list's start offset is the newest of the whole log, hidden events included. */
+  /** True: the list's start offset is the newest of the whole log, also of events that are not visible yet. */
   startsAhead: false,
   /** True: the offset does not move over filtered entries. */
   staysOverFiltered: false,
@@ -43,7 +43,7 @@ export const DEFAULTS = {
    * newest offset as nextId; `oldest` continues with the oldest retained event; a number is a status.
    */
   expiredSince: 410 as 'empty' | 'emptyNewest' | 'oldest' | 400 | 404 | 410,
-  /** minId is the next page's first id (`next`), or this page's last id, repeated (`overlapping`) or not (`exclusive`). */
+  /** minId: the next page's first id (`next`), or this page's last, repeated (`overlapping`) or not (`exclusive`). */
   minIdMode: 'next' as 'next' | 'overlapping' | 'exclusive',
   maxLimit: 5_000,
   maxMaxEvents: 1_000,

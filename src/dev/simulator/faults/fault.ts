@@ -92,7 +92,7 @@ export const FAULT_KINDS: readonly string[] = Object.keys({
   bulk: true,
 } satisfies Readonly<Record<Fault['kind'], true>>);
 
-/** The times of a fault: the nth matching request (counted from its setting, default 1), `count` times, or at a rate. */
+/** The times of a fault: the nth matching request (counted from the setting; default 1), `count` times, or a rate. */
 export interface FaultRule {
   /** One endpoint, several endpoints, or `*` for all except the token endpoint. */
   readonly match: Endpoint | '*' | readonly Endpoint[];

@@ -47,7 +47,7 @@ export interface EventLog {
 /** A replica whose log and list end this long ago. `beyond` is its answer to an offset after its end. */
 export interface Replica {
   readonly lagMs: number;
-  /** Repeats the offset; or repeats it beside the newest offset; or continues at the newest offset; or a status. */
+  /** `echo` repeats the offset; `newest` also names the newest offset; `back` continues at the newest; or a status. */
   readonly beyond: 'echo' | 'newest' | 'back' | number;
 }
 

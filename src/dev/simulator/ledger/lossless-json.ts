@@ -31,7 +31,7 @@ export function isContainer(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !json.isRawJSON(value);
 }
 
-/** Rewrites a whole tree: omits absent values or capitalises keys. */
+/** Rewrites a whole tree in a form, which may omit absent values and may capitalise keys. */
 export function reshape(value: unknown, form: { absent: 'null' | 'omit'; casing: 'lower' | 'capitalised' }): unknown {
   if (Array.isArray(value)) return value.map((item) => reshape(item, form));
   if (!isContainer(value)) return value;

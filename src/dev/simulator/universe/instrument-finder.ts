@@ -8,7 +8,7 @@ export interface InstrumentFinder {
 }
 
 const NUMBERS = 1_000_000_000n;
-/** The first of the ids above 2^53, in whole billions. No other ids share their residues. */
+/** The start of the ids above 2^53, rounded down to whole billions. No other ids share their residues. */
 const HUGE = (2n ** 53n / NUMBERS) * NUMBERS;
 
 /** `rawIds` returns the ids of instruments that were published as raw text, which may have any ISIN. */

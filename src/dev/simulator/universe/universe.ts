@@ -24,7 +24,7 @@ export interface Universe {
   nextListLagMs(): number;
   /** The members in the view of the list endpoint, which is this far behind. */
   listed(from: bigint, lagMs: number): Iterable<Member>;
-  /** From now on, the list lags by this time, or by up to this time. It keeps its current content for this time. */
+  /** From now on, the list lags by (up to) this time. For this time, the list first keeps its current content. */
   setListLag(ms: number): void;
 }
 
