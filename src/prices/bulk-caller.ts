@@ -18,8 +18,8 @@ export interface BulkCallerOptions {
   /** How long a small batch waits for batches of other partitions, to share a call; 0 means no wait. */
   readonly togetherMs: number;
   /**
-   * Other products, which test if the provider answers at all after a failed call. If the provider refuses all of
-   * them, the batch fails. If absent, a failed batch is retried until the provider answers.
+   * Other products, for calls that test if the provider answers at all after a failure. If the provider refuses all
+   * of these products, the batch fails. If absent, a failed batch is retried until the provider answers.
    */
   readonly sampleOthers?: () => readonly PriceQuestion[];
   readonly clock: Clock;

@@ -50,7 +50,7 @@ export async function readWindows(options: {
   readonly series: string;
   /** The start of the oldest window that the provider may send again. */
   readonly fromMs: number;
-  /** Called if some values are not prices, because another program wrote them. These values are ignored. */
+  /** Called if another program wrote values that are not prices. These values are ignored. */
   readonly onUnreadable: (met: { readonly records: number; readonly firstOffset: bigint }) => void;
   readonly signal: AbortSignal;
 }): Promise<WindowDigests> {

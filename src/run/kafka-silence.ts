@@ -5,7 +5,7 @@ import type { Clock } from '../support/clock.ts';
 
 const LOOK_EVERY_MS = 1_000;
 
-/** Reports once that Kafka is silent, after the same time as the status, and once that Kafka answers again. */
+/** Reports once when Kafka has been silent for as long as the status allows, and once when Kafka answers again. */
 export async function watchKafka(
   { answeredMs }: Pick<KafkaCluster, 'answeredMs'>,
   events: Pick<Events, 'kafkaSilent' | 'kafkaAnswers'>,

@@ -37,7 +37,7 @@ import type { VerifiedTopics } from './verified-topics.ts';
 const TABLES_AT_ONCE = 2;
 const BATCHES_READ_AHEAD = 4;
 
-/** How long a record of an instrument waits for its price; so long may a price of an earlier isin stay on the topic. */
+/** How long a record of an instrument waits for its price. A price of an earlier isin stays no longer than this. */
 const ANSWER_WITHIN_MS = 30_000;
 
 /** How long a small batch waits for batches of other partitions, to share a call; this time is a part of `linger`. */

@@ -90,7 +90,7 @@ export async function readWanted(
     behindOpen: true,
     onRecord(record) {
       if (record.key?.toString() !== source) return;
-      // An unreadable record is skipped; running connectors skip the record too.
+      // An unreadable record is skipped, as in running connectors.
       wanted = decodeState(record) ?? wanted;
     },
     signal,

@@ -76,7 +76,7 @@ export function kafkaSettings(secrets: SecretReader) {
   ).transform(inMilliseconds('transactionTimeout', 'sessionTimeout'));
 }
 
-/** Null if TLS is off. Verification cannot be switched off. As a group, each part can come from the environment. */
+/** Null if TLS is off. Verification cannot be switched off. The environment can set each part of the group. */
 function tlsSettings(secrets: SecretReader) {
   const settings = group({
     enabled: setting(flag(), 'Whether the connections are encrypted.', true),

@@ -53,7 +53,7 @@ export interface SeriesWindows {
   range(wallMs: number, answeredMs: number): WindowRange;
 }
 
-/** A request spans at most twice the look-back plus this many windows. Later requests follow after a long outage. */
+/** A request spans at most twice the look-back plus this many windows. After a long outage, later requests bring the rest. */
 const EXTRA_WINDOWS = 36;
 
 // Snapshots are kept for seven days and series for 400: a record must be refreshed before it leaves its topic.
@@ -108,7 +108,7 @@ function checkTimes(
     );
 }
 
-// A series whose look-back counts from the last answer. A request asks for all windows since then, up to `catchUpMs`
+// A series whose look-back counts from the last answer. A request covers all windows since then, up to `catchUpMs`
 // ago. `between` makes the query for the windows that open at `fromMs` or later and before `toMs` (null: now).
 function seriesPlan(
   series: string,

@@ -9,7 +9,7 @@ import type { PriceKind, PriceQuestion, QuestionOutcome } from '../bulk-prices.t
  *
  * One rule finds the culprits, for every error. A call that failed twice is divided if another call was answered in
  * between. A single question that fails like this gets the failure as its result. While no call is answered, no call
- * is repeated or divided. Then a probe, a call for one question, tests now and then if the provider answers.
+ * is repeated or divided. Meanwhile a probe, a call for one question, tests at times if the provider answers.
  *
  *   questions | their call is answered | their call fails
  *   ----------|------------------------|------------------------------------------------------------------------------
@@ -21,7 +21,7 @@ import type { PriceKind, PriceQuestion, QuestionOutcome } from '../bulk-prices.t
  * answered, and all parts of a second call too, these calls were too large: for an hour, calls are half as large.
  */
 
-/** The parts of a division. 18 calls find one poison pill among 500 questions; most others wait for one round. */
+/** The number of parts of a divided call. 18 calls find one poison pill among 500 questions; most others wait for one round. */
 const PARTS = 4;
 /** The most calls at a time for suspected questions, in addition to the calls for fresh questions. */
 const SUSPECTED_AT_ONCE = 4;
@@ -394,11 +394,11 @@ function anyOf<Item>(items: readonly Item[], random: Random): Item | undefined {
 
 const FIRST_PATIENCE_MS = 10_000;
 const LEAST_PATIENCE_MS = 3_000;
-/** The timeout, as a multiple of the slowest recent call: the time of all parts of a call together. */
+/** The timeout as a multiple of the slowest recent call: a call may take as long as its parts together. */
 const TIMES_SLOWEST = PARTS;
 const REMEMBERED_CALLS = 50;
 
-/** The timeout of calls. A long one delays the neighbours of a hanging question; a short one divides slow calls. */
+/** The timeout of calls. If long, a hanging question delays its neighbours; if short, slow calls are divided. */
 class Patience {
   readonly #tookMs: number[] = [];
 

@@ -26,7 +26,7 @@ export interface PartitionCoreSettings {
 export type CoreStep =
   | { readonly kind: 'ask'; readonly batch: Batch }
   | { readonly kind: 'commit'; readonly transaction: CoreTransaction }
-  /** Wait for this time (perhaps infinite), or until more is read, answered or committed. */
+  /** How long to wait, perhaps infinite. A record, an answer or a commit ends the wait earlier. */
   | { readonly kind: 'wait'; readonly ms: number };
 
 export interface CoreTransaction {
@@ -70,7 +70,7 @@ export type CoreResult =
       readonly outcome: FailedOutcome;
       readonly problem: PriceProblem;
       readonly offsets: readonly bigint[];
-      /** Always true for an input; for a refresh, true only the first time of a problem. */
+      /** Always true for an input; for a refresh, true only if the problem is new. */
       readonly isDeadLetter: boolean;
       /** True if the product is repaid and the provider has no price: this is normal and gives no warning. */
       readonly isRepaid: boolean;

@@ -16,8 +16,8 @@ interface OpenBatch {
 /**
  * The records of the instruments topic, until the prices of one kind answer them. Requests and commits keep the order
  * of the topic, so that all records below the committed offset are answered. Only calls in flight for this kind delay
- * a record: after `answerWithinMs`, the record is answered without its price. The price is then requested like a
- * refresh; after a restart, in the instrument's slot. The lane therefore needs no memory except the table.
+ * a record. After `answerWithinMs`, the record is answered without its price. The price is then requested like a
+ * refresh; after a restart, in the instrument's slot. So the lane needs no memory except the table.
  */
 export class InputLane {
   readonly #lane: KindLane;

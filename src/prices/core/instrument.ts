@@ -15,7 +15,7 @@ export type InstrumentNews =
       readonly missingSchemaId?: number;
     };
 
-/** On the topic: `unproven`, perhaps a price of an earlier isin; `own`, at most this isin's price; or a tombstone. */
+/** The price on the topic. `unproven`: perhaps an earlier isin's. `own`: at most this isin's. `nothing`: a tombstone. */
 export type Shown = (typeof SHOWN)[number];
 
 const SHOWN = ['unproven', 'own', 'nothing'] as const;
@@ -33,7 +33,7 @@ const ANSWERED = 2;
 export const NO_TROUBLE: Trouble = { failures: 0, problem: null };
 
 export interface Trouble {
-  /** Consecutive failures. */
+  /** The number of consecutive failures. */
   readonly failures: number;
   readonly problem: PriceProblem | null;
 }
@@ -42,7 +42,7 @@ export interface PlanColumns {
   readonly kind: PriceKind;
   readonly words: WordRows;
   readonly firstWord: number;
-  /** By row; most rows have no trouble. */
+  /** The troubles by row; most rows have no trouble. */
   readonly troubles: Map<number, Trouble>;
 }
 

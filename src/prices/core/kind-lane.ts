@@ -54,7 +54,7 @@ class AnsweredWindows {
   }
 }
 
-/** The longest wait of a retry for a common moment, at which it shares a call with other retries. */
+/** The longest time that a retry waits for other retries, to share a call. */
 const LONGEST_WAIT_FOR_COMPANY_MS = 60_000;
 
 /** A slot within this share of an interval after an answer is skipped. No price gets older than 1.1 intervals. */
@@ -73,7 +73,7 @@ class RefreshSlots {
   #bounds = new Int32Array(0);
 
   /**
-   * @param options.epochMs the wall clock at the monotonic time 0.
+   * @param options.epochMs the wall clock at monotonic time 0.
    * @param options.phase the start of the first slot, as a share of the interval from 0 to 1; differs by partition.
    */
   constructor(options: { readonly intervalMs: number; readonly epochMs: number; readonly phase: number }) {

@@ -42,7 +42,7 @@ export class PartitionCore {
   #turn = 0;
   #position: bigint;
   #unanswered = 0;
-  /** The total time of all earlier commits; below it, the start of the present commit, null between commits. */
+  /** The total time of all earlier commits, and the start of the present commit (null between commits). */
   #commitsMs = 0;
   #commitBeganMs: number | null = null;
   #marksDueMs: number;
@@ -246,7 +246,7 @@ export class PartitionCore {
       const offset = inputs.length > 0 || isMarked ? (this.#inputs.firstUnanswered() ?? this.#position) : null;
       const parts = batches.map((batch) => this.#part(batch, nowMs));
       const leftBehind = offset === null ? null : this.#leftBehind(offset);
-      // `leftBehind` is of the first kind, and kinds share no transaction: a later one commits the marks.
+      // `leftBehind` is of the first kind, and kinds share no transaction: a later transaction commits the marks.
       if (leftBehind !== null && lane !== this.#first) return { parts, offset: null, progress: null };
       return {
         parts: leftBehind === null ? parts : [...parts, leftBehind],
@@ -257,7 +257,7 @@ export class PartitionCore {
     return null;
   }
 
-  /** Moves the low-water marks of the series, once a minute, because this reads every instrument. True if moved. */
+  /** Moves the low-water marks of the series, at most once a minute, because this reads all instruments. True if moved. */
   #moveMarks(nowMs: number): boolean {
     if (nowMs < this.#marksDueMs || this.#lanes.every(({ windows }) => windows === null)) return false;
     this.#marksDueMs = nowMs + MARKS_EVERY_MS;
@@ -331,7 +331,7 @@ function batchResults({ kind, inputs, questions, outcomes }: BatchPart, context:
   });
 }
 
-/** `offsets`: the records that are answered like this; empty if the result only deletes a price. */
+/** `offsets`: the records that are answered without a price; empty if the result only deletes a price. */
 function postponedResult(kind: PriceKind, instrument: AskedInstrument, offsets: readonly bigint[]) {
   const withdrawal = kind === 'overview' ? withdrawalUnanswered(instrument, planOf(instrument, kind)) : null;
   return { kind: 'postponed' as const, instrument, offsets, withdrawal };
