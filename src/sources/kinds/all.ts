@@ -14,12 +14,12 @@ const SOURCE_KINDS: { readonly [Type in SourceSettings['type']]: SourceKind<Sour
   'pre-trade-checks': PRE_TRADE_CHECKS,
 };
 
-/** Its functions are for sources of this type alone. */
+/** The functions of the kind accept only sources of this type. */
 export function kindOf({ type }: Pick<SourceSettings, 'type'>): SourceKind {
   return SOURCE_KINDS[type];
 }
 
-/** Each source is opened at its first start: the size limits of its topics are known only then. */
+/** Opens each source at its first start, because the size limits of its topics are unknown before. */
 export function createSources(context: SourceContext & TaskContext): readonly Source[] {
   const { clock, random, events } = context;
   const { notifications } = context.topics.shared;

@@ -35,7 +35,7 @@ export const EVENTS: SourceKind<SourceSettingsOf<'events'>, FollowerOffset> = {
     const { topics, events } = context;
     const target = topics.named('instrument-events', source.topics['instrument-events']);
     const schemas = withSchemas(source, context, { InstrumentEvent: target }, ({ InstrumentEvent: event }, mapping) =>
-      // Instruments and list rows are decoded and not written, so they need no id of the registry.
+      // Instruments and list rows are decoded but not written, so their schema id does not matter.
       instrumentDecoders(event, { schema: readSchemaText('Instrument'), schemaId: event.schemaId }, mapping),
     );
     const { referenceData, provider, nextOf } = instrumentRequests(

@@ -23,7 +23,7 @@ import { marginMs } from '../walk/list-lag.ts';
 import { instrumentDecoders, instrumentRequests } from './instrument-requests.ts';
 import { itemAgain, rowsFrom, type SourceContext, type SourceKind, type TaskContext, withSchemas } from './kind.ts';
 
-/** An id of the list; else it is an offset. */
+/** The form of an id of the list; any other value is an offset of the stream. */
 const ID = /^\d{1,19}$/;
 
 export const INSTRUMENTS: SourceKind<SourceSettingsOf<'instruments'>, InstrumentsOffset> = {

@@ -24,20 +24,20 @@ import { type CoreTaskOptions, createFollowerTask, type FollowerRows } from '../
 import type { FollowedStream } from '../tasks/followed-stream.ts';
 import type { WalkRequests } from '../wanted-states.ts';
 
-/** All that distinguishes a type of source. */
+/** Everything that distinguishes a type of source. */
 export interface SourceKind<Own extends SourceSettings = SourceSettings, Offset extends AnyOffset = AnyOffset> {
   /** The class in Kafka Connect's REST interface. */
   readonly connectorClass: string;
-  /** Walks keep instruments beside the stream. */
+  /** True: walks update instruments in addition to the stream. */
   readonly walks: boolean;
-  /** Its dead letters have no input: a retry requests the item again. */
+  /** True: its dead letters have no input, so a retry requests the item again. */
   readonly hidesInput: boolean;
-  /** `words`: for people; `areOrdered`: two offsets can be compared. */
+  /** `words`: the form as text for people; `areOrdered`: two offsets can be compared. */
   readonly offsets: { readonly words: string; readonly form: RegExp; readonly areOrdered: boolean };
   streamTopic(source: Own): string;
   /** @throws ConnectorError OFFSET_UNREADABLE, FILTER_CHANGED. */
   readOffset(source: Own, committed: SourceOffset): Offset;
-  /** After an operator has moved the stream. `nowMs`: our own clock. */
+  /** Returns the offset after an operator has moved the stream. `nowMs`: our clock. */
   moved(source: Own, offset: SourceOffset, nowMs: number): SourceOffset;
   open(source: Own, context: SourceContext): OpenedSource<Offset>;
 }
@@ -46,19 +46,19 @@ interface AnyOffset {
   readonly since: string | null;
 }
 
-/** The requests of a source, and the records that it makes of the responses: for its task, and for commands. */
+/** The requests of a source and the records of the responses, for the source's task and for commands. */
 export interface OpenedSource<Offset extends AnyOffset = AnyOffset> {
   readonly schemas: WithSchemas<unknown>;
   readonly stream: SkippableStream;
-  /** The records of at most `limit` rows, from a place of the list or of the stream; null: from where a source begins. */
+  /** Returns the records of at most `limit` rows. `from`: an id of the list or an offset; null: the start. */
   preview(from: string | null, limit: number, signal: AbortSignal): Promise<readonly OutgoingRecord[]>;
-  /** Decodes a dead letter again. `headers`: of its records. */
+  /** Decodes a dead letter again. `headers`: the headers of the new records. */
   reread(letter: RejectedInput, headers: Readonly<Record<string, string>>, signal: AbortSignal): Promise<RereadLetter>;
   tasks(context: TaskContext): SourceTasks<Offset>;
 }
 
 export interface SourceTasks<Offset extends AnyOffset = AnyOffset> {
-  /** `committed`: null for none. `reset`: the offset from before a reset. */
+  /** `committed`: null before the first commit. `reset`: the offset from before a reset. */
   start(
     options: CoreTaskOptions,
     committed: Offset | null,
@@ -68,19 +68,19 @@ export interface SourceTasks<Offset extends AnyOffset = AnyOffset> {
 }
 
 export interface SkippableStream extends FollowedStream<unknown> {
-  /** The next offset that the first and last bytes of an unreadable response name; null where they name none. */
+  /** The next offset in the first or last bytes of an unreadable response; null if the bytes name no offset. */
   nextOf(since: string | null, signal: AbortSignal): Promise<string | null>;
 }
 
 export interface RejectedInput {
-  /** Of the intended record. */
+  /** The topic of the intended record. */
   readonly topic: string;
   readonly key: string | null;
   readonly headers: Readonly<Record<string, string>>;
   readonly value: Buffer | null;
 }
 
-/** A dead letter that was decoded again: its record, or a text that says why there is none; null: a walk reads it again. */
+/** The record of a dead letter, or a text that says why there is no record; null: a walk reads the row again. */
 export type RereadLetter = OutgoingRecord | string | null;
 
 export interface SourceContext {
@@ -115,7 +115,7 @@ export interface Mapping {
   readonly clock: Clock;
 }
 
-/** The first call registers the schemas; a failed one is repeated by the next call. */
+/** The first call registers the schemas. After a failure, the next call tries again. */
 export type WithSchemas<Decoders> = (
   signal: AbortSignal,
 ) => Promise<{ readonly decoders: Decoders; readonly encodeNotification: EncodeNotification }>;
@@ -142,7 +142,7 @@ export function withSchemas<Name extends SchemaName, Decoders>(
       notificationEncoder(registry, topics.shared.notifications, signal),
       ...targets.map(async ([name, topic]) => [name, await registered(name, topic, signal)] as const),
     ]);
-    // Of two calls at once, the first one serves both.
+    // If two calls run at once, the result of the first call serves both.
     if (made === undefined) {
       const schemas = Object.fromEntries(own) as Record<Name, Registered>;
       made = { decoders: create(schemas, mapping), encodeNotification };
@@ -152,7 +152,7 @@ export function withSchemas<Name extends SchemaName, Decoders>(
   };
 }
 
-/** A source that follows a stream and does nothing else. */
+/** Opens a source that only follows a stream. */
 export function openFollowed<Row>(
   source: SourceSettings,
   context: SourceContext,
@@ -196,7 +196,7 @@ export async function rowsFrom<Row>(
   throw new ConnectorError('PROVIDER_REFUSED', `${text} Use a newer one as --from, or none.`);
 }
 
-/** `ask`: the request after an offset. `read`: takes the next offset out of the links. */
+/** `ask` requests the stream after an offset. `read` takes the next offset from the links. */
 export function nextOfBytes(
   ask: (
     since: string | null,
@@ -217,7 +217,7 @@ interface DecodedAgain {
   readonly reason?: string;
 }
 
-/** Decodes the item of a dead letter. `recordsOf`: its own record comes first. */
+/** Decodes the item of a dead letter. `recordsOf` returns the item's own record first. */
 export async function itemAgain<Row extends DecodedAgain>(
   { value, headers }: RejectedInput,
   listKey: string,

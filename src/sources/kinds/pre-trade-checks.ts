@@ -31,7 +31,7 @@ const WORDS = {
     'Every pre-trade check that the provider still serves is read: some may be written once more, under the same key.',
 };
 
-/** A check holds a URL that lets its holder trade: only its id leaves its topic. */
+/** A check contains a URL that lets its holder trade, so only the id of a check leaves the topic. */
 export const PRE_TRADE_CHECKS: SourceKind<SourceSettingsOf<'pre-trade-checks'>, FollowerOffset> = {
   connectorClass: 'PreTradeChecksSource',
   walks: false,
@@ -71,7 +71,7 @@ export const PRE_TRADE_CHECKS: SourceKind<SourceSettingsOf<'pre-trade-checks'>, 
       records: (rows, provenance) =>
         rows.map((row) => {
           if (row.kind === 'record') return keyedRecord(target, row.key, row.value, provenance);
-          // The bytes, their length and their hash stay out.
+          // The dead letter contains no bytes of the check, and no length or hash of these bytes.
           const input = { ...row, raw: Buffer.alloc(0) };
           const record = deadLetterRecord({ ...deadLetters, input, provenance });
           const { 'spc-length': _, 'spc-sha256': __, ...headers } = record.headers;
@@ -99,7 +99,7 @@ export const PRE_TRADE_CHECKS: SourceKind<SourceSettingsOf<'pre-trade-checks'>, 
   },
 };
 
-/** One check as a record; null for an unknown id. @throws BODY_MALFORMED, without a word of the check. */
+/** Returns the encoded check; null for an unknown id. @throws BODY_MALFORMED, without content of the check. */
 export async function requestCheck(
   checks: PreTradeChecks,
   decoder: CheckDecoder,

@@ -8,44 +8,44 @@ import { ReportedEvents } from '../stream/reported-events.ts';
 import type { ResponseTime } from '../stream/response-time.ts';
 import { Census, REMEMBERED_MS } from '../walk/census.ts';
 
-/** One foreign record is enough to stop, but a later record of its key may still replace it. */
+/** More foreign records stop the source at once; later records may still replace fewer foreign records. */
 const MOST_STRANGERS = 1_000;
 
 interface CensusOptions {
   readonly reader: LogReader;
   readonly topic: TargetTopic;
   readonly digests: CurrentDigests;
-  /** Absent where only the content matters, and no walk follows. */
+  /** Absent if only the content is needed and no walk follows. */
   readonly eventRecords?: EventRecords;
   readonly signal: AbortSignal;
 }
 
 export interface EventRecords {
-  /** As in the headers of their records. */
+  /** The endpoint in the headers of event records. */
   readonly eventsEndpoint: string;
   readonly since: string | null;
   readonly end: string | null;
   readonly ageMs: (record: Pick<CommittedRecord, 'timestampMs' | 'headers'>) => number;
 }
 
-/** The age by the clock that shows less. `time`: of the newest response; `wallMs`: our own clock. */
+/** Returns the age by the clock that shows less time. `time`: the time of the newest response; `wallMs`: our clock. */
 export function recordAge(time: ResponseTime | null, wallMs: number): EventRecords['ageMs'] {
   return ({ timestampMs, headers }) => {
     const byBrokerMs = wallMs - timestampMs;
     if (byBrokerMs <= REMEMBERED_MS || time === null) return Math.max(0, byBrokerMs);
     const receivedMs = Date.parse(headers['spc-received'] ?? '');
     const byProviderMs = time.dateMs - receivedMs;
-    // A date far in the future was wrong, and would spare instruments that are gone.
+    // A date far in the future is wrong, and would protect removed instruments from deletion.
     if (Number.isNaN(receivedMs) || byProviderMs < -REMEMBERED_MS) return byBrokerMs;
     return Math.max(0, Math.min(byBrokerMs, byProviderMs));
   };
 }
 
 /**
- * The newest record of each id as a digest. Records of an earlier schema are compared as the current one would write
- * them.
+ * Reads the newest record of each id as a digest. Records of an earlier schema are compared as the current schema would
+ * write them.
  *
- * @throws ConnectorError RECORD_UNREADABLE when this source did not write the newest record of a key; errors of the
+ * @throws ConnectorError RECORD_UNREADABLE if this source did not write the newest record of a key; errors of the
  *   reader and of the registry.
  */
 export function readCensus(options: CensusOptions): Promise<Census> {
@@ -55,7 +55,7 @@ export function readCensus(options: CensusOptions): Promise<Census> {
   );
 }
 
-/** Null for a foreign key. */
+/** Null if the key is not the id of an instrument. */
 export function instrumentId(key: Buffer | null): bigint | null {
   const text = String(key);
   return isIntegerKey(text) ? BigInt(text) : null;
@@ -63,7 +63,7 @@ export function instrumentId(key: Buffer | null): bigint | null {
 
 async function readLoaded({ reader, topic, digests, eventRecords, signal }: CensusOptions): Promise<Census> {
   const census = new Census(new ReportedEvents(eventRecords?.since, eventRecords?.end));
-  // The newest foreign record by key.
+  // By key: the error of a foreign record that is the newest record of its key.
   const strangers = new Map<string, ConnectorError>();
   await reader.readToEnd({
     topic: topic.name,
@@ -81,7 +81,7 @@ async function readLoaded({ reader, topic, digests, eventRecords, signal }: Cens
   return census;
 }
 
-/** An error for a foreign record: the source stops if it stays the newest of its key. */
+/** Returns an error for a foreign record; the source stops if no later record replaces this record. */
 function count(
   record: CommittedRecord,
   census: Census,

@@ -30,7 +30,7 @@ export interface CoreTaskOptions {
 /** A decision with its response. */
 export interface Asked<Decision, Row> {
   readonly decision: Decision;
-  /** Null where the decision is about no response of the stream. */
+  /** Null if the decision does not follow a response of the stream. */
   readonly answer: FollowedResponse<Row> | null;
   readonly poll: Pick<Polled, 'endpoint' | 'rows' | 'durationMs'> | null;
 }
@@ -41,7 +41,7 @@ export interface CoreTaskParts<Decision extends FollowerDecision<unknown, unknow
     readonly offset: Pick<FollowerOffset, 'since' | 'held'> | null;
     secondsToRetentionCliff(nowMs: number, wallMs: number): number | null;
   };
-  /** `wake` ends a wait early. Before `listFreeMs` the list is not asked. */
+  /** `wake` ends a wait early. Before `listFreeMs`, no request to the list begins. */
   next(nowMs: number, listFreeMs: number): { readonly request: Request | Wait; readonly wake?: AbortSignal };
   /** Undefined for a request that does not concern the list. */
   ofList(request: Request): AskList<Decision, Row> | undefined;
@@ -57,7 +57,7 @@ export interface CoreTaskParts<Decision extends FollowerDecision<unknown, unknow
   committed(asked: Asked<Decision, Row>, commitMs: number): void;
 }
 
-/** The stream goes on meanwhile, so the response is judged when it is used; null: it is no longer wanted. */
+/** The stream continues meanwhile, so the returned function decides when it is called; null: no longer wanted. */
 export type AskList<Decision, Row> = (signal: AbortSignal) => Promise<() => Asked<Decision, Row> | null>;
 
 interface Wait {
@@ -67,7 +67,7 @@ interface Wait {
 
 const nothing = (waitMs: number): SourceTurn => ({ records: [], offset: null, waitMs, committed() {} });
 
-/** The core decides what to ask and what a response means; the task asks, and joins records and notifications. */
+/** The core decides about requests and responses. The task makes the requests, and builds records and notifications. */
 export function createCoreTask<Decision extends FollowerDecision<unknown, unknown>, Row, Request>(
   options: CoreTaskOptions,
   parts: CoreTaskParts<Decision, Row, Request>,
@@ -126,7 +126,7 @@ export function createCoreTask<Decision extends FollowerDecision<unknown, unknow
       const { request, wake } = parts.next(clock.monotonicMs(), list.freeMs);
       if (isWait(request)) {
         const wakes = [wake, list.ending].filter((one) => one !== undefined);
-        // A tenth of jitter, so that many clients do not ask at once.
+        // A jitter of 10 %, so that many clients do not send requests at the same time.
         return { ...nothing(Math.ceil(request.ms * (1 - random() / 10))), wake: AbortSignal.any(wakes) };
       }
       const askList = parts.ofList(request);
@@ -150,26 +150,26 @@ export class ListRequests<Answer> {
   readonly #options: ListOptions;
   #failures = 0;
   #freeMs = 0;
-  /** Aborts at the end of the request under way; null for none. */
+  /** Aborts at the end of the current request; null if there is no request. */
   #ending: AbortController | null = null;
-  /** Gives the response, or throws. */
+  /** Returns the response, or throws the error of the request. */
   #outcome: (() => Answer) | null = null;
 
   constructor(options: ListOptions) {
     this.#options = options;
   }
 
-  /** Monotonic; infinite while a request is under way. */
+  /** When the next request may begin, monotonic; infinite during a request. */
   get freeMs(): number {
     return this.#ending === null ? this.#freeMs : Number.POSITIVE_INFINITY;
   }
 
-  /** Ends a wait for the stream; undefined where no request is under way. */
+  /** Ends a wait for the stream; undefined if no request is under way. */
   get ending(): AbortSignal | undefined {
     return this.#ending?.signal;
   }
 
-  /** Waits only if `isAwaited`: no stream could go on yet. A page that was fetched ahead is there when it returns. */
+  /** Waits for the response only if `isAwaited`: no stream exists yet. A prefetched page is ready after `begin`. */
   async begin(request: () => Promise<Answer>, signal: AbortSignal, isAwaited = false): Promise<void> {
     const ending = new AbortController();
     this.#ending = ending;
@@ -180,7 +180,7 @@ export class ListRequests<Answer> {
     await (isAwaited ? ended : afterOtherWork());
   }
 
-  /** The response, once; null for none yet. @throws what no repetition mends, or the signal's reason. */
+  /** Returns the response once; else null. @throws an error that no repetition corrects, or the signal's reason. */
   take(): Answer | null {
     const outcome = this.#outcome;
     this.#outcome = null;
@@ -198,7 +198,7 @@ export class ListRequests<Answer> {
     }
   }
 
-  /** It is asked again, where that may help. */
+  /** Schedules a repetition if a repetition can help; else keeps the error for `take`. */
   #failed(cause: unknown): void {
     const { source, events, clock, random } = this.#options;
     try {
@@ -219,7 +219,7 @@ function throwing(error: unknown): () => never {
   };
 }
 
-/** `decide` gives the meaning of the response. */
+/** `decide` returns the decision of the core about the response. */
 export async function askStream<Decision, Row>(
   { stream, endpoint }: { readonly stream: FollowedStream<Row>; readonly endpoint: Polled['endpoint'] },
   request: Exclude<FollowerRequest, { kind: 'wait' }>,
@@ -260,11 +260,11 @@ export function aside<Decision, Row>(decision: Decision): Asked<Decision, Row> {
   return { decision, answer: null, poll: null };
 }
 
-/** Headers that say where a record comes from. */
+/** Returns the headers that name the origin of a record. */
 export function provenance(from: {
   readonly source: string;
   readonly walk?: number | undefined;
-  /** Our offset then; null for a request without one. */
+  /** Our offset before the transaction; null if there is no offset. */
   readonly since: string | null;
   readonly endpoint: string;
   readonly dateMs: number;

@@ -10,13 +10,13 @@ interface Counted {
 }
 
 /**
- * Many rows that do not map mean that the provider changed a type: the source stops with nothing written. A live stream
- * brings a few events at a time, so the last thousand rows count as well as each response. A repeated response counts
+ * If many rows cannot be mapped, the provider has changed a type: the source stops and writes nothing. A live stream
+ * brings few events at a time, so the last thousand rows count in addition to each response. A repeated response counts
  * once.
  */
 export class DeadLetterShare {
   readonly #largest: number;
-  /** By request, oldest first. */
+  /** By request, the oldest first. */
   readonly #answers = new Map<string, Counted>();
 
   constructor(largestShare: number) {

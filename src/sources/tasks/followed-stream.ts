@@ -22,14 +22,14 @@ interface RefusedOffset {
 
 export type FollowedOutcome<Row> = { readonly kind: 'stream'; readonly answer: FollowedResponse<Row> } | RefusedOffset;
 
-/** One attempt per call. */
+/** Each call makes one attempt. */
 export interface FollowedStream<Row> {
   start(signal: AbortSignal): Promise<StreamStart>;
   /** Null: the request has no offset. */
   after(since: string | null, signal: AbortSignal): Promise<FollowedOutcome<Row>>;
 }
 
-/** The refusal of our offset; null for any other error: token endpoint and registry have statuses too. */
+/** Returns the refusal of our offset; null for other errors, such as statuses of the token endpoint or registry. */
 export function refusalOf(error: unknown, clock: Clock): RefusedOffset | null {
   if (!(error instanceof ConnectorError) || error.code !== 'PROVIDER_REFUSED') return null;
   const { status, dateMs } = error.fields;
@@ -38,7 +38,7 @@ export function refusalOf(error: unknown, clock: Clock): RefusedOffset | null {
   return { kind: 'refused', status, time };
 }
 
-/** A stream whose first request has no offset, and whose responses alone say where it goes on. */
+/** A stream whose first request has no offset. Only the responses name the next offset. */
 export function followStream<Row extends { readonly kind: string }>(options: {
   readonly endpoint: string;
   readonly list: <T>(
@@ -77,7 +77,7 @@ export function followStream<Row extends { readonly kind: string }>(options: {
     async start(signal) {
       // These items are not used, so their mapping does not matter.
       const { next, nextId, time, decoded } = await ask(null, signal);
-      // Behind an answer that holds nothing lies nothing.
+      // No item follows an empty response, so its next offset is also the newest offset.
       return { since: next, newest: nextId ?? (decoded.rows.length === 0 ? next : null), time };
     },
     async after(since, signal) {
@@ -94,7 +94,7 @@ export function followStream<Row extends { readonly kind: string }>(options: {
   };
 }
 
-/** @throws ConnectorError PROTOCOL_VIOLATION when absent. */
+/** @throws ConnectorError PROTOCOL_VIOLATION if `links` is absent. */
 export function linksOf(envelope: ReadonlyMap<string, unknown>, endpoint: string): ReadonlyMap<string, unknown> {
   const links = envelope.get('links');
   if (links instanceof Map) return links;

@@ -7,9 +7,9 @@ import type { DecodedEvent } from '../../records/decoding/event-decoder.ts';
 import type { DecodedRow } from '../../records/decoding/page-decoder.ts';
 import type { EventFacts, RowFacts } from '../walk/instruments-messages.ts';
 
-/** The type of the event, so that consumers filter without decoding. */
+/** The header with the type of an event, so that consumers can filter without decoding. */
 const EVENT_TYPE = 'spc-event-type';
-/** A longer type stays in the value alone: the limit of a topic counts headers too. */
+/** A longer type is only in the value, because the size limit of a topic includes headers. */
 const LONGEST_TYPE = 100;
 
 export interface InstrumentTargets {
@@ -35,9 +35,7 @@ export function rowRecords(
   );
 }
 
-/**
- * Two records for each event, the event and its instrument (a tombstone where the type deletes), or one dead letter.
- */
+/** Returns two records for each event, the event and its instrument (a tombstone for a deletion), or a dead letter. */
 export function eventRecords(
   events: readonly DecodedEvent[],
   targets: InstrumentTargets,
@@ -73,7 +71,7 @@ function deadLetter(
   return deadLetterRecord({ topic: deadLetters, source, targetTopic: target.name, input, provenance });
 }
 
-/** The headers of a response with the type of an event. Events of one type share an object, which is encoded once. */
+/** Adds an event's type to the headers of the response. Events of one type share an object, which is encoded once. */
 export function eventHeaders(common: Headers): (event: { readonly type: string | null }) => Headers {
   const byType = new Map<string, Headers>();
   return ({ type }) => {

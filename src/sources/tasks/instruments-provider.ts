@@ -17,7 +17,7 @@ import { type ResponseTime, responseTime } from '../stream/response-time.ts';
 import { DeadLetterShare } from './dead-letter-share.ts';
 import { type FollowedResponse, type FollowedStream, linksOf, refusalOf } from './followed-stream.ts';
 
-/** Made once the schemas are registered. */
+/** Created after the registration of the schemas. */
 export interface InstrumentDecoders {
   readonly pages: PageDecoder;
   readonly events: EventDecoder;
@@ -27,7 +27,7 @@ export interface InstrumentsPage {
   readonly decoded: DecodedPage;
   /** Null at the end of the list. */
   readonly next: string | null;
-  /** From `links.events`; null where it has no valid offset. */
+  /** The offset in `links.events`; null if there is no valid offset. */
   readonly start: string | null;
   readonly time: ResponseTime;
   readonly fetchMs: number;
@@ -35,19 +35,19 @@ export interface InstrumentsPage {
 
 type OnArrived = (probableNext: string | null) => void;
 
-/** One attempt per call. It learns page sizes and the share of dead letters: one serves all tasks of a source. */
+/** One attempt per call. All tasks of a source share one provider, which learns sizes and counts dead letters. */
 export interface InstrumentsProvider extends FollowedStream<DecodedEvent> {
-  /** `onArrived`: called at the page's last byte, with the probable next cursor; never for a page too long to keep. */
+  /** `onArrived`: called at the page's last byte with the probable next cursor; never for a page too large to keep. */
   page(minId: string | null, signal: AbortSignal, onArrived?: OnArrived): Promise<InstrumentsPage>;
 }
 
 export interface InstrumentsProviderOptions {
   readonly referenceData: ReferenceData;
-  /** Called before each request, so that a registry that was down is tried again. */
+  /** Called before each request, so that a failed registration is repeated. */
   readonly decoders: (signal: AbortSignal) => Promise<InstrumentDecoders>;
   readonly limit: number;
   readonly maxEvents: number;
-  /** Share of dead letters, of one response and of the last thousand rows. */
+  /** The largest share of dead letters, in one response and in the last thousand rows. */
   readonly maxDeadLetters: number;
   readonly clock: Clock;
 }
@@ -60,7 +60,7 @@ export function createInstrumentsProvider(options: InstrumentsProviderOptions): 
 
   let decoding: Promise<unknown> = Promise.resolve();
 
-  /** One page at a time is decoded: two would only need more memory. */
+  /** Decodes one page at a time, because two pages would only need more memory. */
   async function decodeInTurn(pages: PageDecoder, answer: HttpResponse, onArrived?: OnArrived): Promise<DecodedPage> {
     const edges = onArrived === undefined ? null : await answer.arrived();
     if (edges !== null) onArrived?.(probableNextCursor(edges, baseUrl));
@@ -69,7 +69,7 @@ export function createInstrumentsProvider(options: InstrumentsProviderOptions): 
     return decoded;
   }
 
-  /** `readLink` runs while the request is still known, so that its errors name it. */
+  /** `readLink` runs within the request, so that its errors name the request. */
   async function fetchList<Link>(
     { minId, limit }: { readonly minId: string | null; readonly limit: number },
     readLink: (links: ReadonlyMap<string, unknown>, baseUrl: string) => Link,
@@ -141,7 +141,7 @@ function createEventRequests(options: InstrumentsProviderOptions): InstrumentsPr
     }
   }
 
-  /** A 400 may also mean "too many" (part 7 of src/provider/README.md shows no body): then a single event is given. */
+  /** A 400 may also mean "too many" (part 7 of src/provider/README.md shows no body): then one event is accepted. */
   async function assertRefusesOne(since: string, maxEvents: number, signal: AbortSignal): Promise<void> {
     try {
       await referenceData.events({ since, maxEvents: 1 }, async () => {}, signal);
@@ -170,9 +170,9 @@ const SUCCESSES_BEFORE_GROWING = 10;
 const MALFORMED: ReadonlySet<ErrorCode> = new Set(['BODY_MALFORMED', 'PROTOCOL_VIOLATION']);
 
 /**
- * The number of items of a request. A refusal or a cut response halves it, down to 1; successes double it again, but
- * not to a size that was refused outright. A refusal of a single item means something else, and all that was learnt is
- * forgotten. Exported for tests.
+ * The number of items of a request. A refusal or a cut response halves the number, down to 1. Successes double the
+ * number again, but not above a refused number. A refusal of a single item has another cause, so the configured number
+ * returns. Exported for tests.
  */
 export class PageSize {
   readonly #configured: number;
@@ -181,7 +181,7 @@ export class PageSize {
   #current: number;
   #successes = 0;
 
-  /** @param closesIn whether an unreadable response halves it too: one item can spoil the response of all. */
+  /** @param closesIn true: an unreadable response also halves the number, because a single item can cause it. */
   constructor(configured: number, closesIn = false) {
     this.#configured = configured;
     this.#closesIn = closesIn;
@@ -205,7 +205,7 @@ export class PageSize {
     }
   }
 
-  /** Learns from `maxEvents` in `links.next`, unless the response holds more. More is asked for again after a while. */
+  /** Learns from `maxEvents` in `links.next`, unless the response has more events. Successes raise the number. */
   named(most: number | null, held: number): void {
     if (most === null || most < held || most >= this.#current) return;
     this.#successes = 0;
@@ -215,7 +215,7 @@ export class PageSize {
   #failed(items: number, isPassing: boolean): void {
     this.#successes = 0;
     this.#current = Math.max(1, Math.floor(items / 2));
-    // Slowness and one bad item pass; a refused size stays refused.
+    // Slowness and a bad item are temporary; a refused size stays refused.
     if (isPassing) return;
     if (items === 1) this.#current = this.#configured;
     this.#largest = this.#current;

@@ -169,18 +169,18 @@ function createRequests(
   };
 }
 
-/** The stream may have begun another walk before the list answered. */
+/** Returns a check that the walk is the same: the stream may begin another walk before the list answers. */
 function inThisWalk(core: InstrumentsCore): () => boolean {
   const { phase, offset } = core;
   return () => core.phase === phase && core.offset?.walk === offset?.walk;
 }
 
-/** The response may have been asked for ahead: it belongs to the drain of the taken page. */
+/** The next response may be prefetched: it belongs to the drain of the taken page. */
 function drained({ core, provider }: InstrumentsTaskOptions, pages: ListPages, since: string): InstrumentsProvider {
   return { ...provider, after: (_, signal) => pages.after(since, core.phase === 'draining', signal) };
 }
 
-/** Once the rows of a page are being written, more is asked for ahead. */
+/** The write of a page's rows begins further prefetches. */
 function usingPage(decision: CoreDecision, pages: ListPages, signal: AbortSignal): CoreDecision {
   const { write, offset } = decision;
   if (write.kind === 'rows' && offset !== null) pages.use(offset.since, signal);
@@ -204,13 +204,13 @@ function createWrittenRecords(options: InstrumentsTaskOptions, pages: ListPages)
     ofEvents({ decoded, time }: FollowedResponse<DecodedEvent>, isAgain: boolean): OutgoingRecord[] {
       const deletes = (event: DecodedEvent) => isDeletion(event, options.settings);
       const records = eventRecords(decoded.rows, targets, headers(options.endpoints.eventsEndpoint, time), deletes);
-      // The topic may hold a newer state than an event that comes again.
+      // The topic may hold a newer state than a repeated event.
       return isAgain ? records.filter(({ topic }) => topic !== targets.instruments.name) : records;
     },
     ofWalk(decision: CoreDecision): OutgoingRecord[] {
       const { write, offset } = decision;
       if (offset === null || write.kind === 'nothing') return [];
-      // The stream has answered since the page came.
+      // `serverDate` is later than the page, because the stream has answered after the page.
       const time = write.kind === 'rows' ? pages.held?.time : undefined;
       const listed = headers(options.endpoints.instrumentsEndpoint, time ?? offset.serverDate, offset.walk);
       return write.kind === 'rows'

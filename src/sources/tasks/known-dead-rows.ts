@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import { type DeadLetterTail, readDeadLetterTail } from '../../kafka/dead-letter.ts';
 import type { DecodedFailure } from '../../records/decoding/decoded-list.ts';
 
-/** Further dead rows are dead letters again at the next walk. */
+/** Rows above this number become dead letters again at the next walk. */
 const MOST_KNOWN = 65_536;
 
-/** Rows that are dead letters already: one dead letter for each content, not for each walk or restart. */
+/** Rows that are already dead letters: each content becomes one dead letter, not one for each walk or restart. */
 export class KnownDeadRows {
   /** The first eight bytes of a SHA-256; the newest at the end. */
   readonly #digests = new Set<bigint>();
@@ -18,7 +18,7 @@ export class KnownDeadRows {
     for (const { key, raw } of rows) this.add(key, contentOf(raw));
   }
 
-  /** `sha256`: of the whole row, in hexadecimal digits. */
+  /** `sha256`: the hash of the whole row, in hexadecimal digits. */
   add(key: string | null, sha256: string): void {
     const digest = digestOf(key, sha256);
     this.#digests.delete(digest);
@@ -28,7 +28,7 @@ export class KnownDeadRows {
   }
 }
 
-/** Reads the newest dead letters of rows; those of events have another `targetTopic`. @throws the signal's reason. */
+/** Reads the newest dead letters of rows, which name `targetTopic`. @throws the signal's reason. */
 export async function readKnownDeadRows(
   known: KnownDeadRows,
   { targetTopic, ...tail }: Omit<DeadLetterTail, 'onLetter'> & { readonly targetTopic: string },

@@ -7,13 +7,13 @@ import type { InstrumentsPage, InstrumentsProvider } from './instruments-provide
 interface Asked {
   readonly request: PageRequest;
   readonly page: Promise<InstrumentsPage>;
-  /** Gives up the page, and the response for its drain. */
+  /** Aborts the request of the page and the request for its drain. */
   readonly stop: AbortController;
   hasArrived: boolean;
   isDecoded: boolean;
-  /** A guess until the page is decoded; null before it has arrived. */
+  /** The probable next cursor; null before the page has arrived. */
   probableNext: string | null;
-  /** The first response of its drain; null where not requested, or used. */
+  /** The first response of the page's drain; null if not requested or already used. */
   drain: DrainAhead | null;
 }
 
@@ -23,18 +23,18 @@ interface DrainAhead {
   readonly response: Promise<FollowedOutcome<DecodedEvent>>;
 }
 
-/** A kept response is as one that took so long; requests time out later. */
+/** A kept response counts as a response that took this long; the timeout of requests is longer. */
 const LONGEST_KEPT_MS = 10_000;
 
-/** Pages under way or kept behind the taken one. */
+/** The most pages under way or kept after the taken page. */
 const MOST_AHEAD = 2;
 
 /**
- * The pages of a walk, requested ahead so that the provider's latency counts once per page. The next page is requested
- * once the one before has arrived and the one before that is decoded; until then its cursor is a guess. A page of a
- * wrong guess is dropped, and no guess follows. The stream is asked once the next page has arrived and the rows of the
- * held one are being written, since our offset stays from then on: this response may begin the drain of that page, and
- * of no other.
+ * The pages of a walk, prefetched so that the provider's latency counts once per page. A page is requested after the
+ * previous page has arrived and the page before that is decoded. Its cursor is a guess until the previous page is
+ * decoded. A wrong guess drops the page and ends all guesses. While the rows of the held page are written, our offset
+ * stays. So the stream is requested then, if the next page has arrived; the response may begin only the drain of that
+ * page.
  */
 export class ListPages {
   readonly #provider: Pick<InstrumentsProvider, 'page' | 'after'>;
@@ -42,9 +42,9 @@ export class ListPages {
   #held: InstrumentsPage | null = null;
   #taken: Asked | null = null;
   #ahead: readonly Asked[] = [];
-  /** The page whose rows are being, or were, written. */
+  /** The page whose rows are written now, or were written last. */
   #used: Asked | null = null;
-  /** Our offset from then on; null once the stream is asked again. */
+  /** Our offset after the start of this write; null after the next request to the stream. */
   #since: string | null = null;
   #guesses = true;
 
@@ -57,7 +57,7 @@ export class ListPages {
     return this.#held;
   }
 
-  /** The page under way for this request, or a new request. */
+  /** Returns the prefetched page of this request, or requests the page. */
   async take(request: PageRequest, signal: AbortSignal): Promise<InstrumentsPage> {
     this.#keepAhead(request);
     const [taken = this.#begin(request, signal), ...ahead] = this.#ahead;
@@ -84,7 +84,7 @@ export class ListPages {
     this.#askAhead(signal);
   }
 
-  /** `drains`: for the drain of the taken page. */
+  /** `drains`: the response is for the drain of the taken page. */
   after(since: string, drains: boolean, signal: AbortSignal): Promise<FollowedOutcome<DecodedEvent>> {
     const ahead = drains ? this.#taken?.drain : null;
     if (drains && this.#taken) this.#taken.drain = null;
@@ -114,12 +114,12 @@ export class ListPages {
       asked.isDecoded = true;
       this.#askAhead(signal);
     };
-    // The caller that takes the page sees its failure; else it must not end the process.
+    // The caller of `take` sees a failure of the page; otherwise the failure must not end the process.
     page.then(decoded, () => {});
     return asked;
   }
 
-  /** Asks for the page behind the newest one, and for the drain of the first page that is not being written. */
+  /** Requests the page after the newest page, and the drain of the first page that is not being written. */
   #askAhead(signal: AbortSignal): void {
     if (signal.aborted) return;
     const earlier = [this.#taken, ...this.#ahead].filter((asked) => asked !== null);

@@ -6,7 +6,7 @@ import type { CoreNotification, WalkFlaw, WalkNotification } from '../walk/instr
 export interface FollowerWords {
   readonly suspected: string;
   readonly proven: string;
-  /** Lost of the time beyond the retention. */
+  /** The lost items of a period that is older than the retention. */
   readonly expired: string;
   readonly lost: string;
   readonly restart: string;

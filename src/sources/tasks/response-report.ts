@@ -35,7 +35,7 @@ export function totals({ rows, duplicateKeys }: Pick<DecodedList<CountedRow>, 'r
   return { drift, roundedNumbers, duplicateKeys };
 }
 
-/** `record`: the kind of its items. */
+/** `record`: the kind of the items. */
 export function streamReport(
   source: string,
   record: string,
