@@ -13,7 +13,7 @@ export interface SourceTurn {
   readonly offset: SourceOffset | null;
   /** Milliseconds before the next poll; 0: the next poll follows at once. */
   readonly waitMs: number;
-  /** Its abort ends the wait early. */
+  /** If this signal aborts, the wait ends early. */
   readonly wake?: AbortSignal;
   /** Called after the commit, with its duration. Only this call moves the task on. */
   committed(commitMs: number): void;

@@ -30,7 +30,7 @@ export interface WorkerTask {
 export interface MembershipOptions
   extends Pick<GroupReaderOptions, 'groupId' | 'topics' | 'assignor' | 'alone' | 'joined' | 'members' | 'signal'> {
   readonly groupReader: GroupReader;
-  /** Verifies the needs of all partitions. Until it resolves, other members own the partitions. */
+  /** Verifies the requirements that all partitions share. Until it resolves, other members own the partitions. */
   readonly verifyStart?: (signal: AbortSignal) => Promise<void>;
   /** Rejects when this membership must end and a new one must begin; called once for each join. */
   readonly untilOver?: ((signal: AbortSignal) => Promise<never>) | undefined;
@@ -41,9 +41,9 @@ export interface MembershipOptions
 }
 
 /**
- * The first half of what Kafka Connect calls a worker task, for sources and prices: join the group, and run a task for
- * each owned partition. A member that fails gives up all its partitions and joins again. So a restart of brokers needs
- * no operator. The fence and the committed position make each join safe. The second half is the task's writer
+ * The first half of a worker task (Kafka Connect's term), for sources and prices. It joins the group, and runs a task
+ * for each owned partition. A member that fails gives up all its partitions and joins again. So a restart of brokers
+ * needs no operator. The fence and the committed position make each join safe. The second half is the task's writer
  * (writer-sessions.ts).
  *
  * @returns never: rejects with the signal's reason, or with an error that no repetition corrects.
@@ -70,7 +70,7 @@ function isPassing(error: unknown): boolean {
 
 /**
  * One membership, from the join to the leave. The tasks end before the leave: until then the group confirms the
- * ownership for a commit under way. So the next owner need not fence this commit.
+ * ownership for a commit under way. So the next owner does not have to fence this commit.
  *
  * @param endings by partition; each resolves when the partition's last task here has ended.
  */

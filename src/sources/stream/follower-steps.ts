@@ -130,7 +130,7 @@ export function takeStart(state: FollowerState, fresh: StreamStart, at: Follower
   // Without an offset the provider may begin with its oldest check.
   const isOurs = since === offset.since || (isWithoutOffset && newest !== null && newest === offset.since);
   const ours = shown(offset.since, at);
-  // If our offset is only unmoved, only the newest offset can replace our offset.
+  // With the sign `unmoved`, only the newest offset can replace our offset.
   const isRenewal = stream.doubt.sign === 'unmoved';
   const given = isWithoutOffset && isRenewal ? newest : since;
   const shownStart = given === null ? null : shown(given, at);
@@ -242,7 +242,7 @@ function healGap(
   };
 }
 
-/** Events are new after the furthest offset, or if the stream still ends lower after `offsetHold` (a new log). */
+/** Clears `again` after the furthest offset, or if the stream still ends lower after `offsetHold` (a new log). */
 function passAgain(
   offset: FollowerOffset,
   { caughtUp }: Stream,

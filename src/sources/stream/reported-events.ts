@@ -10,7 +10,7 @@ export class ReportedEvents {
   #oldestRemembered: string | null = null;
   readonly #idsOfNewest = new Set<bigint>();
   readonly #agesMs = new Map<string, number>();
-  /** For a provider that is behind: the end of its stream, the newest response from before, and its instruments. */
+  /** For a provider that is behind: the end of its stream, the newest earlier response, and its instruments. */
   readonly #end: string | null;
   #acrossEnd: string | null = null;
   readonly #idsAcrossEnd = new Set<bigint>();

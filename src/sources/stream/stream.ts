@@ -86,13 +86,13 @@ export interface StreamStep {
   readonly lost: LostTime | null;
   readonly ageMs: number;
   readonly adopted: AdoptedOffset | null;
-  /** A newly held or adopted offset is committed at once, so that frequent restarts do not lose it. */
+  /** A newly held or adopted offset is committed at once, so that frequent restarts do not lose the offset. */
   readonly renews: boolean;
 }
 
 export interface StreamContext extends GapContext {
   readonly pollIntervalMs: number;
-  /** `withoutOffset`: a proven gap repeats all that is still served, so a suspicion is enough for a proof. */
+  /** `withoutOffset`: after a proven gap, all served items are read again, so a suspicion is enough for a proof. */
   readonly begins: 'atGivenStart' | 'withoutOffset';
 }
 
@@ -203,7 +203,7 @@ function heldUntil(
   return { ...held, heldMs: Math.round(held.heldMs + leastMs) };
 }
 
-/** Returns the period that has expired unread; null if there is none. The clock that shows less time counts. */
+/** Returns the period whose unread events have expired; null if there is none. The clock with less time counts. */
 function lostTime(
   takenMs: number | null,
   serverDate: ResponseTime,
@@ -249,7 +249,7 @@ export interface FreshStart {
   readonly askedMs: number;
 }
 
-/** A start counts if requested after the sign. If it is not before our offset, the provider is not behind. */
+/** A start counts only if requested after the sign. If it is not before our offset, the provider is not behind. */
 export function takeFreshStart<Offset extends { readonly held: HeldOffset | null }>(
   stream: Stream,
   offset: Offset,

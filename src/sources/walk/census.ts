@@ -23,7 +23,7 @@ const MARK_BITS = 6;
 export type CensusComparison = 'absent' | 'same' | 'sameUnderOtherSchema' | 'different';
 
 /**
- * The content of the instruments topic, in 25 to 26 bytes an id: a digest, marks, and the age of the last event that
+ * The content of the instruments topic, in 25 to 26 bytes per id: a digest, marks, and the age of the last event that
  * named the id. The age is in whole seconds plus one; 0: no event is remembered.
  */
 export class Census {

@@ -22,7 +22,7 @@ const MOST_GIVEN_UP = 3;
 const LEAST_REST_MS = 1_000;
 /** The most requests after the end of the list. New instruments alone do not fill so many pages. */
 export const MOST_VERIFYING = 20;
-/** Consecutive walks that could not find the removed instruments, after which operators are notified. */
+/** After this number of consecutive walks that could not find the removed instruments, operators are notified. */
 const WALKS_TO_REPORT = 2;
 /** Ids are int64 (part 2.2 of src/provider/README.md). */
 const HIGHEST_ID = 2n ** 63n - 1n;

@@ -38,7 +38,7 @@ export type Walk =
   | ({ readonly phase: 'paging' } & WalkMemory)
   /** The stream is read up to its end at the arrival of the page's last byte. */
   | ({ readonly phase: 'draining'; readonly page: FetchedPage; readonly drain: Drain } & WalkMemory)
-  /** The list ended. It is requested again from these places. */
+  /** The list ended. It is requested again from each of `places`. */
   | ({ readonly phase: 'verifying'; readonly places: readonly (string | null)[] } & Verified & WalkMemory)
   | ({ readonly phase: 'closing'; readonly drain: Drain } & Verified & WalkMemory);
 
@@ -110,8 +110,8 @@ export function beginDrain(nowMs: number): Drain {
 }
 
 /**
- * Never ends by time: older events would overwrite a row that is used before they are read. The target does not move,
- * so every drain ends. The end is a quiet response, the log's newest offset if the provider names it, or a later fresh
+ * A drain never ends by time: unread older events would later overwrite a row of the page. The target does not move, so
+ * every drain ends. The end is a quiet response, the log's newest offset if the provider names it, or a later fresh
  * start. A short response, or an empty response that moves, is not the end.
  */
 export function drainFurther(drain: Drain, { answer, reading, namesEnd }: DrainResponse): Drain {
