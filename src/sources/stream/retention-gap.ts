@@ -237,8 +237,7 @@ export function weighVerified(doubt: Doubt, { taken, items, next }: VerifiedStar
     return { ...doubt, round: { ...round, wants: 'sign', overtakes } };
   }
   if (next !== null && !isBefore(next, ours)) {
-    // The stream continues after our offset, so the provider is not behind. The signs `refused` and `stuck` still
-    // count.
+    // The stream continues after our offset, so the provider is not behind. `refused` and `stuck` still count.
     if (sign !== 'refused' && sign !== 'stuck') return endRound(doubt, nowMs);
   } else if (next !== null && isBefore(at, next)) return { ...doubt, round: { ...round, at: next } };
   return { ...doubt, round: { ...round, wants: 'sign' } };
@@ -252,7 +251,7 @@ export function isOffsetInDoubt({ sign, round, firstMs }: Doubt): boolean {
   return round !== null;
 }
 
-/** @throws ConnectorError RETENTION_GAPS_REPEAT at the third gap within a day: another could hide lost events. */
+/** @throws ConnectorError RETENTION_GAPS_REPEAT at the third gap within a day: more could hide lost events. */
 export function healedOnceMore(healedAtMs: readonly number[], nowDateMs: number): readonly number[] {
   // Later times count too, because a clock may be set back.
   const recent = healedAtMs.filter((healed) => Math.abs(nowDateMs - healed) < DAY_MS);

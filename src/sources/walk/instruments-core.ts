@@ -187,7 +187,7 @@ function nextRequest(
 ): Wanted {
   const events: Wanted = { kind: 'stream', since: offset.since };
   const unlessOverdue = (wanted: Wanted) => (isOverdue(stream, settings, nowMs) ? events : wanted);
-  // During a drain, the stream is requested without pauses, so that it cannot move on in a pause.
+  // During a drain, the stream is requested without pauses, because it could move on again in a pause.
   const isAwaited = 'drain' in walk && !walk.drain.isReached && isReadingOn(stream);
   const streamBy = (otherwiseMs: number): Wanted => {
     if (nowMs >= stream.dueMs || isAwaited) return events;
