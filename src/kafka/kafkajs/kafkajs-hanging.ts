@@ -13,8 +13,8 @@ import type { Ending, WriterProducer } from './writer-producer.ts';
  * while the broker is away (KAFKA-20734). A power loss can lose the end of the transaction log.
  *
  * So before any offset is read, one transaction ends the hanging records in every partition and in the offset's group.
- * If the coordinator reports a commit of the last transaction, the new transaction adds all partitions without a
- * record, and commits. Otherwise it writes to all partitions, which also shows whether they take records, and aborts.
+ * If the coordinator reports a commit of the last transaction, the new transaction adds all partitions and commits,
+ * without a record. Otherwise it writes to all partitions, which also shows whether they take records, and aborts.
  *
  * Only records of the last transaction hang: after a lost connection, a producer first ends its last transaction again.
  * A writer aborts a transaction that it cut off itself. For another process's transaction, a commit may repeat a part
