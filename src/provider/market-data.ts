@@ -15,7 +15,7 @@ export interface PriceRequest {
 export interface MarketData {
   /** The path of the bulk operation, as headers and errors show it. */
   readonly bulkEndpoint: string;
-  /** POST /v1/products/bulk. The response may have up to marketData.maxBodyBytes, because it can contain many series. */
+  /** POST /v1/products/bulk. The response may have up to marketData.maxBodyBytes, because it can hold many series. */
   bulk<T>(
     items: readonly PriceRequest[],
     consume: (response: HttpResponse) => Promise<T>,

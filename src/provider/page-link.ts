@@ -48,7 +48,7 @@ export function eventStreamStart(links: ReadonlyMap<string, unknown>, baseUrl: s
   return cursorOf(links.get('events'), 'links.events', 'since', EVENT_OFFSET, baseUrl);
 }
 
-/** As `eventStreamStart`, but null if `links.events` is missing or malformed, because a walk continues without it. */
+/** As `eventStreamStart`, but null if `links.events` is missing or malformed: a walk continues without this offset. */
 export function pageStreamStart(links: ReadonlyMap<string, unknown>, baseUrl: string): string | null {
   try {
     return eventStreamStart(links, baseUrl);

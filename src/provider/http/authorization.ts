@@ -17,7 +17,7 @@ const FIELD_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$/;
 
 /**
  * The ways to authorise a request. The interface names OAuth 2.0 client credentials for market data (part 5 of
- * src/provider/README.md) and no way for reference data, so the other usual ways are supported too.
+ * src/provider/README.md) and no way for reference data. So the other usual ways are supported too.
  */
 export type AuthorizationSettings =
   | OAuth2Settings

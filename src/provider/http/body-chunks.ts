@@ -9,7 +9,7 @@ const LEAST_GIVEN_BACK = 32 * 1024;
 export type BodyChunks = AsyncIterable<Uint8Array>;
 
 export interface ChunkReader {
-  /** Returns the next chunk. After the last chunk, rejects with the stream's error; a premature end is an error too. */
+  /** Returns the next chunk. After the last chunk, returns `done` or rejects with the stream's error, such as a cut. */
   next(): Promise<IteratorResult<Uint8Array, undefined>>;
   /**
    * Lets chunks wait until the stream has ended or `mostBytes` wait. Returns copies of the first and the last waiting

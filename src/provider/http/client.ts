@@ -51,7 +51,7 @@ export interface HttpClient {
     consume: (response: HttpResponse) => Promise<T>,
     signal: AbortSignal,
   ): Promise<T>;
-  /** Sets how many processes use this interface; each process gets an equal share of the rate limit. 1 by default. */
+  /** Sets how many processes use this interface; each gets an equal share of the rate limit. The default is 1. */
   share(processes: number): void;
   close(): Promise<void>;
 }

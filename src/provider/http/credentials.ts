@@ -31,7 +31,7 @@ export interface AuthorizationOptions extends NetworkOptions {
   readonly observer?: HttpObserver | undefined;
 }
 
-/** Reads a secret's current value. It is called at each use, so that a rotated file takes effect without a restart. */
+/** Reads a secret's current value; called at each use, so that a rotated file takes effect without a restart. */
 export type SecretSource = () => Promise<string>;
 
 const PRINTABLE = /^[\u0021-\u007e](?:[\u0020-\u007e]{0,16382}[\u0021-\u007e])?$/;

@@ -14,8 +14,8 @@ export interface NetworkFiles {
 }
 
 /**
- * A client's files as they are on disk. If a file is unreadable or the files do not fit together, for example during a
- * rotation, the last good files stay in use.
+ * A client's files as they are on disk. If a file is unreadable or the files do not fit together, the last good files
+ * stay in use. A rotation may cause this.
  */
 export interface CurrentFiles<Made> {
   /** The object made from the current files; the same object while the files do not change. */

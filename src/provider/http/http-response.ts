@@ -4,9 +4,9 @@ export interface HttpResponse {
   /** The server's clock in milliseconds since the epoch, from the Date header; null without a usable header. */
   readonly date: number | null;
   /**
-   * The decoded body, which can be read once. Throws BODY_INCOMPLETE if the body was cut, BODY_TOO_LARGE,
-   * BODY_MALFORMED if decompression fails, PROVIDER_TIMEOUT at the deadline, and the caller's reason if the caller
-   * aborts. If only the end (or reset) of the connection marks the body's end, only the JSON decoder notices a cut.
+   * The decoded body, which can be read once. Throws BODY_INCOMPLETE for a cut, BODY_TOO_LARGE, BODY_MALFORMED if it
+   * cannot be decompressed, PROVIDER_TIMEOUT, or the caller's reason after an abort. If only the end (or reset) of the
+   * connection marks the body's end, only the JSON decoder notices a cut.
    */
   readonly body: BodyChunks;
   /**
@@ -44,8 +44,8 @@ export function ageSeconds(headers: HeaderFields): number | null {
 }
 
 /**
- * The wait that the server requests, in milliseconds, at most an hour, so that a wrong value cannot stop a source. A
- * date is compared with the server's own clock if the response has it, because our clock may be wrong by hours.
+ * The wait that the server requests, in milliseconds. It is at most an hour, so that a wrong value cannot stop a
+ * source. A date is compared with the server's own clock, if known, because our clock may be wrong by hours.
  */
 export function retryAfterMs(headers: HeaderFields, wallMs: number): number | undefined {
   const text = headerField(headers, 'retry-after')?.trim();

@@ -1,4 +1,4 @@
-// Control and format characters (terminal escapes, marks that change the direction of text) and line separators.
+// Unsafe in a message: control and format characters (terminal escapes, marks of text direction), line separators.
 const UNSAFE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 const ADDRESS = /\b[a-z][a-z0-9+.-]{0,30}:\/\/[^\s"']+/gi;
 

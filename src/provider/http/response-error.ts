@@ -111,7 +111,7 @@ function withoutSecrets(name: string, value: unknown): unknown {
   return isSecretKey(name, value) ? REDACTED : value;
 }
 
-/** Shows only host, path and section of an address, because its login or query may contain a secret. */
+/** Shows only the host, path and section of an address, because a login or a query may contain a secret. */
 function withoutQuery(text: string): string {
   const url = URL.parse(text);
   return url === null || url.host === '' ? text : `${url.host}${url.pathname}${SECTION.test(url.hash) ? url.hash : ''}`;
@@ -132,8 +132,8 @@ type StatusAction = 'consume' | 'renewAuthorization' | ErrorCode;
 
 /**
  * The interface names 200, 400, 401, 403, 404 and 500 for market data and no status for reference data (part 7 of
- * src/provider/README.md), so all other statuses follow RFC 9110. A 400 does not say whether a smaller request helps;
- * the caller knows the request and checks `fields.status`.
+ * src/provider/README.md). All other statuses follow RFC 9110. A 400 does not say whether a smaller request helps; the
+ * caller knows the request and checks `fields.status`.
  */
 export function actionOf(status: number): StatusAction {
   // 206 is a violation, because no request is for a part of a body.

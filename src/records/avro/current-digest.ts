@@ -95,7 +95,7 @@ export function createCurrentDigests(options: {
   };
 }
 
-/** Ends a read at the first record whose schema is not loaded: loading needs a request, but records keep coming. */
+/** Ends a read at the first record whose schema is not loaded: loading needs a request, and a read cannot pause. */
 export class MissingSchema extends Error {
   readonly schemaId: number;
 

@@ -14,7 +14,7 @@ const OFFSET_LENGTH = 6;
 const LONGEST_INSTANT = 64;
 export const DATE_LENGTH = 10;
 export const LOCAL_TIME_LENGTH = 19;
-// `Date.UTC` reads years below 100 as 19xx. The calendar repeats after 400 years, so years are moved by 400.
+// `Date.UTC` reads years below 100 as 19xx. The calendar repeats after 400 years, so each year is read 400 years later.
 const CYCLE_YEARS = 400;
 const CYCLE_DAYS = 146_097;
 
@@ -39,7 +39,7 @@ export function readLocalMs(bytes: Uint8Array, at: number): number {
 }
 
 export class InstantReader {
-  // Most instants of a response share a few days, so the last day is kept, with its text as three words.
+  // Most instants of a response share a few days. So the reader keeps the last day, and its text as three words.
   #firstWord = 0;
   #secondWord = 0;
   #lastWord = 0;
@@ -149,7 +149,7 @@ function numberOf(text: string, length: number, read: (bytes: Uint8Array, at: nu
 interface Instant {
   /** A bigint only if the value is not a safe integer. */
   readonly micros: number | bigint;
-  /** True if digits smaller than a microsecond, not all zero, were rounded half-even. */
+  /** True if non-zero digits below a microsecond were rounded (half-even). */
   readonly rounded: boolean;
 }
 
@@ -166,8 +166,8 @@ const ISO_8601 = new RegExp(`^${DAY.source}[Tt]${TIME.source}${ZONE.source}$`);
 
 /**
  * Reads any date and time of ISO 8601, with `Z` or an offset from UTC. Second 60 is the first second of the next
- * minute, as in Unix time; 24:00:00 is the midnight that ends the day. Returns null if the text is not a date and time,
- * and `noZone` if the text has no zone and no zone is assumed.
+ * minute, as in Unix time; 24:00:00 is the midnight that ends the day. Returns null if the text is not a date and time.
+ * Returns `noZone` if the text has no zone and no zone is assumed.
  */
 export function parseInstant(text: string, assumedZone: AssumedZone | null): Instant | 'noZone' | null {
   const parts = text.length > LONGEST_INSTANT ? undefined : ISO_8601.exec(text)?.groups;

@@ -12,7 +12,7 @@ export function createRecordEncoder(schemaText: string, schemaId: number): (reco
   return (record) => Buffer.concat([header, type.toBuffer(record)]);
 }
 
-/** The value of a leaf. Decimals are unscaled bytes; dates are days; moments milli- or microseconds; longs bigints. */
+/** A leaf's value. Decimals are unscaled bytes, dates are days, moments milli- or microseconds, longs bigints. */
 export type ScalarValue = boolean | number | bigint | string | Buffer;
 
 export interface AvroRecord {

@@ -16,7 +16,7 @@ const LEVEL = 'FULL_TRANSITIVE';
 export interface SchemaRegistry {
   /**
    * Returns the id of a schema under a subject. The schema is registered, or only looked up. Then the id is verified:
-   * the registry returns the same schema for the id. The verified id is kept; the next call repeats a failed call.
+   * the registry must return the same schema for it. The verified id is kept; the next call repeats a failed call.
    * @param schema the text of the schema
    * @param signal when it aborts, the call rejects with its reason
    * @throws ConnectorError REGISTRY_UNREACHABLE, REGISTRY_REFUSED, REGISTRY_MISMATCH, SCHEMA_INCOMPATIBLE or

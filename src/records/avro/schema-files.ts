@@ -17,7 +17,7 @@ const SCHEMAS = join(import.meta.dirname, '../../../schemas');
 
 /**
  * Returns the text of a schema: the only definition of a record, from the folder that is shipped with the code. A
- * schema that the text names is inserted at its first mention, so that the text is complete under any subject.
+ * schema that the text names is inserted at its first mention. So the text is complete under any subject.
  * @param folder another folder than schemas/, such as a folder of released schemas
  */
 export function readSchemaText(name: SchemaName, folder = SCHEMAS): string {

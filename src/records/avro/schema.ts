@@ -31,7 +31,7 @@ export interface RecordNode {
   readonly fullName: string;
   readonly doc: string;
   readonly fields: readonly FieldNode[];
-  /** The member that only names the kind of content and has no field (attribute `discriminator`); null without it. */
+  /** The member that only names the kind of content and has no field (attribute `discriminator`); null if absent. */
   readonly discriminator: string | null;
 }
 

@@ -1,6 +1,6 @@
 // Extras are values that no field holds, or that a field holds in another form. An extra is a JSON pointer and minified
-// JSON text in the field `extras` of the nearest record with that field. Most values arrive minified: for these, only
-// the position in the input is noted. Extras also hold the writer's path, because a failure needs a pointer too.
+// JSON text. The nearest record with a field `extras` takes both. Most values arrive minified: for these, only the
+// position in the input is noted. Extras also hold the writer's path, because a failure needs a pointer too.
 
 import { type AssumedZone, parseInstant } from '../avro/instant.ts';
 import { BYTES } from '../json/json-bytes.ts';
@@ -215,7 +215,7 @@ export class Mismatches implements Flaw {
     if (this.again) return false;
     const plan = record.members[slot] as ValuePlan;
     if (!this.#keepMismatches || !plan.nullable) {
-      // In a container, the wrong value inside is the reason, and is already noted.
+      // In a container, the wrong value inside is the reason; `pointer` and `reason` are already set.
       if (!this.#isContainer(plan, note)) this.member(record, slot, note, depth);
       return false;
     }

@@ -56,7 +56,7 @@ class BodyDecoder<Row, Context> {
   #duplicateKeys = 0;
   #bodyBytes = 0;
   #state = START;
-  // The start of the next unit in the reader's bytes, and the bytes that the next attempt to read the unit needs.
+  // The start of the next unit in the reader's bytes, and the number of bytes that its next attempt needs.
   #position = 1;
   #enough = 0;
   #skimmedTo = 0;

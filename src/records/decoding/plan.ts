@@ -325,7 +325,7 @@ function firstOf(
 
 function memberOf({ name, node, role }: FieldNode, { fields }: RecordNode): ValuePlan[] {
   if (role.kind !== 'member') return [];
-  // If a field without null is taken from a member, the member must be present, even if the schema allows null.
+  // If a field without null is taken from a member, the member must be present. The schema may still allow null.
   const isMust = fields.some(
     (other) => other.role.kind === 'takenFrom' && other.role.within === name && other.node.kind !== 'nullable',
   );

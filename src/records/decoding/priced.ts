@@ -53,7 +53,7 @@ export interface ItemHead {
 export type PriceItem =
   | {
       readonly kind: 'prices';
-      /** One snapshot, or the windows of a series. If a window is sent twice, the second one counts. */
+      /** One snapshot, or the windows of a series. If a window is sent again, the last version counts. */
       readonly records: readonly DecodedPrice[];
       /** Null for a series, and if the provider did not send the field. */
       readonly isQuotingPulled: boolean | null;

@@ -1,4 +1,4 @@
-// Writes each field of the schema from its JSON text. The position -1 means a mismatch, or that `again` is set.
+// Writes each field of the schema from its JSON text. The position -1 means a mismatch, or another attempt (`again`).
 
 import {
   type AssumedZone,

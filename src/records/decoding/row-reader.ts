@@ -215,7 +215,7 @@ export class RowReader {
     return own;
   }
 
-  // The note of a member's capitalised spelling among the unknown members. Its key start is -1 - slot.
+  // The note of a member's capitalised spelling among the unknown members; -1 - slot replaces the key start.
   #otherSpelling(frame: number, slot: number): number {
     for (let at = this.tape[frame + 1] as number; at !== 0; at = this.tape[at] as number) {
       if (this.tape[at + 1] === -1 - slot) return at + UNKNOWN_NOTE;

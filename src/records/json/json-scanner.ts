@@ -1,4 +1,4 @@
-// If the input ends within a value, the scanner throws CUT, and the caller reads the value again with more input.
+// If the input ends within a value, the scanner throws CUT. Then the caller reads the value again with more input.
 
 import { isAscii, isUtf8 } from 'node:buffer';
 import { ConnectorError } from '../../errors.ts';
@@ -100,7 +100,7 @@ export class JsonScanner {
   offset = -1;
   duplicateKeys = 0;
   flawAt = 0;
-  /** The keys of this row's objects. An object's number is its frame, or is below 0 if the schema does not know it. */
+  /** The keys of this row's objects. An object's number is its frame; without a frame, the number is below 0. */
   readonly seen = new SeenKeys();
   #skippedObjects = 0;
   #maybeDuplicates = false;

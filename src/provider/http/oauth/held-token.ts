@@ -18,7 +18,7 @@ interface Failure {
 /**
  * Renews the token 30 s (or a tenth of its life) before it expires, or after a refusal. Only one request runs at a
  * time. If the endpoint fails, a valid token stays in use. Without a valid token, callers get the last error until the
- * pause ends (1 s to 60 s, or longer if the endpoint says so).
+ * pause ends. A pause takes 1 s to 60 s, or longer if the endpoint says so.
  */
 export function createHeldToken(settings: OAuth2Settings, options: HeldTokenOptions) {
   const { name, login = `${name}.auth`, clock, random, log, observer, marginMs = usualMarginMs } = options;
@@ -87,8 +87,8 @@ function paused(last: ConnectorError, waitMs: number): ConnectorError {
   return new ConnectorError('TOKEN_FAILED', last.message, { cause: last, retryAfterMs: waitMs, fields: last.fields });
 }
 
-// All callers share one request at a time. A caller that stops waiting does not disturb the others. If no caller waits,
-// the request is aborted.
+// All callers share one request at a time. A caller that stops waiting does not disturb other callers. If no caller
+// waits, the request is aborted.
 function shareRequest<T>(send: (signal: AbortSignal) => Promise<T>): (signal: AbortSignal) => Promise<T> {
   let current: { readonly result: Promise<T>; readonly controller: AbortController; waiting: number } | undefined;
 

@@ -32,7 +32,7 @@ const DEFAULT_LIFETIME_MS = 5 * 60_000;
 // without a request, and its issuer cannot be checked: only the token address is known.
 const FIELDS = ['access_token', 'token_type', 'scope', 'error', 'error_description'];
 
-/** No method set: basic authentication; after invalid_client, the secret in a form. Rejects with TOKEN_FAILED. */
+/** The default method is basic; after invalid_client, the secret moves to the form. Rejects with TOKEN_FAILED. */
 export function createTokenRequest(
   settings: OAuth2Settings,
   address: URL,
