@@ -40,7 +40,7 @@ export interface ConnectorOptions {
   readonly overrides?: ContextOverrides;
 }
 
-/** A part of the connector's work. Resolves with the names of failed sources or processor, when the part cannot go on. */
+/** A part of the connector. Resolves with the names of failed sources or processor, when the part cannot go on. */
 type Part = (signal: AbortSignal) => Promise<readonly string[]>;
 
 /**

@@ -53,7 +53,7 @@ export interface SeriesWindows {
   range(wallMs: number, answeredMs: number): WindowRange;
 }
 
-/** A request spans at most twice the look-back plus this many windows. After a long outage, later requests bring the rest. */
+/** A request spans at most twice the look-back plus this many windows. After a long outage, more requests follow. */
 const EXTRA_WINDOWS = 36;
 
 // Snapshots are kept for seven days and series for 400: a record must be refreshed before it leaves its topic.

@@ -21,7 +21,7 @@ import type { PriceKind, PriceQuestion, QuestionOutcome } from '../bulk-prices.t
  * answered, and all parts of a second call too, these calls were too large: for an hour, calls are half as large.
  */
 
-/** The number of parts of a divided call. 18 calls find one poison pill among 500 questions; most others wait for one round. */
+/** The number of parts of a divided call. 18 calls find one poison pill among 500; most others wait for one round. */
 const PARTS = 4;
 /** The most calls at a time for suspected questions, in addition to the calls for fresh questions. */
 const SUSPECTED_AT_ONCE = 4;

@@ -15,7 +15,7 @@ export type InstrumentNews =
       readonly missingSchemaId?: number;
     };
 
-/** The price on the topic. `unproven`: perhaps an earlier isin's. `own`: at most this isin's. `nothing`: a tombstone. */
+/** The topic's price. `unproven`: perhaps an earlier isin's. `own`: at most this isin's. `nothing`: a tombstone. */
 export type Shown = (typeof SHOWN)[number];
 
 const SHOWN = ['unproven', 'own', 'nothing'] as const;

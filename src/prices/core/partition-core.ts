@@ -257,7 +257,7 @@ export class PartitionCore {
     return null;
   }
 
-  /** Moves the low-water marks of the series, at most once a minute, because this reads all instruments. True if moved. */
+  /** Moves the low-water marks at most once a minute, because this reads all instruments. True if moved. */
   #moveMarks(nowMs: number): boolean {
     if (nowMs < this.#marksDueMs || this.#lanes.every(({ windows }) => windows === null)) return false;
     this.#marksDueMs = nowMs + MARKS_EVERY_MS;
