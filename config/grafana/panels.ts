@@ -136,7 +136,7 @@ const SOURCES: readonly Panel[] = [
   },
   {
     title: 'Caught up',
-    description: '1 when the stream was lately read to its end; 0 for long means that the source lags.',
+    description: '1 when the stream was recently read to its end; 0 for long means that the source lags.',
     unit: 'short',
     queries: [[`max by (source) (spconnect_source_caught_up{${S}})`, '{{source}}']],
   },

@@ -122,7 +122,7 @@ type Suspects = Map<bigint, Buffer | null>;
 
 const MOST_SUSPECTS = 10_000;
 const ROUNDS = 3;
-/** Rows of a request for one instrument: the provider's cursor may be inclusive or exclusive. */
+/** A request for one instrument gets two rows, because the provider's cursor may be inclusive or exclusive. */
 const NEIGHBOURS = 2;
 
 /**
@@ -224,7 +224,7 @@ function withoutLeft(
   { instruments, nowMs }: { readonly instruments: number; readonly nowMs: number },
 ): { readonly differences: readonly AuditDifference[]; readonly left: readonly string[] } {
   const extra = found.filter(({ kind }) => kind === 'extra');
-  // A resumed walk cannot decide about deletions; the next walk can.
+  // A resumed walk cannot decide about deletions, so one such walk is normal.
   const isOnTime =
     walks !== null && nowMs <= Date.parse(walks.nextAt ?? '') + walks.intervalMs && walks.withoutDeletion <= 1;
   const mayGo = mayDelete(extra.length, instruments, { maxShrink, shrinkAlwaysAllowed: SHRINK_ALWAYS_ALLOWED });

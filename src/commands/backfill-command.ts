@@ -122,7 +122,7 @@ async function problemsOf({ absent, unreadable, series }: Problems, command: str
   return { notes, problems };
 }
 
-/** The option that limits the command to these products; a file holds more than 100. Exported for tests. */
+/** The option for these products alone; more than 100 products go to a file. Exported for tests. */
 export async function productsOption(isins: readonly string[], folder = '.'): Promise<string> {
   if (isins.length <= MOST_ISINS) return `--isin ${isins.map(printable).join(' ')}`;
   const name = `backfill-isins-${randomUUID().slice(0, 8)}.txt`;

@@ -17,7 +17,7 @@ const PROVIDER_NOT_NEEDED = {
   CLIENT_SECRET: 'not-needed-by-this-command',
 };
 
-/** Variables with files that other accounts may not be able to read, and the variable that requires such files. */
+/** Variables of files that the operator's account may not be able to read, and the variable that requires them. */
 const PROVIDER_FILES = [
   'CLIENT_SECRET_FILE',
   'CLIENT_AUTHENTICATION',
@@ -61,21 +61,21 @@ export async function loadWithWarnings({
   const { settings, tree, warnings } = await loadSettingsTree({ file, env, onSecret });
   const ofSecrets = [...short].map(
     () =>
-      `A secret has fewer than ${SHORTEST_SECRET} characters. It is not taken out of messages by its value, as it would be ` +
-      'found within ordinary words; use a longer one.',
+      `A secret has fewer than ${SHORTEST_SECRET} characters. Its value is not removed from messages, because it may be ` +
+      'part of ordinary words; use a longer secret.',
   );
   const isUsual = file === DEFAULT_SETTINGS_FILE && !env[SETTINGS_FILE_VARIABLE];
   const unused = isUsual ? [] : await unusedVariables(tree, env);
   return { settings, warnings: [...warnings, ...unused, ...ofSecrets] };
 }
 
-/** Set variables that have no effect, because the settings file does not refer to them. */
+/** Variables that are set but have no effect, because the settings file does not refer to them. */
 async function unusedVariables({ variables: used }: SettingsTree, env: Given['env']): Promise<readonly string[]> {
   const { variables } = readSettingsTree(await readFile(USUAL_FILE, 'utf8').catch(() => ''), {});
   const unused = [...variables]
     .filter((name) => !used.has(name))
     .flatMap((name) => [name, `${name}_FILE`].filter((one) => env[one]));
-  const why = 'Set, and without effect, since the settings file does not refer to them';
+  const why = 'Set but without effect, because the settings file does not refer to them';
   return unused.length === 0 ? [] : [`${why}: ${unused.join(', ')}.`];
 }
 

@@ -236,7 +236,7 @@ async function planRetry(
   });
 }
 
-/** Ids of letters whose record is on its topic, and of requested items with a newer record on the topic. */
+/** Ids of letters whose record is already on its topic, or whose requested item has a newer record there. */
 async function supersededBy(at: Installation, all: readonly Reread[]): Promise<ReadonlySet<string>> {
   const superseded = new Set<string>();
   const partitions = new Map<string, Set<number>>();

@@ -29,7 +29,7 @@ export async function previewCommand(context: CommandContext, options: PreviewOp
   if (records.length === 0) stderr.write('The provider has no rows, events or checks there now.\n');
 }
 
-/** Reads a record that the source would write; the value of a dead letter is the input's text. */
+/** Reads a record as the source writes it; the value of a dead letter is the input's text. */
 function previewReader(settings: Settings, source: SourceSettings) {
   const roles = Object.entries(source.topics) as [keyof Settings['topics']['names'], string][];
   const readers = new Map(

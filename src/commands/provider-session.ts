@@ -56,7 +56,7 @@ export function atProvider<Found>(
   );
 }
 
-/** As `atProvider` for market data, with the HTTP client itself. */
+/** Like `atProvider`, but for market data: `work` receives the HTTP client. */
 export function atMarketData<Found>(
   { settings, clock = systemClock }: { readonly settings: Settings; readonly clock?: Clock },
   work: (http: HttpClient) => Promise<Found>,

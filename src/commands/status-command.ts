@@ -9,7 +9,7 @@ import { type CommandContext, EXIT_CODES } from './shell/terminal.ts';
 
 const EVERY_MS = 2_000;
 const TIMEOUT_MS = 10_000;
-/** Moves the cursor to the first row and column, and clears the screen after it. */
+/** Moves the cursor to the first row and column, and clears everything after the cursor. */
 const CLEAR = '\u001b[H\u001b[J';
 
 export async function statusCommand(

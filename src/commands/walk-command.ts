@@ -49,7 +49,7 @@ export async function walkCommand(context: CommandContext, options: WalkOptions,
   );
 }
 
-/** The kinds of changes that a walk would make. */
+/** The kinds of changes that a walk makes. */
 const KINDS = {
   added: 'would be added',
   corrected: 'would be corrected',

@@ -13,7 +13,7 @@ interface Row<Event> {
   readonly level: keyof Log;
   readonly text: string;
   readonly fields?: (event: Event) => object;
-  /** Counts that one log line a minute sums up: its message, the field to group by, and the counted fields. */
+  /** Counts to sum up in one log line a minute: the message, the field to group by, and the counted fields. */
   readonly minute?: readonly [text: string, of: keyof Event & string, ...counts: (keyof Event & string)[]];
   /** Adds to the metrics of the event; the status sets the gauges. */
   readonly count?: (event: Event, add: Add, observe: Observe) => void;

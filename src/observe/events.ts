@@ -16,7 +16,7 @@ export const NOTIFICATION_KINDS = [
   'topicReplaced',
 ] as const;
 
-/** A kind of prices; if several of its series are followed, one series, such as `daily/OHLC`. */
+/** A kind of prices, or one of its series if several are followed, such as `daily/OHLC`. */
 type Kind = string;
 
 /** A failure that is tried again after `waitMs`. `failures`: consecutive failures, including this one. */
@@ -135,7 +135,7 @@ export interface Events {
   partitionLost(event: InputPartition & { readonly why: string }): void;
   /** The writer of a partition is lost; a new writer is opened, and offset and table are read again. */
   partitionWriterLost(event: InputPartition & { readonly err: unknown }): void;
-  /** Unreadable records were found: of instruments, in the table or in later input, or of a price series. */
+  /** Unreadable records were found: instruments of the table or of later input, or prices of a series. */
   recordsUnreadable(
     event: InputPartition & {
       readonly reason: UnreadableReason;
@@ -160,7 +160,7 @@ export interface Events {
     readonly roundedNumbers: number;
   }): void;
   batchLimitLearnt(event: { readonly kind: Kind; readonly maxItems: number }): void;
-  /** A bulk request failed as a whole. It is repeated after another answer; one item is requested after the wait. */
+  /** A bulk request failed as a whole. It is repeated when another succeeds; one item is tried after `waitMs`. */
   bulkAttemptFailed(event: Retry & { readonly kind: Kind; readonly items: number }): void;
   windowsMissed(event: WindowsMissed): void;
   /** The group could not be read, or the registry did not give a schema of instruments; repeated after the wait. */

@@ -26,7 +26,7 @@ export interface Meters {
   /** Forgets every series of these gauges, so that old values do not look present. */
   clear(names: readonly NamesOf<'gauge'>[]): void;
   observe<Name extends NamesOf<'histogram'>>(name: Name, labels: LabelsOf<Name>, value: number): void;
-  /** Starts counters with these labels, and known values of others, at 0: a rate misses a first increase. */
+  /** Starts counters with these labels at 0, because a rate misses a first increase. Other labels take known values. */
   startAtZero(labels: GivenLabels): void;
   /** All metrics, including the metrics of the process, in the text format that Prometheus reads. */
   text(): Promise<string>;

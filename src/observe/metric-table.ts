@@ -37,14 +37,14 @@ export const SOURCE_METRICS = {
     'Status of the source: 1 for the one that it has, 0 for the others.',
     { status: STATUSES },
   ),
-  spconnect_source_caught_up: gauge(['source'], '1 when the stream was lately read to its end, else 0.'),
+  spconnect_source_caught_up: gauge(['source'], '1 when the stream was recently read to its end, else 0.'),
   spconnect_source_last_poll_timestamp_seconds: gauge(
     ['source'],
-    'When a poll was last answered and committed, in seconds since 1970; the start until then.',
+    'Time of the last answered and committed poll, in seconds since 1970; before it, the start of the process.',
   ),
   spconnect_seconds_to_retention_cliff: gauge(
     ['source'],
-    'Seconds until the provider drops events that were not read yet, if it were never asked again; negative after.',
+    'Seconds until the provider drops unread events, if no further poll succeeds; negative after that time.',
   ),
   spconnect_rows_received_total: counter(
     ['source', 'endpoint'],
@@ -77,7 +77,7 @@ export const SOURCE_METRICS = {
   ),
   spconnect_stream_responses_discarded_total: counter(
     ['source', 'reason'],
-    'Responses of a stream that contradict our offset: not used, as they would repeat or lose events, or empty.',
+    'Responses of a stream that were not used: they contradict our offset, or are empty while it is in doubt.',
     { reason: DISCARD_REASONS },
   ),
   spconnect_notifications_total: counter(
@@ -89,7 +89,7 @@ export const SOURCE_METRICS = {
   spconnect_walk_pages: gauge(['source'], 'Pages of the walk that is under way, or of the last one.'),
   spconnect_walks_without_deletion: gauge(
     ['source'],
-    'Walks in a row that could not find out which instruments are gone.',
+    'Consecutive walks that could not find out which instruments are gone.',
   ),
   spconnect_seconds_to_next_walk: gauge(
     ['source'],
@@ -119,7 +119,7 @@ export const PRICE_METRICS = {
   ),
   spconnect_prices_unreadable_records_total: counter(
     ['reason'],
-    'Records that cannot be read: of no known schema, of no instrument, or of no series of prices.',
+    'Records that cannot be read: the schema is unknown, or the value is not an instrument or not a price.',
     { reason: UNREADABLE_REASONS },
   ),
   spconnect_prices_tombstones_total: counter(['reason'], 'Tombstones on the topic of latest prices, by the reason.', {
@@ -137,7 +137,7 @@ export const PRICE_METRICS = {
     ['code'],
     'Runs of the price processor that failed and were tried again, by the code of the error.',
   ),
-  spconnect_prices_ask_duration_seconds: histogram(['price'], 'Seconds that a bulk call took that was answered.'),
+  spconnect_prices_ask_duration_seconds: histogram(['price'], 'Seconds that an answered bulk call took.'),
   spconnect_prices_commit_duration_seconds: histogram(['price'], 'Seconds that the transaction of a batch took.'),
   spconnect_prices_instruments: gauge([], 'Instruments with an isin, whose prices are followed here.'),
   spconnect_prices_unreadable_instruments: gauge(
@@ -146,7 +146,7 @@ export const PRICE_METRICS = {
   ),
   spconnect_prices_priced: gauge(
     ['price'],
-    'Instruments of these whose last request by this process got a price. With waiting, failing and repaid: all.',
+    'Instruments whose last request by this process got a price. All others are waiting, failing or repaid.',
   ),
   spconnect_prices_repaid: gauge(
     ['price'],
@@ -160,12 +160,12 @@ export const PRICE_METRICS = {
   spconnect_prices_age_max_seconds: gauge(['price'], 'Seconds since the oldest of the newest prices.'),
   spconnect_prices_overdue: gauge(
     ['price'],
-    'Instruments, failing and repaid ones aside, that were not priced for one and a half refresh intervals.',
+    'Instruments, except failing and repaid ones, that were not priced for one and a half refresh intervals.',
   ),
   spconnect_prices_pulled: gauge(['price'], 'Instruments whose newest snapshot says that quoting is inactive.'),
   spconnect_prices_failing: gauge(
     ['price', 'problem'],
-    'Instruments, repaid ones aside, whose last request got no price, by problem.',
+    'Instruments, except repaid ones, whose last request got no price, by problem.',
   ),
   spconnect_prices_input_lag: gauge([], 'Records of instruments that were not read yet.'),
 };
@@ -178,7 +178,7 @@ const CONNECTION_METRICS = {
   ),
   spconnect_log_lines_dropped_total: counter(
     [],
-    'Lines of the log that were dropped, as its reader had stopped and 1 MiB was waiting.',
+    'Lines of the log that were dropped, because its reader had stopped and 1 MiB was waiting.',
   ),
   spconnect_writer_lost_total: counter(
     ['partition', 'code'],

@@ -115,7 +115,7 @@ export function createStatusSources({
         if (poll.endpoint !== 'instruments') known.refusedAt = null;
         known.caughtUp = poll.caughtUp;
         if (poll.caughtUp) known.caughtUpAt = known.lastPollAt;
-        // Another endpoint may never retry, so its trouble ends after this time. A new failure is reported again.
+        // A retry of another endpoint may never happen, so its trouble ends then. A new failure is reported again.
         const isOver = (known.trouble?.nextTryAt ?? '') <= isoNow(-TRIED_WITHIN_MS);
         if (isOver || known.trouble?.only === null || known.trouble?.only === poll.endpoint) known.trouble = null;
       });

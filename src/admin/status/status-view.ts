@@ -269,7 +269,7 @@ function walkFact(walk: WalkStatus, now: string): Fact {
     return fact('Walk', `no. ${number}: ${size}, ${countText(gone)} gone, ${when}`);
   }
   const waitS = running && listAt !== null ? secondsBetween(now, listAt) : 0;
-  const waits = waitS > 0 ? `, reads the list in ${durationText(waitS)}, since the list may lag the stream` : '';
+  const waits = waitS > 0 ? `, reads the list in ${durationText(waitS)}, because the list may lag the stream` : '';
   const value = `no. ${number} ${running ? 'running' : 'not running'}: ${size}, started ${ago(startedAt, now)}${waits}`;
   if (ends === null) return fact('Walk', value);
   const share = { title: 'Progress of the walk', text: done, share: rows / ends, level: 'plain' } as const;

@@ -17,7 +17,7 @@ export interface ProbedProcess {
   readonly read: (path: string) => Promise<string>;
 }
 
-/** The liveness URL by the settings of the process; null if no server can be reached. Exported for tests. */
+/** The liveness URL by the settings; null if the server is off or its port is unknown. Exported for tests. */
 export async function livenessUrl({ env, read }: ProbedProcess): Promise<string | null> {
   const words = (await read(COMMAND_LINE).catch(() => '')).split('\0');
   const text = await read(settingsFileOf(words) ?? (env.SPCONNECT_CONFIG || DEFAULT_SETTINGS_FILE)).catch(() => '');

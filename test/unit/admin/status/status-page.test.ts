@@ -66,7 +66,7 @@ test('a walk that was interrupted by the restart goes on with the rows of before
 
 test('a walk that waits for the list says how long and why, until it reads on', async (t) => {
   const { scene, board, page, pageCommitted, walkStarted } = await pageScene(t);
-  const waiting = /no\. 3 running: .*, reads the list in 8 min, since the list may lag the stream</;
+  const waiting = /no\. 3 running: .*, reads the list in 8 min, because the list may lag the stream</;
   walkStarted(3, 540_000);
   scene.now += 60_000;
   assert.match(await page(), waiting);

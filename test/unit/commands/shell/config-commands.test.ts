@@ -38,7 +38,7 @@ test('variables that the settings file does not refer to are a warning', async (
   const env = { LOG_LEVEL: 'info', HTTPS_PROXY: 'http://proxy.example:3128', KAFKA_PASSWORD_FILE: '/x', OTHER: '1' };
   const { code, stderr } = await runWith(['validate', '--config', file], { env });
   assert.equal(code, 0);
-  assert.match(stderr, /Set, and without effect, since .*: HTTPS_PROXY, KAFKA_PASSWORD_FILE\.$/m);
+  assert.match(stderr, /Set but without effect, because .*: HTTPS_PROXY, KAFKA_PASSWORD_FILE\.$/m);
   assert.doesNotMatch((await runWith(['validate'], { env: REQUIRED })).stderr, /without effect/);
 });
 
