@@ -111,7 +111,7 @@ function leaving(
   within: AbortSignal,
 ) {
   const { restartEpoch } = target();
-  const reason = new Error(`${name} shall not go on as it is.`);
+  const reason = new Error(`${name} must rest or start again.`);
   const [leave, over] = [new AbortController(), new AbortController()];
   const shallLeave = (now: WorkerTarget) => restOf(now) !== undefined || now.restartEpoch !== restartEpoch;
   untilTarget(target, shallLeave, AbortSignal.any([within, over.signal])).then(

@@ -20,8 +20,8 @@ import { nextOfBytes, openFollowed, type SourceKind, withSchemas } from './kind.
 
 const WORDS = {
   suspected:
-    'The pre-trade checks were not asked for for nearly a week. Whatever the provider still serves is taken; what it ' +
-    'has dropped is lost for good.',
+    'The source requested no pre-trade checks for nearly a week. Every check that the provider still serves is read; ' +
+    'the checks that the provider has dropped are permanently lost.',
   proven:
     'Our offset is given up, and every pre-trade check that the provider still serves is read again: some may be ' +
     'written once more, under the same key.',

@@ -151,13 +151,13 @@ function createEventRequests(options: InstrumentsProviderOptions): InstrumentsPr
     }
     throw new ConnectorError(
       'PROVIDER_ASKS_FOR_LESS',
-      `${eventsEndpoint} refuses ${maxEvents} events at once and gives fewer; fewer are asked for.`,
+      `${eventsEndpoint} refuses ${maxEvents} events at once and gives fewer; the source requests fewer.`,
       { fields: { endpoint: eventsEndpoint } },
     );
   }
 
   return async (since, signal) => {
-    if (since === null) throw new Error('The event stream was asked for without an offset.');
+    if (since === null) throw new Error('The event stream was requested without an offset.');
     return answerSize.ask((maxEvents) => askForEvents(since, maxEvents, signal));
   };
 }

@@ -145,7 +145,7 @@ export class ListPages {
   #keepAhead(request: PageRequest): void {
     const [next] = this.#ahead;
     if (next !== undefined && isSame(next.request, request)) return;
-    for (const { stop } of this.#ahead) stop.abort(new Error('Another page is asked for.'));
+    for (const { stop } of this.#ahead) stop.abort(new Error('Another page is requested.'));
     this.#ahead = [];
   }
 }

@@ -46,7 +46,7 @@ function followerText(notification: FollowerNotification, words: FollowerWords) 
       return {
         kind: 'retention-gap',
         message:
-          'The stream was not read for longer than the provider keeps events. What came before is lost for good.',
+          'The stream was not read for longer than the provider keeps events. Earlier events are permanently lost.',
         gapFrom: notification.fromMs,
         gapTo: notification.toMs,
         gapSinceFrom: notification.since,
@@ -60,8 +60,8 @@ function followerText(notification: FollowerNotification, words: FollowerWords) 
         kind: 'stream-behind',
         message:
           `The provider is behind us by the events from ${endsAt} to ${since}: its stream ends before our offset. Nothing ` +
-          'is lost or repeated. Once our offset is answered again, all goes on; after ' +
-          `${Math.round(limitMs / 60_000)} minutes the lower offset is adopted.`,
+          'is lost or repeated. When our offset is answered again, the source continues; after ' +
+          `${Math.round(limitMs / 60_000)} minutes it adopts the lower offset.`,
         gapSinceFrom: since,
         gapSinceTo: endsAt,
         why: SIGNS.lower,
@@ -100,12 +100,12 @@ function followerText(notification: FollowerNotification, words: FollowerWords) 
 
 const INSTRUMENT_WORDS = {
   suspected:
-    'The stream was not read for nearly as long as the provider keeps events. Whatever it still serves is taken, and a ' +
-    'walk brings every instrument up to date.',
-  proven: 'Events are lost for good; the state of every instrument is brought up to date by a walk.',
-  expired: 'events of that time; instruments are healed by the walk that follows',
-  lost: 'events between the two offsets; instruments are healed by the walk that follows',
-  restart: 'The stream goes on from now, and a walk brings every instrument up to date.',
+    'The stream was not read for nearly as long as the provider keeps events. All events that it still serves are ' +
+    'read, and a walk updates every instrument.',
+  proven: 'Events are permanently lost; a walk updates the state of every instrument.',
+  expired: 'events of that time; the next walk corrects the instruments',
+  lost: 'events between the two offsets; the next walk corrects the instruments',
+  restart: 'The stream continues from now, and a walk updates every instrument.',
 };
 
 export function instrumentsNotification(
