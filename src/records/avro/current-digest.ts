@@ -73,7 +73,6 @@ export interface CurrentDigests {
   load(schemaId: number): Promise<unknown>;
 }
 
-/** `schemaText` requests the schema of another id from the registry. */
 export function createCurrentDigests(options: {
   readonly schema: string;
   readonly schemaId: number;
