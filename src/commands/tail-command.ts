@@ -100,7 +100,7 @@ export async function tailTopic(at: Installation, request: TailRequest): Promise
   }
 }
 
-/** A price is on the partition of its instrument; its key begins with the instrument's id. */
+/** A price is on the partition of its instrument; the price's key begins with the instrument's id. */
 function placingPart({ topics }: Installation, { name }: TopicSpecification, key: string): string {
   const ofPrices = Object.values(PRICE_KINDS).some(({ topic }) => topics[topic].name === name);
   return ofPrices ? (key.split('/')[0] ?? key) : key;

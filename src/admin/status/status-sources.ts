@@ -62,7 +62,7 @@ export function createStatusSources({
     );
   }
 
-  /** Restores the newest walk from the committed offset, the only place that names it after a restart. */
+  /** Restores the newest walk from the committed offset. After a restart, only this offset names the walk. */
   function recallWalk(known: Known, { walk: number, ...recalled }: NonNullable<SourceStarted['walk']>): void {
     const { startedAt, pages, rows, gone } = recalled;
     if (gone !== null) known.rowsOfLastWalk ??= rows;
