@@ -8,7 +8,7 @@ import { ReportedEvents } from '../stream/reported-events.ts';
 import type { ResponseTime } from '../stream/response-time.ts';
 import { Census, REMEMBERED_MS } from '../walk/census.ts';
 
-/** More foreign records stop the source at once; later records may still replace fewer foreign records. */
+/** More foreign records stop the source at once. Until then, a later record may still replace a foreign record. */
 const MOST_STRANGERS = 1_000;
 
 interface CensusOptions {

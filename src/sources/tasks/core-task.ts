@@ -67,7 +67,7 @@ interface Wait {
 
 const nothing = (waitMs: number): SourceTurn => ({ records: [], offset: null, waitMs, committed() {} });
 
-/** The core decides about requests and responses. The task makes the requests, and builds records and notifications. */
+/** The core chooses requests and reads responses. The task sends the requests, and builds records and notifications. */
 export function createCoreTask<Decision extends FollowerDecision<unknown, unknown>, Row, Request>(
   options: CoreTaskOptions,
   parts: CoreTaskParts<Decision, Row, Request>,

@@ -180,7 +180,7 @@ function drained({ core, provider }: InstrumentsTaskOptions, pages: ListPages, s
   return { ...provider, after: (_, signal) => pages.after(since, core.phase === 'draining', signal) };
 }
 
-/** The write of a page's rows begins further prefetches. */
+/** Starts further prefetches when the rows of a page are written. */
 function usingPage(decision: CoreDecision, pages: ListPages, signal: AbortSignal): CoreDecision {
   const { write, offset } = decision;
   if (write.kind === 'rows' && offset !== null) pages.use(offset.since, signal);

@@ -101,7 +101,7 @@ export class Census {
     return (this.#marksOf(id) & OTHER_SCHEMA) === 0 ? 'same' : 'sameUnderOtherSchema';
   }
 
-  /** The age of the newest recently added instrument that a row has shown: the list is not older. */
+  /** The age of the newest recently added instrument that a row has shown: the list is not older than this age. */
   get newestShownMs(): number {
     return this.#newestShownMs;
   }
