@@ -13,8 +13,7 @@ export const NOTHING_DECIDED: SweepPlan = { gone: [], notifications: [], outcome
 
 /**
  * An instrument is gone if it is on the topic, no row showed it, and no event touched it. A resumed walk has forgotten
- * earlier rows, and a flaw makes the list unreliable: both prevent deletions. Many deletions need an operator's
- * consent.
+ * rows, and a flaw makes the list unreliable: both prevent deletions. Many deletions need an operator's consent.
  */
 export function planSweep(options: {
   readonly offset: Pick<InstrumentsOffset, 'walk' | 'counts' | 'walkAllowShrink' | 'walkResumed'>;
