@@ -74,7 +74,7 @@ export function duration(minimum: string, maximum: string) {
     .regex(DURATION_PATTERN)
     .transform((value) => durationMs(value) ?? 0)
     .refine((ms) => ms >= minimumMs && ms <= maximumMs)
-    .meta({ wanted: `a duration from ${minimum} to ${maximum}, like 250ms, 30s, 5m, 24h or 7d` });
+    .meta({ wanted: `a duration from ${minimum} to ${maximum}: a whole number and ms, s, m, h or d` });
 }
 
 /** The settings of a group, with the unit added to the names of these durations: `linger` becomes `lingerMs`. */

@@ -470,7 +470,7 @@ export async function runCommandLine(terminal: Terminal): Promise<number> {
   let isEndless = false;
   const program = createProgram({ ...terminal, exitWith, redaction });
   program.hook('preAction', (all, chosen) => {
-    isEndless = chosen.parent === all && ENDLESS.includes(chosen.name());
+    isEndless = chosen.parent === all && ENDLESS.includes(chosen.name()) && !chosen.opts().untilEnd;
   });
   try {
     await program.parseAsync(optionsLast(terminal.arguments), { from: 'user' });

@@ -335,6 +335,7 @@ function addressLines(options: SummaryOptions, shellFile: string): string[] {
     `  . ${shellFile}`,
     '  npx spconnect status',
     '  npx spconnect tail instrument-events',
+    "  python3 -m pip install 'confluent-kafka[avro,schemaregistry]==2.16.0'",
     '  python3 test/foreign/python/read_prices.py \\',
     '    $KAFKA_BROKERS $SCHEMA_REGISTRY_URL $TOPIC_PREFIX.prices',
     'The file has these lines:',
