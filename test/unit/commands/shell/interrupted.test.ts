@@ -10,6 +10,7 @@ const INTERRUPTED = 'SIGINT ended the command before it was done: its result is 
 
 for (const [command, hanging, code, said] of [
   ['tail instruments', 'Kafka', 0, []],
+  ['tail instruments --until-end', 'Kafka', 130, [INTERRUPTED]],
   ['topics verify', 'Kafka', 130, [INTERRUPTED]],
   ['audit', 'Kafka', 130, [INTERRUPTED]],
   ['validate --connect', 'Kafka', 130, [INTERRUPTED]],
