@@ -10,14 +10,30 @@
 // more, alone, when at most three did: what passes then is listed before the last line.
 // Without a way to start Kafka, the tests that need it are skipped, or fail when CI is set.
 
+import { spawn } from 'node:child_process';
 import { globSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative, resolve } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
 import { parseArgs } from 'node:util';
-import { KAFKA_VERSION_VARIABLE } from '../src/dev/local-stack/java-artifacts.ts';
-import { startStackForRun } from './support/kafka/stack-for-run.ts';
+import type { BrokerSettings } from '../src/dev/local-stack/broker-settings.ts';
+import {
+  KAFKA_VERSION_VARIABLE,
+  kafkaJars,
+  registryFiles,
+  registryFor,
+} from '../src/dev/local-stack/java-artifacts.ts';
+import { usableJava } from '../src/dev/local-stack/java-runtime.ts';
+import { startKafka } from '../src/dev/local-stack/kafka-cluster.ts';
+import { startLocalStack } from '../src/dev/local-stack/local-stack.ts';
+import { startRegistry } from '../src/dev/local-stack/registry.ts';
+import { type StackContext, startTogether } from '../src/dev/local-stack/stack-context.ts';
+import { ConnectorError } from '../src/errors.ts';
+import { systemClock } from '../src/support/clock.ts';
+import { PATIENT_BROKER } from './support/kafka/patient-broker.ts';
+import { STACK_MISSING } from './support/kafka/stack-missing.ts';
 import {
   areaProcesses,
   differsFromRelease,
@@ -25,8 +41,92 @@ import {
   stackProcesses,
   type TestProcess,
 } from './support/runner/reporter-processes.ts';
-import { runStep } from './support/runner/reporter-step.ts';
-import { createTally, type TestCounts, type TestFailure, type TestPass } from './support/runner/reporter-tally.ts';
+import {
+  createTally,
+  type Tally,
+  type TestCounts,
+  type TestFailure,
+  type TestPass,
+} from './support/runner/reporter-tally.ts';
+
+/**
+ * Runs one npm script as a step of the test run, and shows its output when it fails.
+ *
+ * @returns why it failed, or undefined.
+ */
+async function runStep(name: string, root: string, signal: AbortSignal): Promise<string | undefined> {
+  const startedMs = performance.now();
+  const child = spawn('npm', ['run', '--silent', name], { cwd: root, signal, stdio: ['ignore', 'pipe', 'pipe'] });
+  const failed = new Promise<string | undefined>((resolve) => {
+    child.once('error', (error) => resolve(error.message));
+    child.once('close', (code) => resolve(code === 0 ? undefined : `npm run ${name} ended with code ${code}`));
+  });
+  const output = await Promise.all([text(child.stdout), text(child.stderr)]);
+  const failure = await failed;
+  const sign = failure === undefined ? '✔' : '✖';
+  process.stdout.write(`${sign} ${name} (${Math.round(performance.now() - startedMs)}ms)\n`);
+  if (failure !== undefined) process.stdout.write(`${output.join('')}\n`);
+  return failure;
+}
+
+/** The coordinators of groups and transactions are different brokers, and mostly others than a partition's leader. */
+const SPREAD_COORDINATORS: BrokerSettings = {
+  'offsets.topic.num.partitions': '3',
+  'transaction.state.log.num.partitions': '3',
+};
+
+/**
+ * Starts the stack and names it in the environment, which the test processes inherit. Never rejects: what goes wrong is in
+ * the tally and in the environment.
+ *
+ * @param nodes how many brokers; more than one need Java and Maven.
+ */
+function startStackForRun(tally: Tally, signal: AbortSignal, nodes: number) {
+  const onProgress = (line: string) => process.stdout.write(`  stack: ${line}\n`);
+  const context: StackContext = { env: { ...process.env }, clock: systemClock, onProgress, signal };
+  const starting =
+    nodes > 1 ? startCluster(context, nodes) : startLocalStack({ ...context, brokerSettings: PATIENT_BROKER });
+  const started = starting.then(
+    (stack) => {
+      process.env.KAFKA_BROKERS = stack.brokers.join(',');
+      process.env.SCHEMA_REGISTRY_URL = stack.registryUrl;
+    },
+    (error: unknown) => {
+      const reason = error instanceof Error ? error.message : String(error);
+      process.env[STACK_MISSING] = reason;
+      if (process.env.CI) tally.fail(`stack: ${reason}`);
+      else tally.warn(`Every test that needs Kafka. ${reason}`);
+    },
+  );
+  const stop = async () => {
+    await started;
+    await starting.then(
+      (stack) => stack.stop(),
+      () => undefined,
+    );
+  };
+  return { started, stop };
+}
+
+/** Several brokers and a registry. */
+async function startCluster(context: StackContext, nodes: number) {
+  const java = await usableJava(context.env);
+  const release = registryFor(java.version);
+  if (!release) throw new ConnectorError('STACK_UNAVAILABLE', `No registry runs on Java ${java.version}`);
+  // One after the other and before anything runs, as for one broker.
+  await kafkaJars(context);
+  await registryFiles(context, release);
+  context.onProgress(`Starting Kafka, ${nodes} brokers, and Apicurio Registry ${release.version}.`);
+  const settings = { ...PATIENT_BROKER, ...SPREAD_COORDINATORS };
+  const [kafka, registry] = await startTogether([
+    () => startKafka({ ...context, java, nodes, settings }),
+    () => startRegistry({ ...context, java, release }),
+  ]);
+  const stop = async () => {
+    await Promise.all([kafka.stop(), registry.stop()]);
+  };
+  return { brokers: kafka.brokers, registryUrl: registry.registryUrl, stop };
+}
 
 const TEST_TIMEOUT_MS = 1_800_000;
 const RUN_TIMEOUT_MS = 7_200_000;
