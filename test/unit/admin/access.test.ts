@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { request } from 'node:http';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { test } from 'node:test';
-import { ADMIN_TOKEN, startAdminScene } from '../../support/connectors/admin-scene.ts';
+import { type TestContext, test } from 'node:test';
+import { MOST_CONNECTIONS, openAdminPort } from '../../../src/admin/admin-port.ts';
+import { ConnectorError } from '../../../src/errors.ts';
+import { ADMIN_TOKEN, type AdminScene, makeReady, startAdminScene } from '../../support/connectors/admin-scene.ts';
+import { eventually } from '../../support/runner/eventually.ts';
 
 const basic = (login: string) => `Basic ${Buffer.from(login).toString('base64')}`;
 
@@ -141,4 +145,173 @@ test('what sends no Host is no browser, and is answered', async (t) => {
   const socket = connect(Number(port), hostname);
   socket.end('GET /livez HTTP/1.0\r\n\r\n');
   assert.match(await text(socket), /^HTTP\/1\.1 200 /);
+});
+
+/** Answers all but `/slow`, which waits until it is let go. */
+async function openPort(t: TestContext) {
+  const slow = Promise.withResolvers<void>();
+  const server = await openAdminPort({ host: '127.0.0.1', port: 0 }, async () => async (request, response) => {
+    if (request.url === '/slow') await slow.promise;
+    response.end('ok');
+  });
+  t.after(() => server.close());
+  const port = Number(new URL(server.url).port);
+  const open = async (): Promise<Socket> => {
+    const socket = connect(port, '127.0.0.1');
+    t.after(() => socket.destroy());
+    socket.on('error', () => {});
+    socket.resume();
+    await once(socket, 'connect');
+    return socket;
+  };
+  return { server, open, letGo: slow.resolve };
+}
+
+const probe = async (url: string) =>
+  (await fetch(`${url}/livez`, { headers: { connection: 'close' }, signal: AbortSignal.timeout(5_000) })).text();
+
+test('beside any number of idle connections probes are answered; the oldest idle one goes, and none with a request', async (t) => {
+  const { server, open, letGo } = await openPort(t);
+  const asking = await open();
+  let answer = '';
+  asking.on('data', (data) => {
+    answer += data;
+  });
+  asking.write('GET /slow HTTP/1.1\r\nHost: localhost\r\n\r\n');
+  const idle: Socket[] = [];
+  for (let n = 0; n < 2 * MOST_CONNECTIONS; n++) idle.push(await open());
+  for (let n = 0; n < 3; n++) assert.equal(await probe(server.url), 'ok');
+  const left = () => idle.filter(({ closed }) => !closed).length;
+  await eventually('the oldest are gone', left, (count) => count < MOST_CONNECTIONS);
+  assert.deepEqual([idle.at(0)?.closed, idle.at(-1)?.closed], [true, false]);
+  letGo();
+  await eventually(
+    'the request is answered',
+    () => answer,
+    (text) => text.endsWith('ok'),
+  );
+});
+
+test('a port that is taken is one sentence with the code of the system', async (t) => {
+  const { server } = await openPort(t);
+  const port = Number(new URL(server.url).port);
+  await assert.rejects(
+    openAdminPort({ host: '127.0.0.1', port }, async () => () => {}),
+    ({ code, message, cause }: ConnectorError) =>
+      message === `The admin server cannot listen on 127.0.0.1:${port} (EADDRINUSE).` &&
+      code === 'ADMIN_PORT_TAKEN' &&
+      cause === undefined,
+  );
+});
+
+test('a connection that has had its answer is idle again', async (t) => {
+  const { server, open } = await openPort(t);
+  const answered = await open();
+  answered.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n');
+  await once(answered, 'data');
+  for (let n = 0; n < MOST_CONNECTIONS; n++) await open();
+  assert.equal(await probe(server.url), 'ok');
+  await eventually(
+    'it gave way',
+    () => answered.closed,
+    (isClosed) => isClosed,
+  );
+});
+
+const ready = async (scene: AdminScene) => {
+  const answer = await scene.ask('/readyz?verbose');
+  assert.equal((await scene.ask('/livez')).status, 200);
+  assert.equal((await scene.ask('/health')).status, answer.status);
+  return `${answer.status}\n${await answer.text()}`;
+};
+
+test('ready is who has proven topics, fence, offset and schemas, and joined; one line reports each', async (t) => {
+  const scene = await startAdminScene(t);
+  const { board } = scene;
+  const source = 'instruments';
+  assert.equal(
+    await ready(scene),
+    [
+      '503',
+      '[+] process: running',
+      '[+] kafka: answers',
+      '[-] topics: not verified yet',
+      '[-] source instruments: not fenced yet, and its offset not read yet',
+      '[-] source checks: not fenced yet, and its offset not read yet',
+      '[-] prices: not joined its group yet',
+      'not ready\n',
+    ].join('\n'),
+  );
+  const err = new ConnectorError('KAFKA_UNREACHABLE', 'No broker answers.');
+  board.events.attemptFailed({ part: 'topics', failures: 1, waitMs: 1, err });
+  assert.match(await ready(scene), /\[-\] topics: KAFKA_UNREACHABLE: No broker answers\./);
+  board.topicsProven('id');
+  board.events.sourceStarted({ source, since: null, secondsToRetentionCliff: null });
+  assert.match(await ready(scene), /\[-\] source instruments: its schemas are not registered yet/);
+  makeReady(scene);
+  assert.match(await ready(scene), /^200\n[\s\S]*\[\+\] prices: joined its group; .+\nready\n$/);
+  assert.equal(await (await scene.ask('/readyz')).text(), 'ready\n');
+});
+
+const troubles: Record<string, (scene: AdminScene) => void> = {
+  'a failed source': ({ board }) => board.events.sourceFailed({ source: 'checks', err: new Error('x') }),
+  'a failed processor': ({ board }) => board.events.processorFailed({ err: new Error('x') }),
+  'a stop': ({ stop }) => stop.abort(),
+  'a lost writer': ({ board }) => {
+    const { partition = 0 } = board.status().sources[1] ?? {};
+    board.events.writerLost({ partition, err: new ConnectorError('TRANSACTION_FAILED', 'cut') });
+  },
+};
+test('trouble ends readiness, and never liveness', async (t) => {
+  for (const [what, happens] of Object.entries(troubles)) {
+    const scene = await startAdminScene(t);
+    makeReady(scene);
+    assert.match(await ready(scene), /^200/);
+    happens(scene);
+    assert.match(await ready(scene), /^503/, what);
+  }
+});
+
+test('what an operator has paused or stopped is as it should be', async (t) => {
+  const scene = await startAdminScene(t);
+  makeReady(scene);
+  scene.operator.wants('instruments', { state: 'paused' });
+  scene.board.events.sourcePaused({ source: 'instruments' });
+  scene.operator.wants('checks', { state: 'stopped' });
+  scene.board.events.sourceStopped({ source: 'checks' });
+  scene.operator.wants('prices', { state: 'stopped' });
+  assert.match(
+    await ready(scene),
+    /^200[\s\S]*instruments: paused as requested[\s\S]*checks: stopped as requested[\s\S]*prices: stopped/,
+  );
+});
+
+test('metrics come as Prometheus asks for them, and nothing may be kept or guessed at', async (t) => {
+  const scene = await startAdminScene(t);
+  const answer = await scene.ask('/metrics');
+  assert.equal(answer.headers.get('content-type'), 'text/plain; version=0.0.4');
+  assert.equal(await answer.text(), 'a_metric 1\n');
+  assert.equal(answer.headers.get('cache-control'), 'no-store');
+  assert.equal(answer.headers.get('x-content-type-options'), 'nosniff');
+});
+
+test('what is shown of prices is new in every answer, and whether the process lives is answered without it', async (t) => {
+  const scene = await startAdminScene(t);
+  let refreshed = 0;
+  scene.board.events.processorStarted({
+    groupId: 'g',
+    topics: ['i'],
+    kinds: ['overview'],
+    freshness: () => assert.fail('only what shows prices asks for them'),
+    async refreshed() {
+      refreshed += 1;
+    },
+  });
+  assert.equal((await scene.ask('/livez')).status, 200);
+  assert.equal(refreshed, 0);
+  const paths = ['/readyz', '/health', '/metrics', '/status.json', '/', '/connectors', '/connectors/prices/status'];
+  for (const [index, path] of paths.entries()) {
+    await scene.ask(path);
+    assert.equal(refreshed, index + 1, path);
+  }
 });

@@ -6,19 +6,11 @@ import type { OAuth2Settings } from '../../../../src/provider/http/oauth/token-r
 import { systemClock } from '../../../../src/support/clock.ts';
 import { freeTurns, json, keepingLog, never, serve } from './loopback.ts';
 
-export interface TokenRequest {
-  readonly authorization: string | undefined;
-  readonly form: URLSearchParams;
-}
-
 export type Answer = Readonly<Record<string, unknown>> | ((request: IncomingMessage, response: ServerResponse) => void);
 
 /** A token endpoint that gives the next answer each time, and the last one for ever. */
-export async function tokenEndpoint(
-  t: TestContext,
-  answers: Answer[],
-): Promise<{ url: string; requests: TokenRequest[]; connections: () => Promise<number> }> {
-  const requests: TokenRequest[] = [];
+export async function tokenEndpoint(t: TestContext, answers: Answer[]) {
+  const requests: { readonly authorization: string | undefined; readonly form: URLSearchParams }[] = [];
   const { url, server } = await serve(t, async (request, response) => {
     let body = '';
     for await (const chunk of request) body += chunk;

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { Census } from '../../../../src/sources/walk/census.ts';
 import type { CoreDecision } from '../../../../src/sources/walk/instruments-messages.ts';
 import { NO_COUNTS } from '../../../../src/sources/walk/instruments-offset.ts';
-import { drive, event, pending, row, SETTINGS } from './driven-core.ts';
+import { DAY_MS, drive, event, pending, row, SETTINGS, time } from './driven-core.ts';
 
 for (const next of ['10', '9', '-1']) {
   test(`a cursor that does not rise from 10 (${next}) ends the walk, and another one begins while the stream goes on`, () => {
@@ -140,4 +141,76 @@ test('a walk that a restart interrupts behind its last page begins again, and ma
   const { write, offset } = source.commit();
   assert.deepEqual(write, { kind: 'tombstones', ids: [2n] });
   assert.deepEqual([offset?.walk, offset?.walkPending, offset?.counts.pages], [2, false, 1]);
+});
+
+/** Between two walks: what is asked for next is only the stream, when its time has come. */
+function idle(walkRequest: string | null = null) {
+  const source = drive({ walkRequest });
+  source.stream();
+  assert.equal(source.next().kind, 'wait');
+  return source;
+}
+
+test('a walk that is asked for begins with an answer of the stream, for which nothing is waited', () => {
+  const source = idle();
+  source.core.requestWalk({ id: 'a', allowShrink: 7 });
+  const { begun, offset } = source.stream();
+  assert.deepEqual([begun, offset?.walkRequest, offset?.walkAllowShrink], ['requested', 'a', 7]);
+  assert.equal(source.core.phase, 'census');
+});
+
+test('a request during a walk waits for its end, and asks the stream no more than once', () => {
+  const source = idle();
+  const { core } = source;
+  core.requestWalk({ id: 'a', allowShrink: null });
+  source.stream();
+  source.answer({ kind: 'census', census: new Census() });
+  source.stream();
+  assert.deepEqual([core.phase, source.next().kind], ['margin', 'wait']);
+  core.requestWalk({ id: 'b', allowShrink: null });
+  assert.equal(source.stream().begun, null);
+  core.requestWalk({ id: 'b', allowShrink: null });
+  assert.deepEqual([core.phase, source.next().kind], ['margin', 'wait']);
+});
+
+test('a request that was served, in this life or an earlier one, is not served again', () => {
+  const { core, next } = idle('a');
+  core.requestWalk({ id: 'a', allowShrink: null });
+  assert.equal(next().kind, 'wait');
+});
+
+test('a request from before the first offset is served by the first walk, without what it allowed', () => {
+  const { core, answer } = drive(null);
+  core.requestWalk({ id: 'old', allowShrink: 100_000 });
+  const { offset } = answer({ kind: 'start', since: '5-0', time: time(0) });
+  assert.deepEqual([offset?.walkRequest, offset?.walkAllowShrink], ['old', null]);
+});
+
+test('a request that comes while an answer is being committed is kept', () => {
+  const source = idle();
+  source.ms = 30_000;
+  const answer = { kind: 'stream', events: [event(1)], next: '6-0', nextId: '6-0', time: time(30_000) } as const;
+  const decision = source.core.answered(answer, source.ms);
+  source.core.requestWalk({ id: 'a', allowShrink: null });
+  decision.committed();
+  assert.equal(source.stream([], '6-0').begun, 'requested');
+});
+
+test('while the stream refuses our offset, a replaced topic is filled all the same', () => {
+  const source = drive({ topicId: 'before' }, {}, null, 'now');
+  assert.equal(source.next().kind, 'stream');
+  assert.equal(source.refused().begun, 'topicReplaced');
+});
+
+test('an offset without an id takes over that of the topic, without a walk and without a word', () => {
+  const source = drive({}, {}, null, 'now');
+  source.ms = DAY_MS / 2;
+  const { begun, notifications, offset } = source.stream([event(5)], '6-1');
+  assert.deepEqual([begun, notifications, offset?.topicId], [null, [], 'now']);
+});
+
+test('where no broker gives an id, the committed one is kept, and says nothing', () => {
+  const source = drive({ topicId: 'before' }, {}, null, null);
+  const { begun, offset } = source.stream([event(5)], '6-1');
+  assert.deepEqual([begun, offset?.topicId], [null, 'before']);
 });
