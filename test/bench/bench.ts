@@ -2,12 +2,21 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { wholeNumberOption } from '../../src/commands/shell/option-values.ts';
 import { startBenchStack } from './bench-stack.ts';
-import { ratios } from './compare.ts';
 import { benchDecoding } from './decoding-bench.ts';
 import { benchPrices, benchRestart, benchSteady } from './prices-bench.ts';
 import { benchStarts } from './start-bench.ts';
 import { benchBacklog, benchLatency } from './stream-bench.ts';
 import { benchWalk } from './walk-bench.ts';
+
+/** The figures that two results of the benchmark both have, with the ratio of the new one to the old one. */
+function ratios(now: unknown, before: unknown, name = ''): object[] {
+  if (typeof now === 'number' && typeof before === 'number') {
+    return before === 0 ? [] : [{ figure: name, before, now, ratio: Math.round((now / before) * 100) / 100 }];
+  }
+  if (typeof now !== 'object' || typeof before !== 'object' || now === null || before === null) return [];
+  const old = before as Record<string, unknown>;
+  return Object.entries(now).flatMap(([key, value]) => ratios(value, old[key], name === '' ? key : `${name}.${key}`));
+}
 
 interface Options {
   readonly walk: readonly number[];

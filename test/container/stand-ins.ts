@@ -1,20 +1,150 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { getContainerRuntimeClient } from 'testcontainers';
 import { parse } from 'yaml';
 import { ensureImage } from '../../src/dev/local-stack/docker-stack.ts';
+import {
+  KAFKA_VERSION,
+  kafkaJars,
+  REGISTRY_RELEASES,
+  registryFiles,
+} from '../../src/dev/local-stack/java-artifacts.ts';
+import { usableJava } from '../../src/dev/local-stack/java-runtime.ts';
 import type { StackContext } from '../../src/dev/local-stack/stack-context.ts';
 import { ConnectorError } from '../../src/errors.ts';
 import { parseDockerfile } from '../support/documents/dockerfile.ts';
+import { prometheusPrograms } from '../support/documents/promtool.ts';
 import type { DockerEngine } from './docker-engine.ts';
-import { createMachineRoot } from './machine-root.ts';
-import { run } from './run.ts';
-import { kafka, registry } from './stand-ins/java.ts';
-import { node } from './stand-ins/node.ts';
-import { prometheus } from './stand-ins/prometheus.ts';
-import { grafana, kafkaUi } from './stand-ins/small-servers.ts';
+import { addLibraries, createMachineRoot, makeWritable, putFolder, putProgram } from './machine-root.ts';
+import { findProgram, run } from './run.ts';
+import { addNode, node } from './stand-ins/node.ts';
 import type { StandIn } from './stand-ins/stand-in.ts';
+
+/** A program of this folder under Node.js, for what is no real program here. */
+function smallServer(options: {
+  /** What it is, and is not, for the output. */
+  readonly what: string;
+  readonly program: string;
+  readonly user: number;
+  readonly port: number;
+}): StandIn {
+  const { what, program, user, port } = options;
+  return {
+    what,
+    changes: [`USER ${user}`, `EXPOSE ${port}`, `CMD ["node","/${program}"]`],
+    async fill(root) {
+      await addNode(root);
+      for (const file of [program, 'answering.ts']) {
+        await copyFile(new URL(file, import.meta.url), join(root, file));
+      }
+    },
+  };
+}
+
+const grafana = smallServer({
+  what: 'NO Grafana, but a server that reads the provisioning and the dashboards where Grafana would, and asks the data source',
+  program: 'grafana-server.ts',
+  user: 472,
+  port: 3000,
+});
+
+const kafkaUi = smallServer({
+  what: 'NO Kafka UI, but a server that calls the connector, the registry and the broker that its variables name',
+  program: 'kafka-ui-server.ts',
+  user: 100,
+  port: 8080,
+});
+
+const prometheus: StandIn = {
+  what: "a real Prometheus, Debian's or the one on the path, perhaps of another version",
+  changes: [
+    'USER nobody',
+    'EXPOSE 9090',
+    'VOLUME /prometheus',
+    'WORKDIR /prometheus',
+    'ENTRYPOINT ["/bin/prometheus"]',
+    'CMD ["--config.file=/etc/prometheus/prometheus.yml","--storage.tsdb.path=/prometheus"]',
+  ],
+  async fill(root) {
+    const program = (await findProgram('prometheus')) ?? join(await downloaded(), 'prometheus');
+    await putProgram(program, join(root, 'usr/bin/prometheus'));
+    await addLibraries(root, [program]);
+    await makeWritable(root, 'prometheus');
+  },
+};
+
+async function downloaded(): Promise<string> {
+  try {
+    return await prometheusPrograms();
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message.slice(0, 300) : String(cause);
+    throw new ConnectorError('STACK_UNAVAILABLE', `Prometheus is not on the path, and Debian's package: ${why}`, {
+      cause,
+    });
+  }
+}
+
+const [REGISTRY] = REGISTRY_RELEASES;
+const JAVA_HOME = 'opt/java';
+/** What a JDK has for people and for compilers, and what draws windows. */
+const NOT_TO_RUN =
+  /^\/(jmods|demo|man|legal|include|sample|docs|lib\/src\.zip|lib\/ct\.sym|lib\/.*(awt_xawt|splashscreen).*)$/;
+
+/** What the image's own start does: its program makes server.properties of the environment and formats the storage. */
+const RUN_KAFKA = `#!/bin/bash
+CLUSTER_ID=\${CLUSTER_ID:-5L6g3nShT-eMCtK--X86sw}
+kafka() { /opt/java/bin/java -cp '/opt/kafka/libs/*' kafka.docker.KafkaDockerWrapper "$@"; }
+result=$(kafka setup --default-configs-dir /etc/kafka/docker --mounted-configs-dir /mnt/shared/config \\
+  --final-configs-dir /opt/kafka/config 2>&1) || [[ $result == *'already formatted'* ]] || { echo "$result"; exit 1; }
+exec /opt/java/bin/java \${KAFKA_HEAP_OPTS:--Xmx512m} -cp '/opt/kafka/libs/*' kafka.Kafka /opt/kafka/config/server.properties
+`;
+
+const kafka: StandIn = {
+  what: `Kafka ${KAFKA_VERSION} from its Maven artifacts, started and set up by the image's own program`,
+  changes: ['USER appuser', 'EXPOSE 9092', 'VOLUME /var/lib/kafka/data', 'CMD ["/etc/kafka/docker/run"]'],
+  async fill(root, context) {
+    await addJava(root, context);
+    await putFolder(await kafkaJars(context), join(root, 'opt/kafka/libs'));
+    for (const folder of ['opt/kafka/config', 'mnt/shared/config', 'var/lib/kafka/data', 'etc/kafka/docker']) {
+      await makeWritable(root, folder);
+    }
+    const put = (path: string, text: string) => writeFile(join(root, path), text, { mode: 0o755 });
+    await put('etc/kafka/docker/run', RUN_KAFKA);
+    await put('etc/kafka/docker/server.properties', 'process.roles=broker,controller\n');
+    for (const name of ['log4j2.yaml', 'tools-log4j2.yaml']) await put(`etc/kafka/docker/${name}`, '{}\n');
+  },
+};
+
+const registry: StandIn = {
+  what: `Apicurio Registry ${REGISTRY.version} from its Maven artifact`,
+  changes: ['USER 1001', 'EXPOSE 8080', 'CMD ["/opt/run"]'],
+  async fill(root, context) {
+    await addJava(root, context);
+    await putFolder(await registryFiles(context, REGISTRY), join(root, 'opt/registry'));
+    const run = `#!/bin/bash\nexec /opt/java/bin/java $JAVA_OPTS_APPEND -Dquarkus.http.host=0.0.0.0 -jar /opt/registry/${REGISTRY.jar}\n`;
+    await writeFile(join(root, 'opt/run'), run, { mode: 0o755 });
+  },
+};
+
+async function addJava(root: string, context: StackContext): Promise<void> {
+  const java = await usableJava(context.env);
+  if (java.version < REGISTRY.minimumJava) {
+    const why = `Java ${REGISTRY.minimumJava} or later is needed for the registry's stand-in, and the newest found is ${java.version}`;
+    throw new ConnectorError('STACK_UNAVAILABLE', why);
+  }
+  const home = dirname(dirname(java.program));
+  await putFolder(home, join(root, JAVA_HOME), NOT_TO_RUN);
+  const libraries = (await readdir(join(home, 'lib'))).filter((name) =>
+    /^lib(java|jli|net|nio|zip|management|extnet)\w*\.so$/.test(name),
+  );
+  await addLibraries(root, [
+    java.program,
+    join(home, 'lib/server/libjvm.so'),
+    ...libraries.map((name) => join(home, 'lib', name)),
+  ]);
+  await mkdir(join(root, 'home'), { recursive: true });
+}
 
 const LABEL = 'structured-products-connect.stand-in';
 const IMPORT_LIMIT_MS = 300_000;

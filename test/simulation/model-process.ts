@@ -1,14 +1,158 @@
 import { readUpTo } from '../../src/sources/stream/committed-stream.ts';
 import type { Census } from '../../src/sources/walk/census.ts';
 import type { InstrumentsCore } from '../../src/sources/walk/instruments-core.ts';
-import type { CoreAnswer, CoreDecision, PageRequest } from '../../src/sources/walk/instruments-messages.ts';
-import { LateList } from './late-list.ts';
-import { ModelAhead } from './model-ahead.ts';
-import { MODEL_SETTINGS } from './model-core.ts';
+import type {
+  CoreAnswer,
+  CoreDecision,
+  CoreRequest,
+  PageRequest,
+} from '../../src/sources/walk/instruments-messages.ts';
+import { type LapMistake, MODEL_SETTINGS } from './model-core.ts';
 import { isBehind, type ModelEvent } from './model-ledger.ts';
 import type { ModelRecord } from './model-log.ts';
 import type { ModelPage, ModelRow } from './model-provider.ts';
 import type { ModelSurroundings } from './model-surroundings.ts';
+
+/** A response of the stream that is kept for the drain of a page. */
+interface DrainAhead {
+  readonly of: PageRequest;
+  /** The page as it had arrived; null for one that comes later, which is a mistake. */
+  readonly page: ModelPage | null;
+  readonly since: string;
+  readonly askedMs: number;
+  readonly answer: CoreAnswer | null;
+  readonly events: readonly ModelEvent[];
+}
+
+interface Provider {
+  readonly mistake: LapMistake | null;
+  page(request: PageRequest): ModelPage | null;
+  events(since: string, seen: ModelEvent[]): CoreAnswer | null;
+}
+
+/** A response that is kept for longer is asked for again. */
+const LONGEST_KEPT_MS = 10_000;
+
+/** What a process has of a walk before it is wanted: pages that have arrived, and what begins their drains. */
+class ModelAhead {
+  readonly #provider: Provider;
+  #pages: readonly { readonly request: PageRequest; readonly page: ModelPage }[] = [];
+  #drains: readonly DrainAhead[] = [];
+  #taken: { readonly request: PageRequest; readonly page: ModelPage | null } | null = null;
+
+  constructor(provider: Provider) {
+    this.#provider = provider;
+  }
+
+  take(request: PageRequest): ModelPage | null {
+    const [ahead, ...others] = this.#pages;
+    const isAhead = ahead !== undefined && isSame(ahead.request, request);
+    this.#pages = isAhead ? others : [];
+    const page = isAhead ? ahead.page : this.#provider.page(request);
+    this.#taken = { request, page };
+    return page;
+  }
+
+  fetch(request: PageRequest, since: string, nowMs: number): void {
+    if (this.#provider.mistake === 'drainAskedBeforePage') {
+      this.#askDrain({ of: request, page: null, since, askedMs: nowMs });
+      return;
+    }
+    if (this.#pages[0] !== undefined && isSame(this.#pages[0].request, request)) return;
+    this.#pages = [];
+    this.#fetch(request);
+    // The one behind it comes before the drain of the page that was taken, or after.
+    if (Number(request.minId) % 2 === 0) this.#fetchBehind();
+  }
+
+  /** The rows of a page are being written: the drain of the next one begins, and the page behind that arrives. */
+  use(since: string, nowMs: number): void {
+    const [next] = this.#pages;
+    if (next === undefined) return;
+    const { request: of, page } = next;
+    const isMistaken = this.#provider.mistake === 'drainOfEarlierArrival';
+    this.#askDrain({ of, page: isMistaken ? null : page, since, askedMs: nowMs });
+    this.#fetchBehind();
+  }
+
+  #fetchBehind(): void {
+    const [next, ...others] = this.#pages;
+    const minId = next?.page.next ?? null;
+    if (next === undefined || others.length > 0 || minId === null) return;
+    this.#fetch({ walk: next.request.walk, minId });
+  }
+
+  #fetch(request: PageRequest): void {
+    const page = this.#provider.page(request);
+    if (page !== null) this.#pages = [...this.#pages, { request, page }];
+  }
+
+  /** The response that was asked for since the page arrived that is drained now, if it is one to our offset. */
+  drain(since: string, nowMs: number): DrainAhead | null {
+    const taken = this.#taken;
+    if (taken === null) return null;
+    const kept = this.#drains.find(({ of }) => isSame(of, taken.request));
+    if (kept === undefined) return null;
+    this.#drains = this.#drains.filter((drain) => drain !== kept);
+    const isFresh = nowMs - kept.askedMs <= LONGEST_KEPT_MS;
+    return isFresh && kept.since === since && (kept.page === null || kept.page === taken.page) ? kept : null;
+  }
+
+  #askDrain(asked: Omit<DrainAhead, 'answer' | 'events'>): void {
+    const events: ModelEvent[] = [];
+    const answer = this.#provider.events(asked.since, events);
+    this.#drains = [...this.#drains.filter(({ of }) => !isSame(of, asked.of)), { ...asked, answer, events }];
+  }
+}
+
+function isSame(one: PageRequest, other: PageRequest): boolean {
+  return one.walk === other.walk && one.minId === other.minId;
+}
+
+const OF_LIST: readonly CoreRequest['kind'][] = ['start', 'page', 'behindLast'];
+
+/** A list whose responses are used only after some more requests to the stream, as where it takes long. */
+class LateList {
+  readonly #steps: number;
+  #late: {
+    readonly answer: CoreAnswer;
+    readonly phase: InstrumentsCore['phase'];
+    readonly walk: number | undefined;
+    stepsLeft: number;
+  } | null = null;
+
+  /** `steps`: how many such requests; 0: its response is used at once. */
+  constructor(steps: number) {
+    this.#steps = steps;
+  }
+
+  freeMs(nowMs: number): number {
+    return this.#late === null ? nowMs : Number.POSITIVE_INFINITY;
+  }
+
+  /** @returns what is left of a wait: it ends as soon as the list has responded. */
+  waitMs(ms: number): number {
+    if (this.#late === null) return ms;
+    this.#late.stepsLeft = 0;
+    return 0;
+  }
+
+  /** @returns the response if it is used at once. */
+  put({ kind }: CoreRequest, answer: CoreAnswer, { phase, offset }: InstrumentsCore): CoreAnswer | null {
+    if (this.#steps === 0 || !OF_LIST.includes(kind)) return answer;
+    this.#late = { answer, phase, walk: offset?.walk, stepsLeft: this.#steps };
+    return null;
+  }
+
+  /** The response once it has come; one of a walk that another has replaced is dropped. */
+  take(core: InstrumentsCore): CoreAnswer | null {
+    const late = this.#late;
+    if (late === null || late.stepsLeft-- > 0) return null;
+    this.#late = null;
+    const isWanted = core.phase === late.phase && core.offset?.walk === late.walk;
+    return late.answer.kind === 'start' || isWanted ? late.answer : null;
+  }
+}
 
 /** What becomes of a commit. */
 export type Fate = 'committed' | 'lost' | 'crashAfter' | 'unansweredLost' | 'unansweredCommitted';

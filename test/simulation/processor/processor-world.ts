@@ -1,13 +1,187 @@
 import type { Batch } from '../../../src/prices/core/batch.ts';
 import { CallQueue } from '../../../src/prices/core/call-queue.ts';
 import { type CoreResult, type CoreTransaction, ReportedFailures } from '../../../src/prices/core/core-messages.ts';
+import type { InstrumentNews } from '../../../src/prices/core/instrument.ts';
 import { PartitionCore } from '../../../src/prices/core/partition-core.ts';
-import { ProcessFailures } from '../process-failures.ts';
-import { ShownPrices } from '../shown-prices.ts';
+import { NO_TERMS } from '../../../src/records/avro/instrument-terms.ts';
 import { ProcessorCalls } from './processor-calls.ts';
 import { coreSettings, KINDS, LINGER_MS, MAX_ITEMS, PATIENCE_MS, REFRESH_MS } from './processor-core-settings.ts';
-import { AnsweredRecords, type LoggedRecord, newsOf, tableAt } from './processor-records.ts';
 import type { ProcessorScenario, ProcessorStep } from './processor-scenario.ts';
+
+interface LoggedRecord {
+  readonly id: string;
+  readonly news: InstrumentNews;
+}
+
+/** Which records of the instruments topic committed results answer, and what the committed offset says of them. */
+class AnsweredRecords {
+  readonly #log: readonly LoggedRecord[];
+  readonly #violated: (what: string) => void;
+  /** By offset: how many committed results answer it. */
+  readonly #answers: number[] = [];
+  /** By any process so far; what it has superseded waits for the later record, whichever process answers that. */
+  #everRead = 0n;
+  /** By offset: when the present process read it, in time outside of commits. */
+  readonly #readAtMs = new Map<number, number>();
+  #committed = 0n;
+
+  constructor(log: readonly LoggedRecord[], violated: (what: string) => void) {
+    this.#log = log;
+    this.#violated = violated;
+  }
+
+  get committed(): bigint {
+    return this.#committed;
+  }
+
+  read(offset: bigint, freeMs: number): void {
+    this.#readAtMs.set(Number(offset), freeMs);
+    if (offset >= this.#everRead) this.#everRead = offset + 1n;
+  }
+
+  crashed(): void {
+    this.#readAtMs.clear();
+  }
+
+  /** How long a record has waited since the present process read it. */
+  waitedMs(offset: bigint, freeMs: number): number {
+    return freeMs - (this.#readAtMs.get(Number(offset)) ?? Number.NEGATIVE_INFINITY);
+  }
+
+  /** Records that the present process read before then, and that no result answers. */
+  overdue(beforeMs: number): string[] {
+    return [...this.#readAtMs].flatMap(([at, ms]) =>
+      ms < beforeMs && (this.#answers[at] ?? 0) === 0 && BigInt(at) >= this.#committed
+        ? `record ${at} has waited since ${ms} ms, and should not have since ${beforeMs} ms`
+        : [],
+    );
+  }
+
+  answer(offsets: readonly bigint[]): void {
+    for (const offset of offsets) this.#answers[Number(offset)] = (this.#answers[Number(offset)] ?? 0) + 1;
+  }
+
+  commit(offset: bigint): void {
+    if (offset < this.#committed) this.#violated(`the offset goes back from ${this.#committed} to ${offset}`);
+    this.#committed = offset;
+    for (const [at, count = 0] of [...this.#answers].entries()) {
+      if (count > 1) this.#violated(`record ${at} is answered ${count} times`);
+      if (at >= offset && count > 0)
+        this.#violated(`record ${at} is answered, but a restart at ${offset} reads it again`);
+    }
+    for (let at = 0; at < offset; at++) {
+      if (!this.isAnswered(at)) this.#violated(`the offset ${offset} leaves record ${at} unanswered`);
+    }
+  }
+
+  /** Whether a result answers the record, or a later one of its id, which was read, will. */
+  isAnswered(offset: number): boolean {
+    if ((this.#answers[offset] ?? 0) > 0) return true;
+    const id = this.#log[offset]?.id;
+    const later = this.#log.findIndex((record, at) => at > offset && record.id === id && BigInt(at) < this.#everRead);
+    return later > 0 && (BigInt(later) >= this.#committed || this.isAnswered(later));
+  }
+}
+
+function newsOf(step: Extract<ProcessorStep, { kind: 'write' }>): InstrumentNews {
+  if (step.news === 'live')
+    return { kind: 'live', isin: step.isin === null ? null : `isin-${step.isin}`, terms: NO_TERMS };
+  if (step.news === 'gone') return { kind: 'gone' };
+  return { kind: 'unreadable', key: String(step.id), value: Buffer.alloc(1), reason: 'it is of another kind' };
+}
+
+/** The isin by id of what is live and has one, by the records below an offset. */
+function tableAt(log: readonly LoggedRecord[], offset: bigint): Map<string, string> {
+  const table = new Map<string, string>();
+  for (const { id, news } of log.slice(0, Number(offset))) {
+    if (news.kind === 'live' && news.isin !== null) table.set(id, news.isin);
+    else table.delete(id);
+  }
+  return table;
+}
+
+type Failure = Extract<CoreResult, { readonly kind: 'failure' }>;
+
+/** What a consumer of the topic of prices sees of each instrument, and when a price may be taken away. */
+class ShownPrices {
+  /** The isin of the price that is shown for an id, whether or not it is still its own. */
+  readonly #shown = new Map<string, string>();
+  /** Ids whose price this process took away, until it writes another, with the isin that has none. */
+  readonly #withdrawn = new Map<string, string>();
+
+  /** Since when the price that is shown is known to be that of another isin. */
+  readonly #strangers = new Map<string, { readonly isin: string; readonly sinceMs: number }>();
+
+  priced(id: string, isin: string): void {
+    this.takenAway(id);
+    this.#shown.set(id, isin);
+  }
+
+  takenAway(id: string): void {
+    this.#shown.delete(id);
+    this.#withdrawn.delete(id);
+  }
+
+  withdrawn(id: string, isin: string): void {
+    this.takenAway(id);
+    this.#withdrawn.set(id, isin);
+  }
+
+  /** A new process knows of no tombstone. */
+  crashed(): void {
+    this.#withdrawn.clear();
+    this.#strangers.clear();
+  }
+
+  /** Prices of another isin than the table gives, which have stood for too long though this process knew it. */
+  overdue(table: ReadonlyMap<string, string>, nowMs: number, patienceMs: number): string[] {
+    for (const [id, { isin }] of [...this.#strangers]) {
+      if (this.#shown.get(id) !== isin || table.get(id) === isin) this.#strangers.delete(id);
+    }
+    for (const [id, isin] of this.#shown) {
+      if (table.get(id) !== isin && !this.#strangers.has(id)) this.#strangers.set(id, { isin, sinceMs: nowMs });
+    }
+    return [...this.#strangers]
+      .filter(([, { sinceMs }]) => nowMs > sinceMs + patienceMs)
+      .map(([id, { isin }]) => `the price of ${isin} still stands for ${id}, which is ${table.get(id)}`);
+  }
+
+  /** What is wrong about what a failure does: a price stays until the provider says that there is none, and goes once. */
+  violationsOf({ instrument: { id, isin }, problem, withdrawal, offsets }: Failure): string[] {
+    const isRefresh = offsets.length === 0;
+    const isReported = this.#withdrawn.get(id) === isin;
+    const mayPass = problem !== 'status 404' && problem !== 'none';
+    const violations: string[] = [];
+    if (isRefresh && withdrawal !== null && isReported) violations.push(`the price of ${id} is taken away twice`);
+    if (isRefresh && withdrawal !== null && mayPass && this.#shown.get(id) === isin)
+      violations.push(`the price of ${id} goes for ${problem}, which may pass`);
+    if (withdrawal === null && problem === 'status 404' && !isReported)
+      violations.push(`the provider has no price for ${id}, and that is not shown`);
+    return violations;
+  }
+
+  /** Prices of another isin than the answered records give; `isAnswered` says that no later record is still to come. */
+  strangers(table: ReadonlyMap<string, string>, isAnswered: (id: string) => boolean): string[] {
+    return [...this.#shown]
+      .filter(([id, isin]) => table.get(id) !== isin && isAnswered(id))
+      .map(([id, isin]) => `the price of ${isin} is shown for ${id}, which is ${table.get(id)}`);
+  }
+}
+
+/** The failures that one process has reported. */
+class ProcessFailures {
+  readonly #reported = new Set<string>();
+
+  reported(kind: string, { instrument, problem }: Failure): void {
+    this.#reported.add(`${kind} ${instrument.id} ${problem}`);
+  }
+
+  violationsOf({ kind }: { readonly kind: string }, { instrument, problem, offsets, isDeadLetter }: Failure): string[] {
+    const isNews = !this.#reported.has(`${kind} ${instrument.id} ${problem}`);
+    if (isDeadLetter === (offsets.length > 0 || isNews)) return [];
+    return [`a failure of ${instrument.id} is ${isDeadLetter ? '' : 'no '}dead letter`];
+  }
+}
 
 export interface ProcessorModules {
   readonly PartitionCore: typeof PartitionCore;
