@@ -57,13 +57,8 @@ export async function strike(
   return ways[round.fault]();
 }
 
-interface Killed {
-  readonly atMs: number;
-  /** Whether the process came to the moment for which it was armed. */
-  readonly atStep: boolean;
-}
-
-async function kill(replica: Replica, moment?: KillMoment): Promise<Killed> {
+/** `atStep`: the process came to the moment for which it was armed. */
+async function kill(replica: Replica, moment?: KillMoment) {
   let atStep = false;
   if (moment !== undefined) {
     replica.arm(moment);
@@ -200,17 +195,12 @@ async function storm(row: string, subject: Subject, draw: Draw): Promise<Struck>
 }
 
 /** Which broker is to be killed now, and what follows when it is. */
-interface Moment {
-  readonly broker: number;
-  readonly killed?: () => void;
-}
-
 async function killBroker(
   row: string,
   round: Round,
   ground: Ground,
   subjects: readonly Subject[],
-  moment: () => Promise<Moment>,
+  moment: () => Promise<{ readonly broker: number; readonly killed?: () => void }>,
 ): Promise<Struck[]> {
   if (ground.kafka === undefined) return [];
   await Promise.all(subjects.map((subject) => subject.owner()));
@@ -227,7 +217,7 @@ async function killBroker(
 }
 
 /** The coordinator may not have written the commit to its partitions yet. */
-async function afterCommit(round: Round, ground: Ground, subjects: readonly Subject[]): Promise<Moment> {
+async function afterCommit(round: Round, ground: Ground, subjects: readonly Subject[]) {
   const broker = round.ofCoordinator ? await coordinatorOf(ground) : round.broker;
   await sleep(round.draws[0]?.waitMs);
   const killed = round.withoutMarkers ? holdMarkers(ground) : undefined;

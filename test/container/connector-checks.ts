@@ -136,14 +136,8 @@ async function offsetOf(project: ComposeProject): Promise<ListedOffset['offset']
   return found.offset;
 }
 
-interface Topics {
-  readonly instruments: readonly CommittedRecord[];
-  readonly events: readonly CommittedRecord[];
-  readonly prices: readonly CommittedRecord[];
-}
-
 /** From this machine, by the listener that is meant for it. */
-async function readTopics(): Promise<Topics> {
+async function readTopics() {
   const silent = { debug() {}, info() {}, warn() {}, error() {} };
   const own = { brokers: [BROKER], clientId: 'compose-up', clock: systemClock, random: Math.random, log: silent };
   const cluster = connectKafka(own);

@@ -14,18 +14,8 @@ const MOST_STEPS = 3_000;
 const STOPPING: ReadonlySet<string> = new Set(['RETENTION_GAPS_REPEAT', 'WALK_CURSOR_REPEATED']);
 const DAY_MS = 86_400_000;
 
-export interface RunResult {
-  readonly violations: readonly string[];
-  readonly log: ModelLog;
-  readonly provider: ModelProvider;
-}
-
 /** One run: the scenario, then quiet, then a last walk. The same scenario gives the same run. */
-export function runScenario(
-  scenario: Scenario,
-  modules: CoreModules = REAL_CORE,
-  mistake: LapMistake | null = null,
-): RunResult {
+export function runScenario(scenario: Scenario, modules: CoreModules = REAL_CORE, mistake: LapMistake | null = null) {
   const world = new World(scenario, modules, mistake);
   const violations: string[] = [];
   try {

@@ -86,7 +86,7 @@ function runUntilCaught(title: string, modules: CoreModules, mistake: LapMistake
     return found === '';
   });
   const { failed, numRuns } = fc.check(property, { numRuns: MOST_RUNS, seed, endOnFailure: true });
-  return { isCaught: failed, runs: numRuns, found: `${found} (found-by.ts names run ${run})` };
+  return { isCaught: failed, runs: numRuns, found: `${found} (FOUND_BY names run ${run})` };
 }
 
 for (const mutant of CORE_MUTANTS) {

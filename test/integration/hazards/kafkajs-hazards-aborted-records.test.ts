@@ -3,16 +3,11 @@ import { type RawCluster, testOnBroker, uniqueName } from '../../support/kafka/r
 import { readWithRawConsumer } from '../../support/kafka/raw-kafkajs-reader.ts';
 import { openOurCluster, readValues } from '../../support/network/tcp-proxy-cluster.ts';
 
-interface AbortedTopic {
-  readonly topic: string;
-  readonly end: number;
-}
-
 /**
  * Two aborted transactions interleaved and one committed record behind them; the log begins inside both, at a record of
  * the one that began second and ended second.
  */
-async function interleavedAborts(raw: RawCluster): Promise<AbortedTopic> {
+async function interleavedAborts(raw: RawCluster) {
   const topic = await raw.createTopic();
   const [one, two] = [await raw.producer(uniqueName('one')), await raw.producer(uniqueName('two'))];
   const [first, second] = [await one.transaction(), await two.transaction()];
@@ -32,7 +27,7 @@ async function interleavedAborts(raw: RawCluster): Promise<AbortedTopic> {
 }
 
 /** An aborted transaction in which a key looks like the marker of an abort, and one committed record behind it. */
-async function abortedMarkerKey(raw: RawCluster): Promise<AbortedTopic> {
+async function abortedMarkerKey(raw: RawCluster) {
   const topic = await raw.createTopic();
   const producer = await raw.producer(uniqueName('zeros'));
   const transaction = await producer.transaction();

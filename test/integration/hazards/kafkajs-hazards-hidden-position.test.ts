@@ -3,14 +3,8 @@ import { type RawCluster, testOnBroker, uniqueName } from '../../support/kafka/r
 import { readWithRawConsumer } from '../../support/kafka/raw-kafkajs-reader.ts';
 import { openOurCluster, readValues } from '../../support/network/tcp-proxy-cluster.ts';
 
-interface HiddenPosition {
-  readonly topic: string;
-  /** Whose transaction is open before the newest position. */
-  readonly openId: string;
-}
-
-/** `position 1`, then a transaction that one producer left open, then `position 2`, committed by another producer. */
-async function hidePosition(raw: RawCluster): Promise<HiddenPosition> {
+/** `position 1`, then a transaction that `openId` left open, then `position 2`, committed by another producer. */
+async function hidePosition(raw: RawCluster) {
   const topic = await raw.createTopic();
   const openId = uniqueName('stalled');
   const [stalled, other] = [await raw.producer(openId), await raw.producer(uniqueName('other'))];

@@ -32,13 +32,7 @@ const FAULTS: readonly FaultRule[] = [
 ];
 
 /** What an operator does meanwhile: partitions get other leaders, without which no broker would refuse a batch. */
-interface Operator {
-  /** Gives one partition to the next broker; the move is under way when it resolves. */
-  move(partition: number): Promise<void>;
-  leaderOf(topic: string, partition: number): Promise<number>;
-}
-
-async function operatorAt(t: TestContext, brokers: readonly string[]): Promise<Operator> {
+async function operatorAt(t: TestContext, brokers: readonly string[]) {
   const { admin } = await rawAdmin(t, brokers);
   const leaderOf = async (topic: string, partition: number) => {
     const { topics } = await admin.fetchTopicMetadata({ topics: [topic] });
@@ -50,7 +44,8 @@ async function operatorAt(t: TestContext, brokers: readonly string[]): Promise<O
   ]);
   return {
     leaderOf,
-    async move(partition) {
+    /** Gives one partition to the next broker; the move is under way when it resolves. */
+    async move(partition: number) {
       // A move before it may still be under way, and then there is enough going on.
       const { value: leader } = { value: 0, ...(await outcomeOf(leaderOf(TOPIC, partition))) };
       if (leader < 1) return;

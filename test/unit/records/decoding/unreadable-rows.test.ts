@@ -8,14 +8,8 @@ const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth);
 // One byte for each of these characters: what a provider sends that takes Latin-1 for UTF-8.
 const latin1 = (text: string) => Buffer.from(text, 'latin1');
 
-interface Unreadable {
-  readonly what: string;
-  readonly row: Buffer;
-  readonly reason: RegExp;
-}
-
 /** A row that cannot be read, around these members. */
-function unreadable(members: string): readonly Unreadable[] {
+function unreadable(members: string) {
   return [
     { what: 'a byte that is not UTF-8', row: latin1(`{"name":"Z\xfcrich",${members}}`), reason: /not UTF-8/ },
     { what: 'a cut sequence', row: latin1(`{"name":"\xe2\x82",${members}}`), reason: /not UTF-8/ },
