@@ -166,7 +166,7 @@ const LOOK_EVERY_MS = 2_000;
 const PATIENCE_MS = 1_000;
 /** A look older than this counts as unknown. */
 const KNOWN_FOR_MS = 15_000;
-/** The newest price of a partition is searched in this many last offsets; markers take some offsets. */
+/** The newest price of a partition is among this number of last offsets: transaction markers also take offsets. */
 const NEWEST = 4;
 
 /** Returns the replicas of the installation, as Kafka saw them in the last seconds; null if unknown. */

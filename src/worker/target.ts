@@ -7,7 +7,7 @@ export const TARGET_STATES = ['running', 'paused', 'stopped'] as const;
 /** The state that operators request for a source, or for the price processor. */
 export interface WorkerTarget {
   readonly state: TargetState;
-  /** A new number: start again, because an operator requested a restart or has stopped the unit. */
+  /** An operator's restart or stop changes this number. Then the source or the processor starts again. */
   readonly restartEpoch: number;
   /** A new number: start again if the unit has failed. The number also changes with the restart epoch. */
   readonly failedRestartEpoch: number;

@@ -170,7 +170,7 @@ export class KafkajsWriter implements TransactionalWriter {
       this.#inputId = await this.#topicIdOfPosition(signal);
       const position = await untilAborted(readPosition(signal), signal);
       signal.throwIfAborted();
-      // Checked here: the proof excludes a rightful owner, and `readPosition` has read the operators' marks.
+      // Checked here: ownership is proven now, and `readPosition` has read the operators' marks.
       this.#refuseWhenShared(this.#options.excused?.() ?? 0);
       this.#live = producer;
       this.#last.ended();

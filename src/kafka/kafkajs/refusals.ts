@@ -17,8 +17,8 @@ const WHAT_TO_DO: Readonly<Record<TopicRefusal, string>> = {
 };
 
 /**
- * Undefined if the refusal may pass. A broker that has just started knows no topic, so a missing topic is checked
- * again. After a lowered limit, only a batch of one record cannot be cut.
+ * Returns undefined if the refusal may be temporary. A broker that has just started knows no topic, so a missing topic is checked
+ * again. Larger batches are split at the next attempt. Only a batch of one record cannot be split.
  */
 export async function topicRefused(
   cause: unknown,
@@ -45,7 +45,7 @@ export async function topicRefused(
   });
 }
 
-/** Throws, because other sources can continue without the topic. The first topic is retried: it has the offset. */
+/** Throws for all topics but the first, since other sources need only that. The first has the offset, and is retried. */
 export async function giveUpAborting(
   cause: AbortHangingFailed,
   { transactionalId, facts, abortHanging }: Pick<WriterOptions, 'abortHanging'> & Opening,
@@ -102,7 +102,7 @@ export function memberRefused(
       return new ConnectorError('WRITER_REFUSED', `${text} ${readGroup(groupId)}. Then start it again.`, details);
     }
     case 'TOPIC_AUTHORIZATION_FAILED': {
-      const text = `Kafka lets the group ${groupId} not read ${topics.join(' or ')} (${kafkaReason(cause)}).`;
+      const text = `Kafka does not allow the group ${groupId} to read ${topics.join(' or ')} (${kafkaReason(cause)}).`;
       const rights = topics.map((topic) => acl(`--topic ${topic}`, 'Read')).join('; ');
       const advice = `Give the connector's account the right Read: ${rights}. Then start it again.`;
       return new ConnectorError('TOPIC_REFUSED', `${text} ${advice}`, details);

@@ -39,7 +39,7 @@ const RETRY = { backOff: { initialMs: 50, maximumMs: 2_000 }, attempts: 6 };
 
 class CoordinatorMoves extends Error {}
 
-/** The next request uses the coordinator that this request found, which saves a round trip. */
+/** Adds `lastTransaction`. The next request reuses the coordinator that it found, which saves a round trip. */
 export function askingForLast(original: CreateProducer, clock: Clock): CreateProducer {
   return (of) => {
     const { cluster, transactionalId } = of;

@@ -12,7 +12,7 @@ export interface ChunkReader {
   /** Returns the next chunk. After the last chunk, returns `done` or rejects with the stream's error, such as a cut. */
   next(): Promise<IteratorResult<Uint8Array, undefined>>;
   /**
-   * Lets chunks wait until the stream has ended or `mostBytes` wait. Returns copies of the first and the last waiting
+   * Buffers chunks until the stream has ended or `mostBytes` bytes are buffered. Returns copies of the first and the last waiting
    * bytes, at most `edgeBytes` each; null if the stream has failed or not ended.
    */
   arrived(mostBytes: number, edgeBytes: number): Promise<BodyEdges | null>;

@@ -44,7 +44,7 @@ export interface RecordOptions {
   readonly sizes?: DecodingSizes;
 }
 
-/** Converts the text from `start` to `end` of the reader's bytes to a row; the row's note is at 0 of the tape. */
+/** Converts the reader's bytes between `start` and `end` into a row. The row's note is at position 0 of the tape. */
 export type RowDecoder<Row, Context> = (start: number, end: number, position: number, context: Context) => Row;
 
 /** The reason why a row is a failure; the pointer is empty if the reason concerns the whole row. */

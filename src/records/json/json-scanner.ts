@@ -100,7 +100,7 @@ export class JsonScanner {
   offset = -1;
   duplicateKeys = 0;
   flawAt = 0;
-  /** The keys of this row's objects. An object's number is its frame; without a frame, the number is below 0. */
+  /** The keys of this row's objects. An object is its frame's position, or a negative number without a frame. */
   readonly seen = new SeenKeys();
   #skippedObjects = 0;
   #maybeDuplicates = false;
@@ -111,7 +111,7 @@ export class JsonScanner {
     this.view = viewOf(this.bytes);
   }
 
-  /** Appends a piece and may drop the bytes before `keep`. Returns how many bytes the rest moved to the front. */
+  /** Appends a piece and may drop the bytes before `keep`. Returns by how many bytes the rest was moved to the front. */
   append(piece: Uint8Array, keep: number): number {
     let moved = 0;
     if (this.end + piece.length + PADDING > this.bytes.length) {

@@ -163,7 +163,7 @@ function createRequests(
         case 'census':
           return aside(answered({ kind: 'census', census: await options.census(core.offset, signal) }));
         default:
-          throw new Error(`A request to the list (${request.kind}) was to be waited for.`);
+          throw new Error(`The list's request ${request.kind} belongs to ofList, not to ask.`);
       }
     },
   };

@@ -27,7 +27,7 @@ export const NO_COUNTS = {
   /** Rows that differ from a recent event. They are not used, because the list may lag. */
   contradicting: 0,
   deadLetters: 0,
-  /** Rows that another row of the walk replaces, and dead letters that already ended the previous page. */
+  /** Rows that another row of the walk replaces, and dead letters that were the last row of the previous page. */
   repeated: 0,
   /** Rows below the cursor, counted in addition. */
   belowCursor: 0,
