@@ -36,7 +36,7 @@ function smallServer(options: {
     async fill(root) {
       await addNode(root);
       for (const file of [program, 'answering.ts']) {
-        await copyFile(new URL(file, import.meta.url), join(root, file));
+        await copyFile(new URL(`stand-ins/${file}`, import.meta.url), join(root, file));
       }
     },
   };

@@ -80,7 +80,7 @@ function jars(reader: ForeignReader): Promise<string> {
 }
 
 function file(name: string): string {
-  return join(import.meta.dirname, name);
+  return resolve(import.meta.dirname, '../foreign', name);
 }
 
 /** The reader's command, or the reason why it cannot be had here. */
