@@ -170,7 +170,7 @@ test('a member that may not read its topic ends with the right that it lacks, wh
     await assert.rejects(ended, {
       code: 'TOPIC_REFUSED',
       fields: { groupId: 'g' },
-      message: /group g not read t .*TOPIC_AUTHORIZATION_FAILED.*--operation Read --topic t/,
+      message: /group g to read t .*TOPIC_AUTHORIZATION_FAILED.*--operation Read --topic t/,
     });
   }
 });
