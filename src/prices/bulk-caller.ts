@@ -18,8 +18,8 @@ export interface BulkCallerOptions {
   /** How long a small batch waits for batches of other partitions, to share a call; 0 means no wait. */
   readonly togetherMs: number;
   /**
-   * Other products, for calls that test if the provider answers at all after a failure. If the provider refuses all
-   * of these products, the batch fails. If absent, a failed batch is retried until the provider answers.
+   * Products outside the batch. After a failure, calls for these products test if the provider answers at all. If the
+   * provider refuses all of them, the batch fails. If absent, a failed batch is retried until the provider answers.
    */
   readonly sampleOthers?: () => readonly PriceQuestion[];
   readonly clock: Clock;
@@ -31,7 +31,7 @@ export interface AskedBatch {
   readonly kind: PriceKind;
   /** An isin occurs at most once. */
   readonly questions: readonly PriceQuestion[];
-  /** False after the instrument at this position has left or changed its isin: later calls omit the instrument. */
+  /** False after the instrument at this position was deleted or got another isin. Later calls omit the instrument. */
   readonly isWanted: (at: number) => boolean;
 }
 
@@ -70,7 +70,7 @@ interface Run {
   unanswered: number;
 }
 
-/** A question of a batch. `run` is null for another product that only tests if the provider answers. */
+/** A question of a batch. `run` is null for a product outside the batches, which only tests if the provider answers. */
 class BatchQuestion implements Asked {
   readonly question: PriceQuestion;
   readonly run: Run | null;
@@ -209,7 +209,7 @@ class KindCalls {
   }
 
   #gaveUp({ code, message, fields, cause }: ConnectorError): void {
-    const text = `Found the products of a request refused, and a sample of others; expected one that is answered: ${message}`;
+    const text = `The provider refused all products of a request and of a sample. Expected an answer for at least one: ${message}`;
     for (const run of this.#runs) run.ended.reject(new ConnectorError(code, text, { cause, fields }));
   }
 }

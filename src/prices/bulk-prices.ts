@@ -9,7 +9,7 @@ import type { DecodedPrice, PricedInstrument } from '../records/decoding/priced.
 export type PriceKind = PriceQuery['kind'] | `${Exclude<PriceQuery['kind'], 'overview'>}/${string}`;
 
 export interface PriceQuestion extends PricedInstrument {
-  /** The windows up to this moment are answered: milliseconds since the epoch, the provider's clock; now if absent. */
+  /** The end of the answered windows: milliseconds since the epoch by the provider's clock. If absent: now. */
   readonly answeredMs?: number | undefined;
 }
 
@@ -37,7 +37,7 @@ export type PriceResponse =
 
 export interface BulkResponse {
   readonly answers: readonly PriceResponse[];
-  /** The number of fields that the schema does not know (kept in extras) and of duplicate keys (the last counts). */
+  /** The number of unknown fields, which extras keeps, plus the number of duplicate keys, whose last value counts. */
   readonly drift: number;
   /** The number of decimals and instants that are rounded in their field; extras keeps their text. */
   readonly roundedNumbers: number;
@@ -62,6 +62,6 @@ export interface BulkPrices {
 
 export type QuestionOutcome =
   | PriceResponse
-  /** Calls for this question alone failed while others were answered. The last call's status; null without one. */
+  /** Calls for this question alone failed while others were answered. `status`: the last call's; null if unknown. */
   | { readonly kind: 'refused'; readonly status: number | null; readonly code: ErrorCode }
   | { readonly kind: 'dropped' };

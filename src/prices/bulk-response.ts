@@ -31,13 +31,13 @@ export async function readBulkResponse(
 ): Promise<BulkResponse> {
   function instrumentOf(at: number, head: ItemHead | null): PriceQuestion {
     const question = questions[at];
-    if (question === undefined) throw mismatch(at, `has more items than the ${questions.length} that were asked for`);
-    if (head === null) throw mismatch(at, 'has something else than an object as an item');
+    if (question === undefined) throw mismatch(at, `has more than the ${questions.length} requested items`);
+    if (head === null) throw mismatch(at, 'has an item that is not an object');
     if (head.isin !== question.isin) {
-      throw mismatch(at, 'has an item whose responseIdentifier names another isin than was asked for there');
+      throw mismatch(at, 'has an item whose responseIdentifier names another isin than the request');
     }
     if (head.isPriced && !isResponseType(head.type, kind)) {
-      throw mismatch(at, `has a response that is no ${responseType(kind)}`);
+      throw mismatch(at, `has a response that is not a ${responseType(kind)}`);
     }
     return question;
   }
@@ -49,7 +49,7 @@ export async function readBulkResponse(
     instrumentOf,
   });
   if (rows.length !== questions.length) {
-    throw mismatch(rows.length, `has ${rows.length} items where ${questions.length} were asked for`);
+    throw mismatch(rows.length, `has ${rows.length} items, but ${questions.length} were requested`);
   }
   const unknown = [...envelope].filter(([name, value]) => value !== null && !ANSWER_MEMBERS.includes(name));
   let drift = unknown.length + duplicateKeys;
@@ -88,7 +88,7 @@ function statusOf(problem: JsonValue): number | null {
 function mismatch(position: number, what: string): ConnectorError {
   return new ConnectorError(
     'BULK_MISMATCH',
-    `The bulk response ${what} (item ${position}). Nothing of it is used, so that no price goes to another product.`,
+    `The bulk response ${what} (item ${position}). No item is used, so that no product gets another's price.`,
     { fields: { position } },
   );
 }

@@ -17,7 +17,7 @@ const AGE_BOUNDS_MS = [1, 2, 5, 10, 20, 30, 45, 60, 90, 120, 300, 600, 1_800, 3_
   (seconds) => seconds * SECOND_MS,
 );
 
-/** Counts ages, rounded up to 0.1 s, seconds or minutes. At most a few thousand ages differ, so sorting is fast. */
+/** Counts ages, rounded up to 0.1 s, 1 s or 1 min. So there are few different ages, and sorting is fast. */
 class AgeCounts {
   readonly #counts = new Map<number, number>();
   #count = 0;
@@ -53,7 +53,7 @@ class AgeCounts {
 
 /** An instrument is overdue after this many intervals without a newer price. */
 const OVERDUE_INTERVALS = 1.5;
-/** The instruments of one step, which takes a few milliseconds on a slow machine. */
+/** The number of instruments per step. A step takes a few milliseconds on a slow machine. */
 const INSTRUMENTS_AT_ONCE = 2_000;
 
 export type AskedKind = Pick<EnabledKind, 'kind' | 'refreshIntervalMs'>;

@@ -33,7 +33,7 @@ export interface PartitionTaskOptions {
   readonly groupId: string;
   readonly transactionalId: string;
   readonly writer: TransactionalWriter;
-  /** Resolves when the partition is proven ours. Without this proof, we could fence the next owner. */
+  /** Resolves after proof that this process still owns the partition. Otherwise it could fence the next owner. */
   readonly ownershipProof: OwnershipProof['since'];
   readonly committedOffset: (signal: AbortSignal) => Promise<CommittedOffset | null>;
   readonly reader: LogReader;
@@ -60,15 +60,16 @@ interface PriceSession {
 }
 
 /**
- * Prices one partition of instruments until the partition is lost. A session fences, reads the committed offset and
- * fills the table; then it requests prices and commits them with their offset. A failed writer ends the session.
+ * Prices one partition of instruments until the partition is lost. A session fences the earlier writer, reads the
+ * committed offset and fills the table. Then the session requests prices, and commits them with the consumer offset.
+ * A failed writer ends the session.
  */
 export class PartitionTask implements PartitionReader, WorkerTask {
   readonly #options: Omit<PartitionTaskOptions, 'before'>;
   readonly #moved = new Pulse();
   #session: PriceSession | null = null;
   #core: PartitionCore | null = null;
-  /** The next offset that the group reads. A core has received all records below. */
+  /** The next offset that the group reads. The core has received all records below this offset. */
   #position: bigint | null = null;
   #lag = 0;
   #unreadable = new UnreadableRecords();
@@ -117,7 +118,7 @@ export class PartitionTask implements PartitionReader, WorkerTask {
       const read = await this.#read(record);
       const { id, news } = read;
       const { core } = await this.#sessionWithRoom();
-      // After the wait, because a new session replaces `#unreadable`.
+      // This follows the wait, because a new session replaces `#unreadable`.
       this.#unreadable.read(read, record.offset);
       core.read(record.offset, id, news, this.#options.clock.monotonicMs());
       this.#position = record.offset + 1n;
@@ -192,7 +193,7 @@ export class PartitionTask implements PartitionReader, WorkerTask {
     }
   }
 
-  /** Does not wait: answers arrive later and in parts, and no transaction stays open for them. */
+  /** Does not wait for the answers: they arrive later and in parts, and no transaction is open meanwhile. */
   #ask({ core, over }: PriceSession, batch: Batch, signal: AbortSignal): void {
     const { kind } = batch;
     const questions = batch.questions.map((instrument) => {
@@ -244,14 +245,14 @@ export class PartitionTask implements PartitionReader, WorkerTask {
     return notices;
   }
 
-  /** Ends the session when the registry has a missing schema: the next session reads the instruments of that schema. */
+  /** Ends the session when the registry gets a missing schema. The next session reads the instruments with it. */
   #readAgainOnceSchemasAreFound({ over }: PriceSession): void {
     const { instrumentReader, clock, random } = this.#options;
     const signal = AbortSignal.any([this.#options.signal, over.signal]);
     const load = (schemaId: number, asked: AbortSignal) => instrumentReader.load(schemaId, asked);
     this.#unreadable.schemaFound({ load, clock, random, signal }).then(
       (schemaId) => {
-        const what = `The registry has schema id ${schemaId} now, which was missing: the table is filled again.`;
+        const what = `The registry now has the missing schema id ${schemaId}. The table of instruments is filled again.`;
         over.abort(new ConnectorError('TABLE_INCOMPLETE', what, { fields: { schemaId } }));
         this.#moved.notify();
       },
@@ -282,7 +283,7 @@ export class PartitionTask implements PartitionReader, WorkerTask {
   }
 }
 
-/** A share of the interval, from 0 to 1, that spreads the requests of any number of partitions. */
+/** The start of the first slot, as a share of the interval (0 to 1). Spreads any number of partitions evenly. */
 function phaseOf({ partition }: TopicPartition): number {
   return (partition * GOLDEN_RATIO) % 1;
 }

@@ -11,7 +11,7 @@ import type { PartitionTask } from './partition-task.ts';
 export interface PriceMemberOptions {
   readonly groupReader: GroupReader;
   readonly groupId: string;
-  /** Called when the number of members that share the request limit changes; this member is included. */
+  /** Called when the number of members that share the request limit changes. `count` includes this member. */
   readonly members?: (count: number) => void;
   readonly topics: readonly string[];
   readonly partitions: readonly TopicPartition[];

@@ -26,7 +26,7 @@ interface RecordsContext {
   readonly targets: PriceTargets;
   readonly windows: ReadonlyMap<PriceKind, WindowDigests>;
   readonly wallMs: number;
-  /** Failures that already have a dead letter; absent means no such failure. */
+  /** Failures that already have a dead letter. If absent: no failure has a dead letter. */
   readonly reported?: ReportedFailures;
   readonly source?: string;
   readonly deadLetterHeaders?: Readonly<Record<string, string>>;
@@ -81,7 +81,7 @@ class PartRecords {
           const headers = this.#headersFor(offsets, { ...header, [KIND]: this.#kind });
           this.#addDeadLetter(rejectedAnswer(result), headers, isNew);
         }
-        // The tombstone does not name the record, because the dead letter answers the record.
+        // The tombstone has no `spc-input` header, because the dead letter already answers the input record.
         if (withdrawal !== null) this.#addTombstone(instrument.id, withdrawal, { ...this.#provenance, ...header });
         return;
       }
@@ -95,7 +95,7 @@ class PartRecords {
         const { id, key, reason, value: raw, offsets } = result;
         this.#addDeadLetter({ key, pointer: '', reason, raw }, this.#headersFor(offsets), true);
         this.#forget(id);
-        // Any other key is not an instrument's id, so no price has this key.
+        // If `id` differs from the key, the key is no instrument's id, and no price has the key.
         if (id === key) this.#addTombstone(id, 'unreadable', this.#provenance);
         return;
       }

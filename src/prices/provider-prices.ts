@@ -29,7 +29,7 @@ export function createProviderPrices(options: ProviderPricesOptions): BulkPrices
   const { marketData, onMismatch, assumedZone, clock } = options;
   const kinds = new Map(options.kinds.map((one) => [one.kind, one]));
   const made = new Map<PriceKind, PriceBodyDecoder>();
-  // Our clock's lead over the provider's. If our clock is an hour ahead, a look-back of an hour finds nothing.
+  // The time that our clock is ahead of the provider's. An hour of lead makes a look-back of one hour find nothing.
   let leadMs = 0;
 
   async function decoderOf({ kind, inRecords }: AskedKind, signal: AbortSignal): Promise<PriceBodyDecoder> {
@@ -45,7 +45,7 @@ export function createProviderPrices(options: ProviderPricesOptions): BulkPrices
   return {
     async ask(kind, questions, signal, timeoutMs) {
       const plan = kinds.get(kind);
-      if (plan === undefined) throw new Error(`Prices of the kind ${kind} are not asked for.`);
+      if (plan === undefined) throw new Error(`Prices of the kind ${kind} are not requested.`);
       const decoder = await decoderOf(plan, signal);
       const requestedAtMs = clock.wallMs();
       const atMs = requestedAtMs - leadMs;

@@ -18,7 +18,7 @@ export interface ReadInstrument {
   readonly news: InstrumentNews;
 }
 
-/** Reads a record of an instruments topic, or returns the id of a schema to load first. Bad records do not throw. */
+/** Reads an instrument record, or returns the id of a schema that must be loaded first. Bad records do not throw. */
 export function readInstrument(
   record: Pick<CommittedRecord, 'key' | 'value' | 'offset'>,
   instrumentReader: PricedInstrumentReader,
@@ -26,7 +26,7 @@ export function readInstrument(
   const key = record.key === null ? null : record.key.toString('utf8');
   const { value } = record;
   if (key === null || !isIntegerKey(key)) {
-    const reason = 'the key is no id of an instrument';
+    const reason = 'the key is not the id of an instrument';
     const news: InstrumentNews = { kind: 'unreadable', key, value: value ?? Buffer.alloc(0), reason };
     return { id: `at ${record.offset}`, news };
   }
@@ -112,7 +112,7 @@ export interface PartitionTable {
   readonly unreadable: UnreadableRecords;
 }
 
-/** Reads the partition from its beginning. `again` has the raw records from `offset` to `until`. */
+/** Reads the partition from its beginning. `again`: the raw records from `offset` to `until`, which are unanswered. */
 export function readTable(options: {
   readonly reader: LogReader;
   readonly partition: TopicPartition;

@@ -39,7 +39,7 @@ export class WindowDigests {
 /** A window's record is newer than the window's start, but the broker's clock may differ from ours by this much. */
 const CLOCKS_DIFFER_MS = 24 * 3_600_000;
 
-/** Reads the look-back of a series for the instruments of the same partition number. Exported for tests. */
+/** Reads the look-back of a series; `partition` is also the number of the instruments' partition. Exported for tests. */
 export async function readWindows(options: {
   readonly reader: LogReader;
   readonly topic: string;
@@ -99,10 +99,10 @@ export async function readWindows(options: {
   return digests;
 }
 
-/** The moments up to which each series was answered before a session: milliseconds by the provider's clock. */
+/** For each series, the end of the windows answered before a session: milliseconds by the provider's clock. */
 export interface AnsweredSeries {
   readonly committed: ReadonlyMap<PriceKind, number>;
-  /** The earliest such moment of a product in the previous session. A failing product is behind the committed mark. */
+  /** The earliest moment of any product in the previous session. A failing product's lies before the committed mark. */
   readonly carried: ReadonlyMap<PriceKind, number>;
 }
 
@@ -115,7 +115,7 @@ export interface KnownSeries {
 const NEWEST = 100;
 
 /**
- * @returns a function that reads the records of all series for the instruments of a partition. If the group has lost
+ * @returns a function that reads the records of all series for one partition of instruments. If the group has lost
  *   the committed mark of a series, the time of the newest record replaces the mark.
  */
 export function createSeriesReader(options: {

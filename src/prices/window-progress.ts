@@ -12,7 +12,7 @@ import { NAME } from './price-records.ts';
 const DAY_MS = 86_400_000;
 const MOST_REPORTED = 20;
 
-/** Writes the moment up to which each series is answered, as the metadata of the consumer offset. */
+/** The metadata of the consumer offset: for each series, the end of the answered windows. */
 export function progressText(answeredMs: ReadonlyMap<PriceKind, number>): string {
   const entries = [...answeredMs].map(([kind, ms]) => [kind, new Date(ms).toISOString()]);
   return JSON.stringify({ answered: Object.fromEntries(entries) });
@@ -88,7 +88,7 @@ export function createMissedNotices(options: {
       kind: 'windows-missed',
       at: wallMs,
       message: `Windows of ${base} prices that opened from ${from} to ${to} were not requested. Fill them: ${command}`,
-      why: `Nothing was answered, or no price processor ran, for longer than prices.kinds.${base}.catchUp. The time is that of the connector's own clock.`,
+      why: `For longer than prices.kinds.${base}.catchUp, no request was answered or no price processor ran. The times are by the connector's clock.`,
       gapFrom: range.fromMs,
       gapTo: range.toMs,
     });

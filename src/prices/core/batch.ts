@@ -5,7 +5,7 @@ export type InputMeaning = { readonly kind: 'price'; readonly instrument: AskedI
 
 export type UnpricedMeaning = { readonly kind: 'noIsin' } | Exclude<InstrumentNews, { readonly kind: 'live' }>;
 
-/** The records of one id, which one result answers. */
+/** Records of one id. One result answers all of them. */
 export interface Input {
   readonly id: string;
   /** In ascending order. The last offset is the place in the queue; its record supersedes the earlier records. */
@@ -31,7 +31,7 @@ export interface Batch {
   readonly inputs: readonly BatchInput[];
 }
 
-/** The answered questions of a batch, and the inputs that commit with them; some inputs have no question. */
+/** Answered questions of a batch, and the inputs that are committed with them. Some inputs have no question. */
 export interface BatchPart {
   readonly kind: PriceKind;
   readonly questions: readonly AskedInstrument[];
@@ -44,7 +44,7 @@ export function nothingAsked(kind: PriceKind, inputs: readonly BatchInput[] = []
 }
 
 const MOST_OPEN = 4;
-/** The limit of one transaction, in questions; only its last part exceeds the limit. */
+/** A transaction that has this many questions takes no further part. */
 const MOST_COMMITTED = 2_000;
 
 /** The refreshes of one kind, until their answers are committed. A refresh answers no record, so the order is free. */
@@ -58,7 +58,7 @@ export class RefreshBatches {
     return questions > (MOST_OPEN - 1) * maxItems;
   }
 
-  /** @param unanswered less than all questions if some were answered before the batch became a refresh. */
+  /** @param unanswered fewer than all questions if some were answered before the batch became a refresh. */
   add(batch: Batch, unanswered = batch.questions.length): void {
     this.#open.set(batch, unanswered);
   }

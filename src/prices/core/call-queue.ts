@@ -4,12 +4,13 @@ import { type BackOff, backOffMs, type Random } from '../../support/back-off.ts'
 import type { PriceKind, PriceQuestion, QuestionOutcome } from '../bulk-prices.ts';
 
 /*
- * The bulk calls for one kind of prices. Decides the questions of the next call, and what its answer or failure means.
- * Without I/O or clock.
+ * The bulk calls for one kind of prices. Decides the questions of the next call, and the meaning of its answer or
+ * failure. Uses no I/O and no clock.
  *
  * One rule finds the culprits, for every error. A call that failed twice is divided if another call was answered in
  * between. A single question that fails like this gets the failure as its result. While no call is answered, no call
- * is repeated or divided. Meanwhile a probe, a call for one question, tests at times if the provider answers.
+ * is repeated or divided. Meanwhile probes test from time to time if the provider answers. A probe is a call for one
+ * question.
  *
  *   questions | their call is answered | their call fails
  *   ----------|------------------------|------------------------------------------------------------------------------
@@ -17,11 +18,11 @@ import type { PriceKind, PriceQuestion, QuestionOutcome } from '../bulk-prices.t
  *   suspected | done                   | divided if a call was answered since their previous failure; otherwise waiting
  *   waiting   | (any other call is answered) suspected: repeated after one failure, divided after two
  *
- * The parts of a divided call are suspected, and the call's failure is their first failure. If all parts of a call are
- * answered, and all parts of a second call too, these calls were too large: for an hour, calls are half as large.
+ * The parts of a divided call are suspected, and the call's failure is their first failure. If all parts of a divided
+ * call are answered, twice in a row, the calls were too large. For an hour, calls are then half as large.
  */
 
-/** The number of parts of a divided call. 18 calls find one poison pill among 500; most others wait for one round. */
+/** The number of parts of a divided call. 18 calls find one poison pill among 500 questions. */
 const PARTS = 4;
 /** The most calls at a time for suspected questions, in addition to the calls for fresh questions. */
 const SUSPECTED_AT_ONCE = 4;
@@ -35,7 +36,7 @@ const LIMIT_HOLDS_MS = 3_600_000;
 
 export interface Asked {
   readonly question: PriceQuestion;
-  /** False after its instrument has left or changed its isin: the next call drops the question. */
+  /** False after its instrument was deleted or got another isin. The next call drops the question. */
   isWanted(): boolean;
 }
 
@@ -62,7 +63,7 @@ const NEVER_FAILED = { failures: 0, answersBefore: 0, partOf: null } as const;
 interface Failed<One> {
   /** The questions of the failed call, without the question of a running probe. */
   group: Group<One>;
-  /** The number of questions, at the end of the group, that probes have tried. */
+  /** The number of questions that probes have tried. These questions are at the end of the group. */
   probed: number;
   readonly sentMs: number;
   readonly error: ConnectorError;
@@ -73,7 +74,7 @@ export interface Call<One> {
   readonly role: 'fresh' | 'suspected' | 'probe';
   readonly timeoutMs: number;
   readonly sentMs: number;
-  /** The failed call that a probe takes its question from; undefined for any other call. */
+  /** The failed call that gave a probe its question; undefined for a witness and for other calls. */
   readonly from: Failed<One> | undefined;
 }
 
@@ -132,7 +133,7 @@ export class CallQueue<One extends Asked> {
     const others = asked.filter((one) => !isKnown(one));
     if (others.length > 0) this.#fresh.push({ ...fresh, asked: others });
     if (others.length === asked.length) return;
-    // A known poison pill needs one more failure only, because other calls were answered since its last failure.
+    // For a known poison pill, one failure is enough, because other calls were answered since its last failure.
     for (const one of asked.filter(isKnown)) {
       this.#suspected.push({ ...fresh, asked: [one], failures: 1, answersBefore: -1 });
     }
@@ -256,7 +257,7 @@ export class CallQueue<One extends Asked> {
     return null;
   }
 
-  /** Takes a witness, or a random waiting question, because some questions may be poison pills. */
+  /** Probes a witness or a random waiting question. A fixed choice could be a poison pill each time. */
   #nextProbe(nowMs: number): Call<One> | null {
     const { witnesses, random } = this.#options;
     while (this.#waiting.length > 0 && this.#inFlight.probe === 0 && nowMs >= this.#probes.nextMs) {
@@ -352,14 +353,14 @@ export class CallQueue<One extends Asked> {
     return backOffMs(failures, PROBE_BACK_OFF, this.#options.random);
   }
 
-  /** Returns the question of a failed probe to its group. If the group waits no longer, the question is sent alone. */
+  /** Returns the question of a failed probe to its group. If the group no longer waits, the question is sent alone. */
   #putBack({ asked, sinceMs }: Group<One>, from: Failed<One>): void {
     if (!this.#waiting.includes(from)) this.#suspected.push({ ...from.group, asked, sinceMs });
     else from.group = { ...from.group, asked: [...from.group.asked, ...asked] };
     from.probed += 1;
   }
 
-  /** Each waiting question gets its turn: if few questions are left, most of them may be poison pills. */
+  /** No question is probed twice before all are probed once, because the first ones may be poison pills. */
   #anyNotProbed(): Failed<One> | undefined {
     const isLeft = ({ group, probed }: Failed<One>) => group.asked.length > probed;
     if (!this.#waiting.some(isLeft)) for (const failed of this.#waiting) failed.probed = 0;
@@ -394,11 +395,14 @@ function anyOf<Item>(items: readonly Item[], random: Random): Item | undefined {
 
 const FIRST_PATIENCE_MS = 10_000;
 const LEAST_PATIENCE_MS = 3_000;
-/** The timeout as a multiple of the slowest recent call: a call may take as long as its parts together. */
+/** The timeout is this many times the slowest recent call: a call may take as long as all its parts together. */
 const TIMES_SLOWEST = PARTS;
 const REMEMBERED_CALLS = 50;
 
-/** The timeout of calls. If long, a hanging question delays its neighbours; if short, slow calls are divided. */
+/**
+ * The timeout of calls. With a long timeout, a hanging question delays the other questions of its call. With a short
+ * timeout, slow calls are divided.
+ */
 class Patience {
   readonly #tookMs: number[] = [];
 

@@ -17,7 +17,7 @@ export interface PartitionCoreSettings {
   readonly maxBackoffMs: number;
   /** Instruments repaid long ago are requested once a day. */
   readonly repayment: Repayment;
-  /** The wall clock at monotonic time 0, as read at the start: a corrected clock does not move the slots. */
+  /** The wall clock at monotonic time 0. Read once, at the start, so that a corrected clock does not move the slots. */
   readonly epochMs: number;
   readonly random: Random;
   readonly reported: ReportedFailures;
@@ -26,7 +26,7 @@ export interface PartitionCoreSettings {
 export type CoreStep =
   | { readonly kind: 'ask'; readonly batch: Batch }
   | { readonly kind: 'commit'; readonly transaction: CoreTransaction }
-  /** How long to wait, perhaps infinite. A record, an answer or a commit ends the wait earlier. */
+  /** How long to wait; may be infinite. A record, an answer or a commit ends the wait earlier. */
   | { readonly kind: 'wait'; readonly ms: number };
 
 export interface CoreTransaction {
@@ -88,7 +88,7 @@ export type CoreResult =
       readonly withdrawal: Withdrawal | null;
     }
   | (UnpricedMeaning & { readonly id: string; readonly offsets: readonly bigint[] })
-  /** The instrument has left or changed its isin since the request. A later result answers its records. */
+  /** The instrument was deleted or got another isin after the request. A later result answers its records. */
   | { readonly kind: 'dropped' };
 
 /** Why a live instrument with an isin loses its price. */
@@ -107,7 +107,7 @@ export function problemOf(outcome: FailedOutcome): PriceProblem {
 
 const MOST_REMEMBERED = 200_000;
 
-/** Failures that have a dead letter: an instrument that fails for days adds one per problem, not one per refresh. */
+/** Failures that already have a dead letter: one per instrument and problem, not one per refresh. */
 export class ReportedFailures {
   readonly #keys = new Set<string>();
 

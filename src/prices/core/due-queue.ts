@@ -14,12 +14,12 @@ interface Moment {
   first: number;
 }
 
-/** A heap of moments. Words link the rows of a moment, so that any row can be removed. A row takes 8 bytes. */
+/** A heap of moments. Two 32-bit words link a row to the others of its moment, so that any row can be removed. */
 export class DueQueue {
   readonly #words = new WordRows(WIDTH);
   readonly #heap: Moment[] = [];
   readonly #moments = new Map<number, Moment>();
-  /** The moments by number, from 1. In place of a previous row, the first row stores this number as a negative. */
+  /** The moments by number, from 1. The first row of a moment has no previous row and stores minus this number. */
   readonly #numbered: (Moment | undefined)[] = [undefined];
   readonly #freeNumbers: number[] = [];
 

@@ -15,9 +15,9 @@ interface OpenBatch {
 
 /**
  * The records of the instruments topic, until the prices of one kind answer them. Requests and commits keep the order
- * of the topic, so that all records below the committed offset are answered. Only calls in flight for this kind delay
- * a record. After `answerWithinMs`, the record is answered without its price. The price is then requested like a
- * refresh; after a restart, in the instrument's slot. So the lane needs no memory except the table.
+ * of the topic, so that all records below the committed offset are answered. Calls for other kinds delay no record.
+ * After `answerWithinMs`, the record is answered without its price. The price is then requested like a refresh; after
+ * a restart, in the instrument's slot.
  */
 export class InputLane {
   readonly #lane: KindLane;
@@ -39,7 +39,7 @@ export class InputLane {
     return this.#queue.has(id);
   }
 
-  /** Adds a record. The record supersedes the input in flight of its id, if it makes that answer useless. */
+  /** Adds a record. The record supersedes an input in flight if that input's answer is useless now. */
   add(record: Omit<Input, 'offsets'> & { readonly offset: bigint }): void {
     const { id, meaning } = record;
     const asked = this.#lane.inputInFlight(id);
@@ -99,7 +99,7 @@ export class InputLane {
     for (const [at, position] of positions.entries()) open.outcomes[position] = outcomes[at];
   }
 
-  /** Takes the first answered records, and all up to the last record that timed out. `freeMs` excludes commits. */
+  /** Takes the answered records at the front, and all records up to the last timeout. `freeMs` excludes commits. */
   takeAnswered(freeMs: number): BatchPart[] {
     const overdue = this.#overdue(freeMs);
     const parts: BatchPart[] = [];

@@ -61,12 +61,12 @@ export class InstrumentTable {
     return this.#keys.hashAt(row);
   }
 
-  /** False after the instrument has left or has another isin. */
+  /** False after the instrument was deleted or got another isin. */
   holds({ row, version }: AskedInstrument): boolean {
     return this.#words.get(row, VERSION) === version;
   }
 
-  /** Adds a new instrument, in place of the id's earlier instrument if there is one. */
+  /** Adds an instrument. It replaces an earlier instrument of the id. */
   put(id: string, isin: string, sinceMs: number, terms: InstrumentTerms = NO_TERMS): AskedInstrument {
     const isinChanged = this.#keys.find(id) >= 0;
     const row = this.#keys.set(id, isin, terms);
@@ -90,7 +90,7 @@ export class InstrumentTable {
     this.#keys.delete(id);
   }
 
-  /** The hashes of the rows that `isAskedFor` accepts; their buffer may be longer. */
+  /** The hashes of the rows that `isAskedFor` accepts. The buffer of the array may be longer. */
   hashes(isAskedFor: (row: number) => boolean): Int32Array<ArrayBuffer> {
     const hashes = new Int32Array(this.size);
     let count = 0;

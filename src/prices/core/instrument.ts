@@ -15,7 +15,10 @@ export type InstrumentNews =
       readonly missingSchemaId?: number;
     };
 
-/** The topic's price. `unproven`: perhaps an earlier isin's. `own`: at most this isin's. `nothing`: a tombstone. */
+/**
+ * The price on the topic for an instrument. `unproven`: perhaps the price of an earlier isin. `own`: a price of this isin,
+ * or no price. `nothing`: a tombstone.
+ */
 export type Shown = (typeof SHOWN)[number];
 
 const SHOWN = ['unproven', 'own', 'nothing'] as const;
@@ -168,6 +171,6 @@ export function carryOver(from: AskedInstrument, to: AskedInstrument): void {
 
 export function planOf({ plans }: AskedInstrument, wanted: PriceKind): RefreshPlan {
   const plan = plans.find(({ kind }) => kind === wanted);
-  if (plan === undefined) throw new RangeError(`The instrument is not asked for ${wanted}.`);
+  if (plan === undefined) throw new RangeError(`Prices of the kind ${wanted} are not requested.`);
   return plan;
 }

@@ -8,12 +8,12 @@ import { type AskedInstrument, NO_TROUBLE, planOf, type RefreshPlan } from './in
 import type { InstrumentTable } from './instrument-table.ts';
 import { saysThatThereIsNone } from './price-state.ts';
 
-/** The most products that a backfill command names. For more, the command covers all products. */
+/** The most products that a backfill command names. With more products, the command covers all products. */
 const MOST_NAMED = 20;
 
 /**
- * The moments up to which the windows of one series are answered, for one partition: milliseconds since the epoch, by
- * the provider's clock. The earliest moment is the committed low-water mark: restarts and new instruments begin there.
+ * The ends of the answered windows of one series, in one partition: milliseconds since the epoch, by the provider's
+ * clock. The earliest end is the committed low-water mark: restarts and new instruments begin there.
  */
 class AnsweredWindows {
   readonly kind: PriceKind;
@@ -57,7 +57,7 @@ class AnsweredWindows {
 /** The longest time that a retry waits for other retries, to share a call. */
 const LONGEST_WAIT_FOR_COMPANY_MS = 60_000;
 
-/** A slot within this share of an interval after an answer is skipped. No price gets older than 1.1 intervals. */
+/** After an answer, a slot within this share of an interval is skipped. So a price is renewed within 1.1 intervals. */
 const SOONEST_SHARE = 0.1;
 
 /**
@@ -135,14 +135,14 @@ class RefreshSlots {
     return this.next(hash, nowMs + this.#intervalMs * SOONEST_SHARE);
   }
 
-  /** The first common moment of retries, at `fromMs` or later. */
+  /** The first moment, at `fromMs` or later, at which retries share a call. */
   inCompany(fromMs: number): number {
     const slotMs = this.#intervalMs / this.#count;
     const everyMs = slotMs / Math.ceil(slotMs / LONGEST_WAIT_FOR_COMPANY_MS);
     return this.#after(this.#phaseMs, everyMs, fromMs - 1);
   }
 
-  /** The first moment after `monotonicMs` of a clock with this phase and period; rounded to wall-clock milliseconds. */
+  /** The first moment after `monotonicMs` with this phase and period, in whole milliseconds of the wall clock. */
   #after(phaseMs: number, everyMs: number, monotonicMs: number): number {
     const wallMs = Math.round(monotonicMs + this.#epochMs);
     let strikes = Math.floor((wallMs - phaseMs) / everyMs);
@@ -210,7 +210,7 @@ export class KindLane {
     if (this.windows !== null) planOf(instrument, this.kind).answeredMs = this.windows.untilMs;
   }
 
-  /** Failing products count only if all products fail. Products repaid long ago never count: few have windows. */
+  /** Failing products count only if all products fail. Products repaid long ago never count, as few have windows. */
   moveMark(nowMs: number): void {
     if (this.windows === null) return;
     const wallMs = nowMs + this.#settings.repayment.epochMs(nowMs);
@@ -288,7 +288,7 @@ export class KindLane {
 
   nextMs(): number {
     const ms = this.refreshes.isFull(this.maxItems) ? Number.POSITIVE_INFINITY : this.#due.firstMs;
-    // If only repaid instruments are left, the next slot is far. The lane wakes earlier, as the clock may be corrected.
+    // If all instruments are repaid, the next slot is far away. The lane wakes earlier: the clock may be corrected.
     return ms === Number.POSITIVE_INFINITY ? ms : Math.min(ms, this.#dividedMs + 2 * this.#intervalMs);
   }
 
@@ -360,7 +360,7 @@ export class KindLane {
     return this.#settings.repayment.isLongPast(this.#table.repaymentDayAt(row), nowMs);
   }
 
-  /** After a clock that was ahead is corrected, instruments that wrongly counted as repaid get their slots back. */
+  /** If our clock was ahead and is corrected, instruments that wrongly counted as repaid get their slots back. */
   #followClock(nowMs: number): void {
     const { repayment } = this.#settings;
     const [before, epochMs] = [this.#epochMs, repayment.epochMs(nowMs)];

@@ -25,13 +25,13 @@ const DEFINITE: readonly PriceProblem[] = ['status 404', 'status 410'];
 const MARKS_EVERY_MS = 60_000;
 
 /**
- * Decides for one partition the next request, the meaning of an answer and the next commit; without I/O or clock.
+ * Decides the next request, the meaning of an answer and the next commit of one partition. Uses no I/O and no clock.
  * A core ends with its writer; the next core begins from the committed offset.
  *
- * Batches of inputs answer records of the instruments topic and commit in the order of the records, with the offset of
- * the first unanswered record. So each record gets exactly one committed result. Batches of refreshes answer no record
- * and commit when they are ready. For each kind, an instrument is in one batch at a time, until its answer is
- * committed. So the prices of an instrument are written in the order of their requests.
+ * Batches of inputs answer records of the instruments topic. They are committed in the order of the records, with the
+ * offset of the first unanswered record. So each record gets exactly one committed result. Batches of refreshes answer
+ * no record and are committed when they are ready. For each kind, an instrument is in one batch at a time, until its
+ * answer is committed. So the prices of an instrument are written in the order of their requests.
  */
 export class PartitionCore {
   readonly #settings: PartitionCoreSettings;
@@ -73,7 +73,7 @@ export class PartitionCore {
       return new KindLane(one, settings, table, phase, answeredMs);
     });
     const [first] = this.#lanes;
-    if (first === undefined) throw new RangeError('Nothing is asked for: settings.kinds is empty.');
+    if (first === undefined) throw new RangeError('No kind of prices is requested: settings.kinds is empty.');
     this.#settings = settings;
     this.#marksDueMs = nowMs + MARKS_EVERY_MS;
     this.#table = table;
@@ -84,7 +84,7 @@ export class PartitionCore {
       const earlier = start.before?.get(id);
       const same = earlier?.isin === isin ? earlier : null;
       const instrument = this.#put(id, isin, nowMs, terms);
-      // Its record is answered, so the topic shows at most a price of this isin.
+      // The instrument's record is already answered, so any price on the topic is a price of this isin.
       for (const plan of instrument.plans) plan.shown = 'own';
       if (same !== null) carryOver(same, instrument);
     }
@@ -141,7 +141,7 @@ export class PartitionCore {
     return { kind: 'wait', ms: Math.max(0, nextMs - nowMs) };
   }
 
-  /** False after the instrument of a question has left or changed its isin: its answer is then dropped. */
+  /** False after the instrument of a question was deleted or got another isin. Its answer is then dropped. */
   isWanted(batch: Batch, at: number): boolean {
     const instrument = batch.questions[at];
     return instrument !== undefined && this.#table.holds(instrument);
@@ -177,7 +177,7 @@ export class PartitionCore {
     if (result.kind !== 'prices' && result.kind !== 'failure' && result.kind !== 'postponed') return;
     const { instrument } = result;
     if (result.kind === 'failure') this.#settings.reported.add(lane.kind, instrument.id, result.problem);
-    // The instrument has left, or changed its isin, during the commit.
+    // During the commit, the instrument may be deleted or get another isin.
     if (!this.#table.holds(instrument)) return;
     if (result.kind === 'postponed') {
       lane.owe(instrument, result.withdrawal, nowMs, this.#mayRefresh(lane, instrument));
@@ -246,7 +246,7 @@ export class PartitionCore {
       const offset = inputs.length > 0 || isMarked ? (this.#inputs.firstUnanswered() ?? this.#position) : null;
       const parts = batches.map((batch) => this.#part(batch, nowMs));
       const leftBehind = offset === null ? null : this.#leftBehind(offset);
-      // `leftBehind` is of the first kind, and kinds share no transaction: a later transaction commits the marks.
+      // `leftBehind` belongs to the first kind, and kinds share no transaction. A later transaction commits the marks.
       if (leftBehind !== null && lane !== this.#first) return { parts, offset: null, progress: null };
       return {
         parts: leftBehind === null ? parts : [...parts, leftBehind],
@@ -299,20 +299,20 @@ export class PartitionCore {
     return { batch, results };
   }
 
-  /** False if the instrument has left, or if an input in the queue already requests its price. */
+  /** False if the instrument was deleted, or if an input in the queue already requests its price. */
   #mayRefresh(lane: KindLane, instrument: AskedInstrument): boolean {
     return this.#table.holds(instrument) && !(lane === this.#first && this.#inputs.has(instrument.id));
   }
 
   #lane({ kind }: { readonly kind: PriceKind }): KindLane {
     const lane = this.#lanes.find((candidate) => candidate.kind === kind);
-    if (lane === undefined) throw new RangeError(`Nothing is asked for ${kind}.`);
+    if (lane === undefined) throw new RangeError(`Prices of the kind ${kind} are not requested.`);
     return lane;
   }
 }
 
 interface ResultContext {
-  /** False if the instrument has left or changed its isin: the answer is another product's price. */
+  /** False if the instrument was deleted or got another isin: the answer is another product's price. */
   readonly holds: (instrument: AskedInstrument) => boolean;
   readonly isRepaid: (instrument: AskedInstrument, problem: PriceProblem) => boolean;
   readonly reported: ReportedFailures;
@@ -355,7 +355,10 @@ function result(
   return { ...failure, isRepaid: isRepaid(instrument, problem) };
 }
 
-/** Deletes an earlier isin's price always; this isin's price after 404, 410, or two problems without a status. */
+/**
+ * A price of an earlier isin is always deleted. A price of this isin is deleted after 404, after 410, or after two
+ * problems in a row without a status.
+ */
 function withdrawalOf(instrument: AskedInstrument, plan: RefreshPlan, problem: PriceProblem): Withdrawal | null {
   switch (plan.shown) {
     case 'nothing':
@@ -369,7 +372,7 @@ function withdrawalOf(instrument: AskedInstrument, plan: RefreshPlan, problem: P
   }
 }
 
-/** A new process assumes that the topic's price is of the record's isin, so an earlier isin's price is deleted. */
+/** Deletes a price of an earlier isin: a new process would assume that the price is of the record's isin. */
 function withdrawalUnanswered({ isinChanged }: AskedInstrument, { shown }: RefreshPlan): Withdrawal | null {
   if (shown !== 'unproven') return null;
   return isinChanged ? 'isin-changed' : 'no-price';

@@ -1,7 +1,7 @@
 import type { RefreshPlan } from './instrument.ts';
 
 const DAY_MS = 86_400_000;
-/** The shortest time between two readings of the wall clock: `epochMs` is called for each instrument. */
+/** The shortest time between two readings of the wall clock. `epochMs` is called often, for each instrument. */
 const LOOK_EVERY_MS = 60_000;
 
 /**
