@@ -4,8 +4,9 @@ import type { Clock } from '../support/clock.ts';
 import type { WorkerTarget } from '../worker/target.ts';
 
 /*
- * Sources on one partition share a writer: a failed commit drops the fetched pages of all sources. A source that fails
- * twice, or is certainly the cause, is backed off, each time for longer. Then a separate writer verifies its topics.
+ * Sources on one partition share a writer, so a failed commit drops the fetched pages of all sources. A source that
+ * fails twice, or that certainly caused the failure, is backed off. Each back-off lasts longer. After the back-off, a
+ * separate writer verifies the topics of the source.
  */
 
 const HOLD: BackOff = { initialMs: 1_000, maximumMs: 60_000 };
@@ -22,7 +23,7 @@ export interface HeldBackOptions<Source> {
 interface HeldSource {
   failures: number;
   lastMs: number;
-  /** `restartEpoch`: the failed-restart epoch of the target at the failure. */
+  /** `restartEpoch`: the target's `failedRestartEpoch` at the failure. Another value ends the hold. */
   hold: { readonly untilMs: number; readonly restartEpoch: number } | undefined;
 }
 
@@ -75,7 +76,7 @@ export class HeldBackSources<Source> {
           this.#held.delete(source);
           throw error;
         }
-        // A verification that an operator's command aborted is not a failure.
+        // An operator's command may abort a verification. Such a verification is not a failure.
         if (!changed.aborted) this.failed(source, { isCertain: true });
       }
     }

@@ -111,7 +111,7 @@ export async function runOffsetPartition(options: OffsetPartitionOptions): Promi
   return sources.map((source) => source.name);
 }
 
-/** The sources that write a topic named by the error; all sources if there is no such source. */
+/** Returns the sources that write a topic named by the error; all sources if no source writes such a topic. */
 function concernedBy({ sources, writtenBy }: OffsetPartitionOptions, error: ConnectorError): readonly Source[] {
   const named = error.fields.topics;
   if (!Array.isArray(named)) return sources;
@@ -129,7 +129,10 @@ interface Session extends OffsetPartitionOptions {
   readonly blamed: (source: Source, isCertain: boolean) => void;
 }
 
-/** Runs until the writer fails, the signal aborts, another source is due, or all ended. Commits under way end first. */
+/**
+ * Runs until the writer fails, the signal aborts, another source is due, or all sources have ended. A commit that has
+ * begun is finished first.
+ */
 async function runSession(options: Session): Promise<void> {
   const { kafka, clock, random, events, targets, sources, runStates, offsets, topicIds } = options;
   const session = new AbortController();
@@ -174,7 +177,7 @@ async function runSession(options: Session): Promise<void> {
   if (failures.length > 0) throw failures[0];
 }
 
-/** A source waits for the previous transaction, never for the poll of another source. */
+/** Returns the commit of a source. A commit waits for the previous commit, never for the poll of another source. */
 function committing({ writer, partition, offsetsTopic, committed, blamed }: Session) {
   let last: Promise<void> = Promise.resolve();
   return async (source: Source, records: readonly OutgoingRecord[], offset: SourceOffset): Promise<void> => {

@@ -23,7 +23,7 @@ export function describeReplica({ sources, held }: Omit<Replica, 'id'>): string 
   return JSON.stringify({ sources, held });
 }
 
-/** A member with an unreadable description, such as another version, gets no sources. Exported for tests. */
+/** A member with an unreadable description gets no sources; it may have another version. Exported for tests. */
 export function readReplica({ id, description }: GroupMember): Replica {
   try {
     const { sources, held } = JSON.parse(description) as { sources: unknown; held: unknown };
@@ -38,8 +38,9 @@ export function readReplica({ id, description }: GroupMember): Replica {
 }
 
 /**
- * Each partition with a source goes to a replica that knows most of its sources; settings differ during a rolling
- * deployment. A replica keeps a partition unless a candidate holds two fewer: a new owner repeats requests.
+ * Settings differ during a rolling deployment, so a partition goes to a replica that knows most of its sources. A
+ * replica keeps its partitions, because a new owner repeats requests. A partition moves only to a replica that holds
+ * two fewer.
  *
  * @param partitionOf returns the partition of a source's key. Exported for tests.
  */
@@ -60,7 +61,7 @@ export function assignPartitions(
   for (const partition of partitions.filter((open) => holderOf(open) === undefined)) {
     shares.get(smallest(candidates.get(partition) ?? []) ?? '')?.add(partition);
   }
-  // As many rounds as partitions: after them, no move makes the shares more equal.
+  // After as many rounds as there are partitions, no move makes the shares more equal.
   for (const partition of partitions.flatMap(() => partitions)) {
     const owner = inOrder.find(({ id }) => shares.get(id)?.has(partition))?.id;
     const nextOwner = smallest(candidates.get(partition) ?? []);

@@ -26,7 +26,7 @@ export interface RequestedRestart {
 
 export interface SourceState {
   readonly state: TargetState;
-  /** The newest request, begun or not. The offset of the source names the newest request that was begun. */
+  /** The newest requested walk, begun or not. The offset of the source names the newest request that was begun. */
   readonly walk: RequestedWalk | null;
   readonly restart: RequestedRestart | null;
 }

@@ -15,7 +15,7 @@ export interface SourceTurn {
   readonly waitMs: number;
   /** If this signal aborts, the wait ends early. */
   readonly wake?: AbortSignal;
-  /** Called after the commit, with its duration. Only this call moves the task on. */
+  /** Called after the commit, with its duration. Without this call, the task stays at the earlier offset. */
   committed(commitMs: number): void;
 }
 

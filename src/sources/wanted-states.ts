@@ -14,8 +14,9 @@ export interface WantedStates {
 /** The commands of operators, read from the states topic. */
 export interface RequestedStates extends WantedStates {
   /**
-   * Reads the states topic to its end. Called after the fence of each writer, when the previous owner begins no more
-   * walks. Before the fence, the newest request read here may be one that the previous owner has served and replaced.
+   * Reads the states topic to its end. Called after the fence of each writer, because the previous owner then begins no
+   * more walks. A read before the fence may miss a newer request that the previous owner has already served. Then the
+   * older request would be served too.
    */
   catchUp(signal: AbortSignal): Promise<void>;
   follow(signal: AbortSignal): Promise<never>;

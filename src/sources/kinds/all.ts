@@ -14,7 +14,7 @@ const SOURCE_KINDS: { readonly [Type in SourceSettings['type']]: SourceKind<Sour
   'pre-trade-checks': PRE_TRADE_CHECKS,
 };
 
-/** The functions of the kind accept only sources of this type. */
+/** Call the functions of the returned kind only with sources of this type. */
 export function kindOf({ type }: Pick<SourceSettings, 'type'>): SourceKind {
   return SOURCE_KINDS[type];
 }

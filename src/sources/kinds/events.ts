@@ -14,12 +14,12 @@ import { itemAgain, openFollowed, type SourceKind, withSchemas } from './kind.ts
 
 const WORDS = {
   suspected:
-    'The events were not read for nearly as long as the provider keeps them. All events that it still serves are ' +
-    'read; the events that it has dropped are permanently lost.',
-  proven: 'Events are permanently lost; the source continues with the events that come from now on.',
-  expired: 'events of that time; nothing restores them, an instruments source would only show their results',
-  lost: 'events between the two offsets; nothing restores them, an instruments source would only show their results',
-  restart: 'The source continues with the events that come from now on.',
+    'The stream was not read for nearly as long as the provider keeps events. The source reads all events that the ' +
+    'provider still serves; the events that the provider has dropped are permanently lost.',
+  proven: 'Events are permanently lost; the source continues with the events of a newer offset.',
+  expired: 'events of that time; nothing restores them, but an instruments source reads their results',
+  lost: 'events between the two offsets; nothing restores them, but an instruments source reads their results',
+  restart: 'The source continues with the events from now on.',
 };
 
 export const EVENTS: SourceKind<SourceSettingsOf<'events'>, FollowerOffset> = {

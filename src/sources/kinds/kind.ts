@@ -30,7 +30,7 @@ export interface SourceKind<Own extends SourceSettings = SourceSettings, Offset 
   readonly connectorClass: string;
   /** True: walks update instruments in addition to the stream. */
   readonly walks: boolean;
-  /** True: its dead letters have no input, so a retry requests the item again. */
+  /** True: the dead letters of the source have no input, so a retry requests the item again. */
   readonly hidesInput: boolean;
   /** `words`: the form as text for people; `areOrdered`: two offsets can be compared. */
   readonly offsets: { readonly words: string; readonly form: RegExp; readonly areOrdered: boolean };
@@ -142,7 +142,7 @@ export function withSchemas<Name extends SchemaName, Decoders>(
       notificationEncoder(registry, topics.shared.notifications, signal),
       ...targets.map(async ([name, topic]) => [name, await registered(name, topic, signal)] as const),
     ]);
-    // If two calls run at once, the result of the first call serves both.
+    // If two calls run at once, both return the result of the first call.
     if (made === undefined) {
       const schemas = Object.fromEntries(own) as Record<Name, Registered>;
       made = { decoders: create(schemas, mapping), encodeNotification };
@@ -192,8 +192,8 @@ export async function rowsFrom<Row>(
   const since = from ?? (begins === 'atGivenStart' ? (await stream.start(signal)).since : null);
   const outcome = await stream.after(since, signal);
   if (outcome.kind === 'stream') return outcome.answer.decoded.rows;
-  const text = `The provider refused the offset (status ${outcome.status}): it has expired, or is none.`;
-  throw new ConnectorError('PROVIDER_REFUSED', `${text} Use a newer one as --from, or none.`);
+  const text = `The provider refused the offset (status ${outcome.status}): it has expired, or it is not an offset.`;
+  throw new ConnectorError('PROVIDER_REFUSED', `${text} Use a newer offset as --from, or omit --from.`);
 }
 
 /** `ask` requests the stream after an offset. `read` takes the next offset from the links. */

@@ -20,18 +20,18 @@ import { nextOfBytes, openFollowed, type SourceKind, withSchemas } from './kind.
 
 const WORDS = {
   suspected:
-    'The source requested no pre-trade checks for nearly a week. Every check that the provider still serves is read; ' +
+    'The source requested no pre-trade checks for nearly a week. It reads every check that the provider still serves; ' +
     'the checks that the provider has dropped are permanently lost.',
   proven:
-    'Our offset is given up, and every pre-trade check that the provider still serves is read again: some may be ' +
-    'written once more, under the same key.',
+    'The source gives up its offset and reads every pre-trade check that the provider still serves. Some checks may be ' +
+    'written again, under the same key.',
   expired: 'pre-trade checks of that time',
   lost: 'pre-trade checks after our offset that the provider no longer serves',
   restart:
-    'Every pre-trade check that the provider still serves is read: some may be written once more, under the same key.',
+    'The source reads every pre-trade check that the provider still serves. Some may be written again, under the same key.',
 };
 
-/** A check contains a URL that lets its holder trade, so only the id of a check leaves the topic. */
+/** A check contains a URL that lets its holder trade. So logs, errors and dead letters show only the id of a check. */
 export const PRE_TRADE_CHECKS: SourceKind<SourceSettingsOf<'pre-trade-checks'>, FollowerOffset> = {
   connectorClass: 'PreTradeChecksSource',
   walks: false,
@@ -78,7 +78,7 @@ export const PRE_TRADE_CHECKS: SourceKind<SourceSettingsOf<'pre-trade-checks'>, 
           return { ...record, value: null, headers };
         }),
       async reread({ key }, headers, signal) {
-        if (key === null) return 'its id could not be read, and the provider gives a check only by its id';
+        if (key === null) return 'its id could not be read, and a check can be requested only by its id';
         try {
           const value = await requestCheck(checks, await decoder(signal), key, signal);
           if (value === null) return 'the provider has no check of its id any more';
@@ -115,6 +115,6 @@ export async function requestCheck(
   if (check.key === id) return check.value;
   throw new ConnectorError(
     'BODY_MALFORMED',
-    'The response of the provider holds another check than the requested one.',
+    'The response of the provider contains another check than the requested one.',
   );
 }

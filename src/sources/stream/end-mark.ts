@@ -3,12 +3,13 @@ import { hasReached } from './stream-response.ts';
 /*
  * Finds the end of a stream that never pauses and whose responses do not name the end of the log. The list gives a
  * fresh start of the stream. A cursor that reaches this start has read all events from before the request. If our
- * cursor had passed the start a minute earlier, the list lags: the start and earlier results are dropped.
+ * cursor had passed this start a minute before the request, the list lags. Then the start and the earlier result are
+ * dropped.
  */
 
 /** The list is requested when a run has lasted this long, and then at this interval. */
 const LOOK_EVERY_MS = 60_000;
-/** A reached end counts for this time, within which the next end is requested and reached. */
+/** An end counts for this time after its request. The next end is requested and reached within this time. */
 const SEEN_COUNTS_MS = 2 * LOOK_EVERY_MS;
 
 /** The state of the search for the end of a stream. Times are monotonic. */

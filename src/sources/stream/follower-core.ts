@@ -18,9 +18,9 @@ import type { ResponseTime } from './response-time.ts';
 import { secondsToRetentionCliff, streamAtStart } from './stream.ts';
 
 /**
- * Decides for a source that follows one stream. The core does no I/O and reads no clock; its state changes only when a
- * decision is committed. `nowMs` is monotonic. Each task has its own core: after a failed commit, a new core starts
- * from the committed offset.
+ * Decides the next request of a source that follows one stream, and the meaning of each response. The core does no I/O
+ * and reads no clock; its state changes only when a decision is committed. `nowMs` is monotonic. Each task has its own
+ * core: after a failed commit, a new core starts from the committed offset.
  */
 export class FollowerCore {
   readonly #settings: FollowerSettings;
@@ -76,7 +76,7 @@ export class FollowerCore {
     return { kind: 'wait', ms: Math.max(1, Math.ceil(stream.dueMs - nowMs)) };
   }
 
-  /** A decision takes effect only by its `committed()`. @throws ConnectorError RETENTION_GAPS_REPEAT. */
+  /** Decides about a response. Only `committed()` of the decision changes the state. @throws RETENTION_GAPS_REPEAT. */
   answered(answer: FollowerAnswer, nowMs: number): FollowerDecision {
     const before = this.#state;
     const { state, commits, reading, gap, ...decision } = this.#weigh(answer, nowMs);

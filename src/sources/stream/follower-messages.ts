@@ -8,7 +8,7 @@ export type FollowerRequest =
   | { readonly kind: 'start' }
   /** `since`: null for a request without an offset. */
   | { readonly kind: 'stream'; readonly since: string | null }
-  /** Requests the stream from another offset. Its events are not used. */
+  /** Requests the stream from another offset. The received events are not used. */
   | { readonly kind: 'verifyStart'; readonly since: string }
   | { readonly kind: 'wait'; readonly ms: number };
 
@@ -45,7 +45,7 @@ export type FollowerNotification =
       readonly since: string | null;
       readonly to: ResponseTime;
     }
-  /** The stream has ended before our offset for minutes. `endsAt`: the first offset at which the stream ended. */
+  /** For minutes, the stream has ended before our offset. `endsAt`: the first offset at which the stream ended. */
   | {
       readonly kind: 'streamBehind';
       readonly to: ResponseTime;

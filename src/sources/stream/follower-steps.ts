@@ -70,11 +70,11 @@ export function beginAt(since: string | null, time: ResponseTime, { settings, no
   };
 }
 
-/** Takes or discards one response to our offset, and suspects or proves a gap. */
+/** Takes or discards one response to our offset. May suspect or prove a gap. */
 export function followOffset(state: FollowerState, answer: OffsetResponse, at: FollowerContext): FollowedOutcome {
   const { offset } = state;
   if (answer.kind === 'refused' && (offset.since === null || !refusesOffset(answer.status))) {
-    throw new Error(`Status ${answer.status} says nothing about an offset, and was handed over as its refusal.`);
+    throw new Error(`Status ${answer.status} says nothing about an offset, so it is not a refusal of the offset.`);
   }
   const items = answer.kind === 'stream' ? answer.items : 0;
   const { held } = offset;
@@ -161,8 +161,8 @@ function confirmOffset(
 }
 
 /**
- * If our offset is in doubt or the start is lower, our offset is requested again at once: this completes the round. For
- * offsets without an order, a start with later items may be before our offset, and is not taken.
+ * If our offset is in doubt or the start is lower, our offset is requested again at once. This request completes the
+ * round. If offsets have no order, a start with later items may be before our offset, so it is not taken.
  */
 export function takeVerifiedStart(state: FollowerState, verified: VerifiedStart, at: FollowerContext): FollowerOutcome {
   const { stream, offset } = state;
@@ -224,7 +224,9 @@ function gapNotification(
   return { kind: isReset ? 'streamReset' : 'gapProven', why, fromMs, to, lostAfter, goesOnAfter };
 }
 
-/** `again` keeps the furthest offset; earlier events repeat. @throws RETENTION_GAPS_REPEAT: too many gaps in a day. */
+/**
+ * `again` keeps the furthest offset, because earlier events repeat. @throws RETENTION_GAPS_REPEAT after too many gaps.
+ */
 function healGap(
   before: FollowerOffset,
   offset: FollowerOffset,
@@ -242,7 +244,10 @@ function healGap(
   };
 }
 
-/** Clears `again` after the furthest offset, or if the stream still ends lower after `offsetHold` (a new log). */
+/**
+ * The repetition ends when our offset reaches the furthest offset. It also ends if the stream still ends before this
+ * offset after `offsetHold`: then the stream is a new one.
+ */
 function passAgain(
   offset: FollowerOffset,
   { caughtUp }: Stream,

@@ -1,17 +1,18 @@
 import { isBefore } from './stream-response.ts';
 
-/** Limits the remembered responses. The oldest responses are kept, and estimate a lag. */
+/** The most remembered responses. The oldest responses are kept, because they show the longest lag. */
 const MOST_RESPONSES = 1_000;
 
-/** The part of the stream that the events on the topic cover. Each event comes after its requested offset, `since`. */
+/** The part of the stream that the events on the topic cover. `since`: an event comes after this requested offset. */
 export class ReportedEvents {
   readonly #notBeyond: string | null;
   #newest: string | null = null;
   #oldestRemembered: string | null = null;
   readonly #idsOfNewest = new Set<bigint>();
   readonly #agesMs = new Map<string, number>();
-  /** For a provider that is behind: the end of its stream, the newest earlier response, and its instruments. */
+  /** The present end of a stream that is behind; null if the stream is not behind. */
   readonly #end: string | null;
+  /** The requested offset of the newest response that began before `#end`. */
   #acrossEnd: string | null = null;
   readonly #idsAcrossEnd = new Set<bigint>();
 

@@ -20,7 +20,7 @@ export function timeBetween(a: ResponseTime, b: ResponseTime): { readonly leastM
 /**
  * The time since the provider was last known to serve our offset: at most `ageMs`, at least `leastAgeMs`. Across a
  * restart, the two clocks give the bounds. Within a task, the monotonic clock counts. The monotonic clock stops while
- * the machine sleeps, so a longer time that both other clocks show replaces its time.
+ * the machine sleeps. So if both other clocks show more time, their time counts.
  */
 export function offsetAges(
   known: { readonly servedMs: number | null; readonly servedLatestMs: number | null },

@@ -8,17 +8,18 @@ import {
 } from './stream-response.ts';
 
 /*
- * Decides when another offset replaces ours. Later events may have expired (a retention gap), the log may have begun
- * again, or a replica may be behind.
+ * Decides when another offset replaces our offset. Events after our offset may have expired (a retention gap), the log
+ * may have begun again, or a replica of the provider may be behind.
  *
- * After a bad sign in a response to our offset, a *round* requests a fresh start E. It requests the stream from E,
- * which must have status 200, and our offset again: the same sign completes the round. E is *held* while our offset is
- * still read; a good response ends the hold. Rounds repeat until E was held for long enough:
+ * A bad sign in a response to our offset begins a *round*. The round requests a fresh start E, then the stream from E,
+ * which must have status 200, and then our offset again. The same sign completes the round. E is *held* while our
+ * offset is still read; a good response ends the hold. Rounds repeat until E was held for long enough:
  *
  * - E is before our offset: `behindLimit`, an hour. A fail-over heals in minutes, and a lower offset repeats events. E
  *   counts only if the stream from E also ends before our offset; otherwise the list, which gave E, lags.
  * - Our offset brings no events: `offsetHold`, a day. The event log may lag behind the list by hours.
- * - Our offset is refused, repeats itself, expired by all clocks, or is empty while E has events: `gapProof`, minutes.
+ * - Our offset is refused, its response repeats, it expired by all clocks, or it brings no events while E does:
+ *   `gapProof`, minutes.
  *
  * The first E is held, so that no later event is lost. An age of six and a half days by one clock only *suspects* a
  * gap, which causes a walk.
@@ -60,7 +61,7 @@ export interface OffsetKnown {
   readonly isOver: boolean;
   /** The longest possible time since the provider served our offset. */
   readonly ageMs: number;
-  /** A recent fresh start was not before our offset, so a lower offset is no sign. */
+  /** A recent fresh start was not before our offset, so a lower offset in a response is not a sign. */
   readonly isNoReset: boolean;
 }
 
@@ -251,14 +252,14 @@ export function isOffsetInDoubt({ sign, round, firstMs }: Doubt): boolean {
   return round !== null;
 }
 
-/** @throws ConnectorError RETENTION_GAPS_REPEAT at the third gap within a day: more could hide lost events. */
+/** @throws ConnectorError RETENTION_GAPS_REPEAT at the third gap within a day: repeated gaps could hide lost events. */
 export function healedOnceMore(healedAtMs: readonly number[], nowDateMs: number): readonly number[] {
   // Later times count too, because a clock may be set back.
   const recent = healedAtMs.filter((healed) => Math.abs(nowDateMs - healed) < DAY_MS);
   if (recent.length < HEALED_GAPS_PER_DAY) return [...recent, nowDateMs];
   throw new ConnectorError(
     'RETENTION_GAPS_REPEAT',
-    `The event stream has lost our offset again, after ${HEALED_GAPS_PER_DAY} gaps within a day that were healed by ` +
-      'going on from a fresh offset. The committed offset was kept.',
+    'The provider no longer serves our offset, although the source continued from a fresh offset ' +
+      `${HEALED_GAPS_PER_DAY} times within a day. The committed offset was kept.`,
   );
 }

@@ -39,16 +39,16 @@ export interface Stream {
   readonly heldFromMs: number | null;
   readonly dueMs: number;
   readonly discarded: number;
-  /** The newest response, or recently the list, showed the end of the stream. */
+  /** True if the newest response showed the end of the stream, or if the list showed it recently. */
   readonly caughtUp: boolean;
-  /** This provider has named a newest offset after its cursor, so it names the end of the log. */
+  /** True if a response named a newest offset after its cursor: this provider names the end of the log. */
   readonly namesEnd: boolean;
   /** The responses after the last seen end; null at the end, or if the newest response was discarded. */
   readonly run: StreamRun | null;
   /** The search for the end by means of the list; null at the end, or if responses name the end. */
   readonly mark: EndMark | null;
   readonly doubt: Doubt;
-  /** When the last fresh start came, if it was not before our offset; else null. */
+  /** The time of the last fresh start, if this start was not before our offset; else null. */
   readonly noResetMs: number | null;
   /** Our previous offsets, the newest at the end. */
   readonly earlier: readonly string[];
@@ -60,7 +60,7 @@ export interface StreamPosition
   readonly since: string;
 }
 
-/** `items`: events or checks, with dead letters. `refused`: a 4xx status that refuses our offset (`refusesOffset`). */
+/** `items`: events or checks, and dead letters. `refused`: a 4xx status that refuses our offset (`refusesOffset`). */
 export type OffsetResponse =
   | ({ readonly kind: 'stream'; readonly items: number; readonly time: ResponseTime } & StreamResponse)
   | { readonly kind: 'refused'; readonly status: number; readonly time: ResponseTime };
@@ -187,8 +187,8 @@ const FRESH = { noResetMs: null, discarded: 0, earlier: [], caughtUp: false } as
 const behind = (since: string, held: HeldOffset | null) => isProviderBehind({ since, held });
 
 /**
- * Returns the held offset with its age; across a restart, by the clock that shows less time. A restart adds no age to a
- * held offset before ours. After an absence of `offsetHold`, such an offset is dropped.
+ * Returns the held offset with its age; across a restart, by the clock that shows less time. But a restart adds no age
+ * to a held offset that is before our offset. Such an offset is dropped after an absence of `offsetHold`.
  */
 function heldUntil(
   { heldFromMs }: Stream,
@@ -203,7 +203,7 @@ function heldUntil(
   return { ...held, heldMs: Math.round(held.heldMs + leastMs) };
 }
 
-/** Returns the period whose unread events have expired; null if there is none. The clock with less time counts. */
+/** The period whose unread events have expired; null if there is none. The clock that shows less time counts. */
 function lostTime(
   takenMs: number | null,
   serverDate: ResponseTime,
@@ -249,7 +249,7 @@ export interface FreshStart {
   readonly askedMs: number;
 }
 
-/** A start counts only if requested after the sign. If it is not before our offset, the provider is not behind. */
+/** A start before the sign does not count. If the start is not before our offset, the provider is not behind. */
 export function takeFreshStart<Offset extends { readonly held: HeldOffset | null }>(
   stream: Stream,
   offset: Offset,

@@ -8,7 +8,7 @@ import { ReportedEvents } from '../stream/reported-events.ts';
 import type { ResponseTime } from '../stream/response-time.ts';
 import { Census, REMEMBERED_MS } from '../walk/census.ts';
 
-/** More foreign records stop the source at once. Until then, a later record may still replace a foreign record. */
+/** More foreign records stop the source at once. A later record of the same key may replace a foreign record. */
 const MOST_STRANGERS = 1_000;
 
 interface CensusOptions {
@@ -28,7 +28,7 @@ export interface EventRecords {
   readonly ageMs: (record: Pick<CommittedRecord, 'timestampMs' | 'headers'>) => number;
 }
 
-/** Returns the age by the clock that shows less time. `time`: the time of the newest response; `wallMs`: our clock. */
+/** The age of a record, by the clock that shows less time. `time`: of the newest response. `wallMs`: our clock. */
 export function recordAge(time: ResponseTime | null, wallMs: number): EventRecords['ageMs'] {
   return ({ timestampMs, headers }) => {
     const byBrokerMs = wallMs - timestampMs;
@@ -63,7 +63,7 @@ export function instrumentId(key: Buffer | null): bigint | null {
 
 async function readLoaded({ reader, topic, digests, eventRecords, signal }: CensusOptions): Promise<Census> {
   const census = new Census(new ReportedEvents(eventRecords?.since, eventRecords?.end));
-  // By key: the error of a foreign record that is the newest record of its key.
+  // The errors of foreign records, by key. Each foreign record is the newest record of its key.
   const strangers = new Map<string, ConnectorError>();
   await reader.readToEnd({
     topic: topic.name,
@@ -116,7 +116,7 @@ function strange({ topic, partition, offset }: CommittedRecord, why: string, cau
   return new ConnectorError(
     'RECORD_UNREADABLE',
     `The record at offset ${offset} of ${topic}, partition ${partition}, was not written by this source. ${why} Only this source may ` +
-      'write to the topic: find who else does, and write a null value under that key.',
+      'write to the topic. Find the other writer, and write a null value under that key.',
     { cause, fields: { topic, partition, offset: String(offset) } },
   );
 }

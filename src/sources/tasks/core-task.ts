@@ -57,7 +57,7 @@ export interface CoreTaskParts<Decision extends FollowerDecision<unknown, unknow
   committed(asked: Asked<Decision, Row>, commitMs: number): void;
 }
 
-/** The stream continues meanwhile, so the returned function decides when it is called; null: no longer wanted. */
+/** The returned function decides about the response when it is called; null: the response is no longer wanted. */
 export type AskList<Decision, Row> = (signal: AbortSignal) => Promise<() => Asked<Decision, Row> | null>;
 
 interface Wait {
@@ -164,12 +164,12 @@ export class ListRequests<Answer> {
     return this.#ending === null ? this.#freeMs : Number.POSITIVE_INFINITY;
   }
 
-  /** Ends a wait for the stream; undefined if no request is under way. */
+  /** Aborts when the current request ends, to end a wait early; undefined if no request is under way. */
   get ending(): AbortSignal | undefined {
     return this.#ending?.signal;
   }
 
-  /** Waits for the response only if `isAwaited`: no stream exists yet. A prefetched page is ready after `begin`. */
+  /** Waits for the response only if `isAwaited`: no stream exists yet. After `begin`, a prefetched page is ready. */
   async begin(request: () => Promise<Answer>, signal: AbortSignal, isAwaited = false): Promise<void> {
     const ending = new AbortController();
     this.#ending = ending;
@@ -180,7 +180,7 @@ export class ListRequests<Answer> {
     await (isAwaited ? ended : afterOtherWork());
   }
 
-  /** Returns the response once; else null. @throws an error that no repetition corrects, or the signal's reason. */
+  /** Returns each response once; else null. @throws an error that no repetition corrects, or the signal's reason. */
   take(): Answer | null {
     const outcome = this.#outcome;
     this.#outcome = null;

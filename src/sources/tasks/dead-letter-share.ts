@@ -39,7 +39,7 @@ export class DeadLetterShare {
     }
     if (this.#isTooMany(own)) throw tooMany(own, `rows of ${whence}`, failed[0]);
     if (failed.length > 0 && this.#isTooMany(recent)) {
-      throw tooMany(recent, `rows that came last, up to ${whence},`, failed[0]);
+      throw tooMany(recent, `recent rows, up to ${whence},`, failed[0]);
     }
     this.#answers.set(whence, own);
   }
@@ -52,8 +52,8 @@ export class DeadLetterShare {
 function tooMany({ rows, failures }: Counted, what: string, first: DecodedFailure | undefined): ConnectorError {
   return new ConnectorError(
     'TOO_MANY_DEAD_LETTERS',
-    `${failures} of ${rows} ${what} do not map, more than mapping.maxDeadLetters allows; the first, ` +
-      `${first?.key ? `id ${first.key}` : 'without an id'}, at ${first?.pointer || '/'}: ${first?.reason}. Nothing of the answer was written.`,
+    `${failures} of ${rows} ${what} do not map, more than mapping.maxDeadLetters allows. The first row, ` +
+      `${first?.key ? `id ${first.key}` : 'without an id'}, at ${first?.pointer || '/'}: ${first?.reason}. No row of the response was written.`,
     { fields: { rows, failures } },
   );
 }

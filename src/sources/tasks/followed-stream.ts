@@ -29,7 +29,7 @@ export interface FollowedStream<Row> {
   after(since: string | null, signal: AbortSignal): Promise<FollowedOutcome<Row>>;
 }
 
-/** Returns the refusal of our offset; null for other errors, such as statuses of the token endpoint or registry. */
+/** Returns the refusal of our offset; null for other errors, such as an error status of the token endpoint. */
 export function refusalOf(error: unknown, clock: Clock): RefusedOffset | null {
   if (!(error instanceof ConnectorError) || error.code !== 'PROVIDER_REFUSED') return null;
   const { status, dateMs } = error.fields;
@@ -100,6 +100,6 @@ export function linksOf(envelope: ReadonlyMap<string, unknown>, endpoint: string
   if (links instanceof Map) return links;
   throw new ConnectorError(
     'PROTOCOL_VIOLATION',
-    `The answer of ${endpoint} has no object "links", which says where the next request starts. Nothing was written.`,
+    `The response of ${endpoint} has no object "links", which names the next request. Nothing was written.`,
   );
 }

@@ -37,7 +37,7 @@ type OnArrived = (probableNext: string | null) => void;
 
 /** One attempt per call. All tasks of a source share one provider, which learns sizes and counts dead letters. */
 export interface InstrumentsProvider extends FollowedStream<DecodedEvent> {
-  /** `onArrived`: called at the page's last byte with the probable next cursor; never for a page too large to keep. */
+  /** `onArrived`: called at the page's last byte with the probable next cursor, except for a page too large to keep. */
   page(minId: string | null, signal: AbortSignal, onArrived?: OnArrived): Promise<InstrumentsPage>;
 }
 
@@ -141,7 +141,7 @@ function createEventRequests(options: InstrumentsProviderOptions): InstrumentsPr
     }
   }
 
-  /** A 400 may also mean "too many" (part 7 of src/provider/README.md shows no body): then one event is accepted. */
+  /** Status 400 may also mean "too many" (part 7 of src/provider/README.md). Then a request for one event succeeds. */
   async function assertRefusesOne(since: string, maxEvents: number, signal: AbortSignal): Promise<void> {
     try {
       await referenceData.events({ since, maxEvents: 1 }, async () => {}, signal);
@@ -151,7 +151,7 @@ function createEventRequests(options: InstrumentsProviderOptions): InstrumentsPr
     }
     throw new ConnectorError(
       'PROVIDER_ASKS_FOR_LESS',
-      `${eventsEndpoint} refuses ${maxEvents} events at once and gives fewer; the source requests fewer.`,
+      `${eventsEndpoint} refuses a request for ${maxEvents} events but accepts smaller requests. The source requests fewer events.`,
       { fields: { endpoint: eventsEndpoint } },
     );
   }
@@ -189,7 +189,7 @@ export class PageSize {
     this.#current = configured;
   }
 
-  /** Learns from the outcome of the request. */
+  /** Calls `request` with the current number of items, and learns from the outcome. */
   async ask<Answer>(request: (items: number) => Promise<Answer>): Promise<Answer> {
     const items = this.#current;
     try {
@@ -205,7 +205,7 @@ export class PageSize {
     }
   }
 
-  /** Learns from `maxEvents` in `links.next`, unless the response has more events. Successes raise the number. */
+  /** Learns from `maxEvents` in `links.next`, unless the response has more events. Successes raise the number again. */
   named(most: number | null, held: number): void {
     if (most === null || most < held || most >= this.#current) return;
     this.#successes = 0;

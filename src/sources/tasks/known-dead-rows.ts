@@ -28,7 +28,7 @@ export class KnownDeadRows {
   }
 }
 
-/** Reads the newest dead letters of rows, which name `targetTopic`. @throws the signal's reason. */
+/** Reads the newest dead letters of records for `targetTopic`. @throws the signal's reason. */
 export async function readKnownDeadRows(
   known: KnownDeadRows,
   { targetTopic, ...tail }: Omit<DeadLetterTail, 'onLetter'> & { readonly targetTopic: string },

@@ -23,18 +23,19 @@ interface DrainAhead {
   readonly response: Promise<FollowedOutcome<DecodedEvent>>;
 }
 
-/** A kept response counts as a response that took this long; the timeout of requests is longer. */
+/** A prefetched response is not used after this time. The timeout of requests is longer. */
 const LONGEST_KEPT_MS = 10_000;
 
 /** The most pages under way or kept after the taken page. */
 const MOST_AHEAD = 2;
 
 /**
- * The pages of a walk, prefetched so that the provider's latency counts once per page. A page is requested after the
- * previous page has arrived and the page before that is decoded. Its cursor is a guess until the previous page is
- * decoded. A wrong guess drops the page and ends all guesses. While the rows of the held page are written, our offset
- * stays. So the stream is requested then, if the next page has arrived; the response may begin only the drain of that
- * page.
+ * Prefetches the pages of a walk, so that the provider's latency counts once per page. A page is requested when the
+ * previous page has arrived and the page before the previous page is decoded. Until the previous page is decoded, the
+ * cursor of the request is a guess. A wrong guess drops the page and ends all guesses.
+ *
+ * Our offset does not change while the rows of the held page are written. So, if the next page has arrived, the first
+ * request of its drain is sent during this write. The response counts only for the drain of this page.
  */
 export class ListPages {
   readonly #provider: Pick<InstrumentsProvider, 'page' | 'after'>;
@@ -114,7 +115,8 @@ export class ListPages {
       asked.isDecoded = true;
       this.#askAhead(signal);
     };
-    // The caller of `take` sees a failure of the page; otherwise the failure must not end the process.
+    // The caller of `take` receives a failure of the page. If the page is not taken, its failure must not end the
+    // process.
     page.then(decoded, () => {});
     return asked;
   }

@@ -13,12 +13,12 @@ export interface FollowerWords {
 }
 
 const SIGNS = {
-  refused: 'the provider refuses our offset but takes a fresh one',
-  quiet: 'the provider answers our offset with nothing while the stream goes on',
-  lower: 'the provider offers a lower offset than ours',
-  stuck: 'the provider repeats events without moving on',
-  unmoved: 'our offset may have expired, and was answered with nothing until a newer one took its place',
-  overtaken: 'a newer offset is answered with events while ours is answered with nothing',
+  refused: 'the provider refuses our offset but accepts a fresh offset',
+  quiet: 'the provider returns no events for our offset, but the stream continues',
+  lower: 'the provider names an offset that is lower than our offset',
+  stuck: 'the provider repeats events and names no new offset',
+  unmoved: 'our offset may have expired: it brought no events until a newer offset replaced it',
+  overtaken: 'a newer offset brings events, but our offset brings no events',
 } as const;
 
 export function followerNotification(
@@ -39,7 +39,7 @@ function followerText(notification: FollowerNotification, words: FollowerWords) 
         gapFrom: notification.fromMs,
         gapTo,
         gapSinceFrom: notification.since,
-        why: `our offset was last known to be served ${Math.round(notification.ageMs / 3_600_000)} hours ago`,
+        why: `the provider was last known to serve our offset ${Math.round(notification.ageMs / 3_600_000)} hours ago`,
       };
     case 'gapCertain': {
       const hours = Math.round(notification.silentMs / 3_600_000);
@@ -50,7 +50,7 @@ function followerText(notification: FollowerNotification, words: FollowerWords) 
         gapFrom: notification.fromMs,
         gapTo: notification.toMs,
         gapSinceFrom: notification.since,
-        why: `the stream was not read for ${hours} hours, and ${RETENTION_MS / 3_600_000} are kept`,
+        why: `the stream was not read for ${hours} hours, and events are kept for ${RETENTION_MS / 3_600_000} hours`,
         lost: words.expired,
       };
     }
@@ -59,9 +59,9 @@ function followerText(notification: FollowerNotification, words: FollowerWords) 
       return {
         kind: 'stream-behind',
         message:
-          `The provider is behind us by the events from ${endsAt} to ${since}: its stream ends before our offset. Nothing ` +
-          'is lost or repeated. When our offset is answered again, the source continues; after ' +
-          `${Math.round(limitMs / 60_000)} minutes it adopts the lower offset.`,
+          `The provider's stream ends at ${endsAt}, before our offset ${since}. Nothing is lost or repeated. The source ` +
+          'continues when the provider serves our offset again. After ' +
+          `${Math.round(limitMs / 60_000)} minutes, the source adopts the lower offset.`,
         gapSinceFrom: since,
         gapSinceTo: endsAt,
         why: SIGNS.lower,
@@ -90,9 +90,9 @@ function followerText(notification: FollowerNotification, words: FollowerWords) 
       const given = { gapFrom, gapTo, gapSinceFrom, gapSinceTo, why: SIGNS[notification.why] };
       if (kind === 'gapProven') return { ...given, kind: 'retention-gap', message: words.proven, lost: words.lost };
       const message =
-        `The provider stayed behind us. Its stream is read from ${gapSinceTo} on, in place of ${gapSinceFrom}. Events ` +
-        'between the two come again on the topic of events. Until they have passed, walks keep the instruments, and none ' +
-        'goes back.';
+        `The provider's stream still ends before our offset. The source reads it from ${gapSinceTo} instead of ` +
+        `${gapSinceFrom}. Events between these offsets come again on the events topic. Until then, only walks update the ` +
+        'instruments, so no instrument returns to an earlier state.';
       return { ...given, kind: 'stream-reset', message, lost: 'nothing, unless the stream itself has begun again' };
     }
   }
@@ -100,8 +100,8 @@ function followerText(notification: FollowerNotification, words: FollowerWords) 
 
 const INSTRUMENT_WORDS = {
   suspected:
-    'The stream was not read for nearly as long as the provider keeps events. All events that it still serves are ' +
-    'read, and a walk updates every instrument.',
+    'The stream was not read for nearly as long as the provider keeps events. The source reads all events that the ' +
+    'provider still serves, and a walk updates every instrument.',
   proven: 'Events are permanently lost; a walk updates the state of every instrument.',
   expired: 'events of that time; the next walk corrects the instruments',
   lost: 'events between the two offsets; the next walk corrects the instruments',
@@ -139,12 +139,12 @@ function walkText(notification: WalkNotification) {
       const { gone, held: known } = notification;
       const isEmpty = notification.why === 'emptyList';
       const why = isEmpty ? 'the list was empty' : `${gone} of ${known} instruments are no longer in the list`;
-      const message = `Walk ${walk} deleted nothing, since ${why}. Ask the provider whether that is right.`;
+      const message = `Walk ${walk} deleted nothing, because ${why}. Ask the provider whether this is correct.`;
       return { kind: 'shrink-refused', message, gone, known, why };
     }
     case 'deletionSkipped': {
       const why = notification.flaws.map((flaw) => FLAWS[flaw]).join(', ');
-      const message = `Walk ${walk} deleted nothing, since ${why}; the next walk decides again.`;
+      const message = `Walk ${walk} deleted nothing, because ${why}. The next walk decides again.`;
       return { kind: 'deletion-skipped', message, why };
     }
     case 'listLags': {
@@ -153,30 +153,30 @@ function walkText(notification: WalkNotification) {
         kind: 'list-lags',
         message:
           `The instrument list of walk ${walk} seems at least ${durationText(lagMs)} older than the event stream. The walk ` +
-          'did not use rows that an event had overtaken, and deleted nothing. The next walk waits ' +
-          `${durationText(waitMs)} for the list. An instrument that changed, or was issued and dropped, without a last ` +
-          'event looks the same. If the provider confirms the lag, set handoffMargin to at least as much.',
+          'did not use rows that contradict newer events, and deleted nothing. The next walk waits ' +
+          `${durationText(waitMs)} for the list. Instruments that changed or were dropped without an event also look like ` +
+          'a lag. If the provider confirms the lag, set handoffMargin to at least this lag.',
         why:
-          `${rows} rows differ from what events said within the hour before the walk, and ${lacking} instruments that were ` +
-          `issued in that hour are missing from the list${rows + lacking === 0 ? '; a page names an older place in the stream' : ''}.`,
+          `${rows} rows contradict events of the hour before the walk, and ${lacking} instruments that were issued in ` +
+          `that hour are missing from the list${rows + lacking === 0 ? '; a page names an older offset of the stream' : ''}.`,
       };
     }
     case 'deletionsStandStill':
       return {
         kind: 'deletions-stand-still',
         message:
-          `${notification.walks} walks in a row could not decide which instruments are gone; those that the provider has ` +
-          'dropped stay on the topic. The notifications deletion-skipped say why; a walk that a restart interrupted ' +
-          'cannot decide either.',
+          `${notification.walks} consecutive walks could not determine which instruments are gone. Instruments that the ` +
+          'provider has dropped stay on the topic. The notifications deletion-skipped give the reasons. A walk that a ' +
+          'restart interrupted cannot determine it either.',
       };
     case 'topicReplaced':
       return {
         kind: 'topic-replaced',
-        message: `The instruments topic was deleted, created again or renamed. Walk ${walk} brings every instrument to it.`,
+        message: `The instruments topic was deleted, created again or renamed. Walk ${walk} writes every instrument to it.`,
       };
     case 'walkGivenUp': {
       const { why, waitMs } = notification;
-      const message = `Walk ${walk} was given up. Another one begins in ${durationText(waitMs)}, and the event stream goes on.`;
+      const message = `Walk ${walk} was given up. Another walk begins in ${durationText(waitMs)}, and the event stream continues.`;
       return { kind: 'walk-given-up', message, why };
     }
   }
@@ -184,9 +184,9 @@ function walkText(notification: WalkNotification) {
 
 const FLAWS: Readonly<Record<WalkFlaw, string>> = {
   unreadableId: 'an id could not be read',
-  rowBelowCursor: 'a row stood below the cursor',
-  rowsBehindTheEnd: 'rows lay behind the end of the list',
-  listLags: 'the list lags the event stream',
+  rowBelowCursor: 'a row had an id below the cursor',
+  rowsBehindTheEnd: 'the list had more rows after its end',
+  listLags: 'the list lags behind the event stream',
 };
 
 function durationText(ms: number): string {

@@ -52,7 +52,7 @@ export class Census {
     words.set(row, MARKS, isCurrentSchema ? kept : kept | OTHER_SCHEMA);
   }
 
-  /** Takes the newest content of an id, from an event `ageMs` before the census, after the requested offset `since`. */
+  /** Takes the newest content of an id from an event. `ageMs`: the age at the census. `since`: the requested offset. */
   putEvent(id: bigint, digest: bigint, isCurrentSchema: boolean, ageMs: number, since?: string): void {
     const isNew = this.#find(id) < 0 || this.isAddedLately(id);
     this.put(id, digest, isCurrentSchema);
@@ -101,7 +101,7 @@ export class Census {
     return (this.#marksOf(id) & OTHER_SCHEMA) === 0 ? 'same' : 'sameUnderOtherSchema';
   }
 
-  /** The age of the newest recently added instrument that a row has shown: the list is not older than this age. */
+  /** The age of the newest added instrument that a row has shown: the list is not older than this age. */
   get newestShownMs(): number {
     return this.#newestShownMs;
   }

@@ -65,7 +65,7 @@ export class InstrumentsCore {
     return this.#state?.walk.phase ?? 'starting';
   }
 
-  /** The current walk is finished first. A request that was served or already waits changes nothing. */
+  /** The current walk is finished first. A request that was already served, or already waits, changes nothing. */
   requestWalk(request: WalkRequest): void {
     if (this.#state?.offset.walkRequest === request.id || this.#demand?.id === request.id) return;
     this.#demand = request;
@@ -156,7 +156,7 @@ export class InstrumentsCore {
     for (const event of touches ?? []) this.#touch(event);
   }
 
-  /** An event is newer than every row of this walk, also if the event is a dead letter. */
+  /** An event is newer than every row of this walk, even if the event is a dead letter. */
   #touch({ id, digest, deletes }: EventFacts): void {
     if (id === null) return;
     this.#touched.add(id);
@@ -274,7 +274,7 @@ function takeEventsStart(state: CoreState, start: StreamStart, at: CoreContext):
   return { state: { ...after, walk: drainTo(start, state, at) }, commits: false };
 }
 
-/** A fresh start counts only if it was requested at least a margin after the drain began. */
+/** A fresh start counts only if it was requested at least one margin after the start of the drain. */
 function drainTo({ since, askedMs }: StreamStart, { walk, offset }: CoreState, { nowMs, settings }: CoreContext): Walk {
   const at = { nowMs: askedMs ?? nowMs, marginMs: marginMs(settings, offset) };
   if (!('drain' in walk) || !wantsStart(walk.drain, at)) return walk;
@@ -318,8 +318,8 @@ function replaceWalk(state: CoreState, time: ResponseTime, at: CoreContext): Cor
 }
 
 /**
- * A response to an offset in doubt moves no drain. If the provider is behind, the stream has no events for us: a page
- * from before our offset is drained at once, and any other page waits.
+ * If our offset is in doubt, its response does not advance a drain. If the provider is behind, the stream has no events
+ * for us. Then the drain of a page from before our offset ends at once, and any other page waits.
  */
 function walkBeside(
   state: CoreState,

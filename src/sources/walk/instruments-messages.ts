@@ -26,7 +26,7 @@ export type CoreRequest =
   | { readonly kind: 'behindLast'; readonly minId: string | null }
   | { readonly kind: 'commit'; readonly decision: CoreDecision };
 
-/** `id` of the instrument: null if absent or unreadable. `digest` of the instrument: null also for a dead letter. */
+/** `id` and `digest`: of the instrument; null if absent or unreadable. `digest`: null also for a dead letter. */
 export interface EventFacts {
   readonly id: bigint | null;
   readonly digest: bigint | null;

@@ -56,7 +56,7 @@ export interface InstrumentsOffset extends FollowerOffset {
   /** Consecutive walks that were given up, because the list did not end. */
   readonly walksGivenUp: number;
   readonly walksWithoutDeletion: number;
-  /** The last known lag of the list, above the margin; 0: no lag. After a lag, the next walk waits longer. */
+  /** The last known lag of the list, longer than the margin; 0: no lag. After a lag, the next walk waits longer. */
   readonly listLagMs: number;
   /** Kafka's id of the filled instruments topic; null if unknown. */
   readonly topicId: string | null;

@@ -8,8 +8,8 @@ import type { InstrumentsOffset } from './instruments-offset.ts';
  * the hour before the walk show the lag; the census reads them from the topic, also after a restart:
  *
  * - A row that contradicts such an event is not used. A later event can explain the row: then the list was ahead.
- * - An instrument of such an event is not deleted. A list without an instrument that the event added is older. But if
- *   the list has a later instrument, the missing instrument was removed again.
+ * - An instrument of such an event is not deleted. If the list lacks an instrument that the event added, the list is
+ *   older than the event. But if the list has a later instrument, the missing instrument was removed again.
  * - A page is older if its offset in the stream (links.events) is before such an event. If the offset is before all
  *   remembered events, the page corrects nothing.
  *

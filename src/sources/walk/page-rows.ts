@@ -15,8 +15,9 @@ export interface SortedRows {
 
 /**
  * A touched row is older than the topic, even if it cannot be mapped. Among rows with the same id, the last row counts.
- * If minId is inclusive, a page begins with the last row of the previous page, `earlierLastId`: this row becomes no
- * second dead letter. A row may be old if it contradicts a recent event, or if it differs on an old page (`isOldFor`).
+ * If minId is inclusive, a page begins with the last row of the previous page (`earlierLastId`). This row does not
+ * become a second dead letter. A row that contradicts a recent event may be old. A row that differs from the topic may
+ * be old if the page may be old (`isOldFor`).
  */
 export function sortRows(
   page: {

@@ -62,16 +62,16 @@ function takePage(walk: In<'paging'>, page: Of<'page'>, at: WalkContext): WalkSt
 
 /** A cursor that does not rise would repeat pages forever. */
 function endless(current: string | null, next: string | null, pages: number): string | null {
-  if (pages >= MOST_PAGES) return `The instrument list goes on after ${MOST_PAGES} pages.`;
+  if (pages >= MOST_PAGES) return `The instrument list does not end after ${MOST_PAGES} pages.`;
   if (current === null || next === null || BigInt(next) > BigInt(current)) return null;
-  return `The instrument list answered minId=${current} with a link to minId=${next}, which does not lie behind it.`;
+  return `The instrument list answered minId=${current} with a link to minId=${next}, which is not higher.`;
 }
 
 /** Another walk begins after a rest; the rest doubles each time. */
 function giveUp(why: string, { offset, settings, nowMs }: WalkContext): WalkStep {
   const { walk, walksGivenUp } = offset;
   if (walksGivenUp >= MOST_GIVEN_UP) {
-    const before = `${MOST_GIVEN_UP} walks before this one were given up for the same reason.`;
+    const before = `The ${MOST_GIVEN_UP} previous walks were given up too, because the list did not end.`;
     throw new ConnectorError('WALK_CURSOR_REPEATED', `${why} ${before} Nothing of that page was written.`);
   }
   const waitMs = Math.max(settings.pollIntervalMs, LEAST_REST_MS) * 2 ** walksGivenUp;
@@ -210,5 +210,5 @@ export function stepWalk(walk: Walk, input: WalkInput, at: WalkContext): WalkSte
   if (step !== undefined) return step(walk, input, at);
   // Outside a drain, a response of the stream only touches ids.
   if (input.kind === 'streamed') return { walk };
-  throw new Error(`A walk that is ${walk.phase} was given ${input.kind}, which it had not asked for.`);
+  throw new Error(`A walk that is ${walk.phase} received ${input.kind}, but had not requested it.`);
 }

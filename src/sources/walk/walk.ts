@@ -98,11 +98,11 @@ export interface Drain {
 export interface DrainResponse {
   readonly answer: StreamResponse;
   readonly reading: StreamReading;
-  /** The provider's `nextId` is the end of the log. */
+  /** True if `nextId` of this provider is the end of the log. */
   readonly namesEnd: boolean;
 }
 
-/** Before this time, the list is not requested for the end, because the stream usually shows the end. */
+/** The list is not requested before this time, because the stream usually shows its end without the list. */
 const LEAST_READ_MS = 1_000;
 
 export function beginDrain(nowMs: number): Drain {

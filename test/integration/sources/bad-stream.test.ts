@@ -108,7 +108,7 @@ test('a live stream that brings a few events at a time stops when too many of th
   assert.deepEqual(await connector.ended, ['instruments']);
   const { err } = connector.fieldsOf('sourceFailed')[0];
   assert.equal(err.code, 'TOO_MANY_DEAD_LETTERS');
-  assert.match(err.message, /22 of 27 rows that came last, up to \/v1\/instruments\/events\?since=/);
+  assert.match(err.message, /22 of 27 recent rows, up to \/v1\/instruments\/events\?since=/);
   assert.equal((await read('dead-letters')).length, 20);
 });
 

@@ -71,5 +71,5 @@ test('an offset that has expired is refused with what to give in its place, and 
   const from = `${Number(event?.offset.split('-')[0]) - 1}-0`;
   const { code, stderr } = await spconnect('preview', 'instruments', '--from', from);
   assert.equal(code, 1);
-  assert.match(stderr, /^PROVIDER_REFUSED: .*\(status 410\).*Use a newer one as --from, or none\.\n$/);
+  assert.match(stderr, /^PROVIDER_REFUSED: .*\(status 410\).*Use a newer offset as --from, or omit --from\.\n$/);
 });

@@ -47,5 +47,5 @@ test('an answer that is asked for again counts once, and empty or good ones stop
   share.check(rows(0, 5), 'events?since=2-0');
   share.check([], 'events?since=3-0');
   share.check(rows(1, 0), 'events?since=3-0');
-  assert.throws(() => share.check(rows(0, 1), 'events?since=4-0'), /21 of 22 rows that came last/);
+  assert.throws(() => share.check(rows(0, 1), 'events?since=4-0'), /21 of 22 recent rows/);
 });
