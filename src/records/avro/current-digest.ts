@@ -31,7 +31,7 @@ export class WrittenRecords {
     const resolver = this.#resolvers.get(schemaId);
     if (resolver === undefined) return { unknownSchemaId: schemaId };
     if (resolver === null) {
-      throw unreadable(`it names schema id ${schemaId}, and the registry has no schema of such records under it`, {
+      throw unreadable(`its schema id is ${schemaId}, and the registry has no schema of such records with this id`, {
         fields: { missingSchemaId: schemaId },
       });
     }

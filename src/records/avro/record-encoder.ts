@@ -35,7 +35,7 @@ type Text = 'gapSinceFrom' | 'gapSinceTo' | 'why' | 'lost' | 'filterFrom' | 'fil
 /** Throws if a number does not fit its integer field; this is a bug, because our own code creates notifications. */
 export type EncodeNotification = (notification: NotificationContent) => Buffer;
 
-/** Creates the encoder for one topic of notifications. @throws ConnectorError as the registry's `schemaId` does */
+/** Creates the encoder for one topic of notifications. @throws the errors of the registry's `schemaId` */
 export async function notificationEncoder(
   registry: Pick<SchemaRegistry, 'schemaId'>,
   topic: { readonly name: string },

@@ -42,8 +42,8 @@ export interface RegistryHttp {
 }
 
 /**
- * The package is used only to register schemas. The package sets a compatibility too late, hides decimal scales
- * and statuses, and has no deadline. It reports a failed connection as 400, so its 400 never counts as a refusal.
+ * The package `@kafkajs/confluent-schema-registry` only registers schemas. It sets a compatibility too late, hides
+ * decimal scales and statuses, and has no deadline. It reports a failed connection as 400, so its 400 is no refusal.
  */
 export function createRegistryHttp(options: RegistryHttpOptions): RegistryHttp {
   const { url, authorization, timeoutMs, clock } = options;

@@ -15,8 +15,9 @@ const LEVEL = 'FULL_TRANSITIVE';
 
 export interface SchemaRegistry {
   /**
-   * Returns the id of a schema under a subject. The schema is registered, or only looked up. Then the id is verified:
-   * the registry must return the same schema for it. The verified id is kept; the next call repeats a failed call.
+   * Returns the id of a schema under a subject. `register` decides if an unknown schema is registered. Then the id
+   * is verified: the registry must return the same schema for the id. The verified id is kept. The next call repeats a
+   * failed call.
    * @param schema the text of the schema
    * @param signal when it aborts, the call rejects with its reason
    * @throws ConnectorError REGISTRY_UNREACHABLE, REGISTRY_REFUSED, REGISTRY_MISMATCH, SCHEMA_INCOMPATIBLE or
@@ -142,8 +143,8 @@ function idOf(response: RegistryResponse, what: string): number {
   return id;
 }
 
-// A temporary refusal (5xx, 408, 429, and 409 if two requests set the same at once) counts as unreachable. Any other
-// refusal needs an operator, who checks the settings.
+// A temporary refusal (5xx, 408, 429, and 409 after two equal requests at once) counts as unreachable. For any other
+// refusal, an operator must check the settings.
 function refused(response: RegistryResponse, what: string): ConnectorError {
   const { status, body, from } = response;
   const passes = status >= 500 || [408, 409, 429].includes(status);

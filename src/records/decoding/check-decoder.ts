@@ -29,7 +29,7 @@ export type DecodedCheck =
 
 export interface CheckDecoder {
   decode(body: AsyncIterable<Uint8Array>): Promise<DecodedList<DecodedCheck>>;
-  /** Decodes the response for one id, of undocumented shape: the check itself, or a member or list with one check. */
+  /** Decodes the response for one id. It may be the check itself, or a member or list that contains one check. */
   decodeSingle(body: AsyncIterable<Uint8Array>): Promise<DecodedCheck>;
 }
 
@@ -78,9 +78,9 @@ export function createCheckDecoder(options: CheckDecoderOptions): CheckDecoder {
     decode,
     async decodeSingle(body) {
       const check = findCheck(await readJson(body), (name) => plan.record?.keys.has(name) === true);
-      if (check === null) throw malformed('is not a pre-trade check and does not hold exactly one');
+      if (check === null) throw malformed('is not a pre-trade check and does not contain exactly one');
       const [decoded] = (await decode(listOf(toJsonText(check)))).rows;
-      if (decoded === undefined) throw new Error('A list of one check has none.');
+      if (decoded === undefined) throw new Error('The list of one check has no check.');
       return decoded;
     },
   };

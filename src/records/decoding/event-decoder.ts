@@ -46,8 +46,8 @@ export interface EventDecoderOptions extends RecordOptions {
   readonly instrumentSchemaId: number;
 }
 
-// An Avro record is the bytes of its fields in order. So the event's record is its first fields, followed by a copy of
-// the instrument's bytes; the instrument is converted once.
+// An Avro record consists of the bytes of its fields, in order. So an event's record consists of its first fields and a
+// copy of the instrument's bytes. The instrument is converted once.
 export function createEventDecoder(options: EventDecoderOptions): EventDecoder {
   assertInstrumentIsLast(options);
   const plan = compilePlan(parseSchema(options.eventSchema));
@@ -112,5 +112,5 @@ function assertInstrumentIsLast({ eventSchema, instrumentSchema }: EventDecoderO
     last?.name === 'instrument' &&
     instrument?.kind === 'record' &&
     canonicalSchema(instrument) === canonicalSchema(parseSchema(instrumentSchema));
-  if (!isInstrument) throw new Error('The last field of an event is the instrument, by the schema of instruments.');
+  if (!isInstrument) throw new Error('The last field of an event must be the instrument, with the schema of instruments.');
 }

@@ -41,7 +41,7 @@ export class Extras {
   readonly path: (string | number)[] = [];
   driftFields = 0;
   roundedNumbers = 0;
-  /** The number of steps to the record that takes the extras. */
+  /** The number of steps in `path` to the record that takes the extras. */
   base = 0;
   count = 0;
   readonly #reader: RowReader;

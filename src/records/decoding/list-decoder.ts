@@ -40,8 +40,8 @@ interface ListDecoderOptions<Row, Context> extends Pick<RecordOptions, 'clock' |
 }
 
 // Reads a body in *units*: the opening brace, a member outside the list, one row. If the input ends within a unit, the
-// unit is read again after its input has doubled. A row that is too long or too deep is only *skimmed* for its end.
-// Such a row, or a row with invalid UTF-8, becomes a failure; the other rows stay usable.
+// unit is read again after its input has doubled. Of a row that is too long or too deep, only the end is found.
+// Such a row, or a row with invalid UTF-8, becomes a failure. The other rows stay usable.
 class BodyDecoder<Row, Context> {
   readonly #options: ListDecoderOptions<Row, Context>;
   readonly #bufferBytes: number;
@@ -197,13 +197,13 @@ class BodyDecoder<Row, Context> {
       return this.#reader.json.skip(at, 1);
     } catch (error) {
       if (error !== TOO_DEEP) throw error;
-      throw malformed(`has nesting deeper than ${DEEPEST_NESTING} in a member beside the list`);
+      throw malformed(`has nesting deeper than ${DEEPEST_NESTING} in a member outside the list`);
     }
   }
 
   #assertShortMember(bytes: number): void {
     if (this.#state !== MEMBER || bytes <= LONGEST_VALUE_BYTES) return;
-    throw malformed(`has more than ${LONGEST_VALUE_BYTES} bytes in a member beside the list`);
+    throw malformed(`has more than ${LONGEST_VALUE_BYTES} bytes in a member outside the list`);
   }
 
   #readRow(start: number): number {

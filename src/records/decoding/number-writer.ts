@@ -1,4 +1,4 @@
-// A decimal is number × 10^18, in limbs of 24 bits, lowest limb first. Unusual numbers use the slow `encodeDecimal`.
+// A decimal is the number × 10^18, in limbs of 24 bits, lowest limb first. Rare forms use the slow `encodeDecimal`.
 
 import { encodeDecimal } from '../avro/decimal.ts';
 import { PRECISION, SCALE } from './plan.ts';
@@ -197,7 +197,7 @@ export class DecimalWriter {
     return this.#writeLimbs(negative, out, at);
   }
 
-  // Rounds a fraction that is full at `from`, by the digits that follow.
+  // Rounds a fraction whose digits at and after `from` do not fit.
   #round(bytes: Buffer, from: number, start: number, end: number, digits: number, out: Uint8Array, at: number): number {
     const next = (bytes[from] as number) - ZERO;
     let isMore = false;

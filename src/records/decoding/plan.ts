@@ -203,7 +203,7 @@ const EXPECTED: Readonly<Record<number, string>> = {
 function scalarKind({ avro, logical }: ScalarNode): number {
   if (logical?.name === 'decimal') {
     if (logical.precision === PRECISION && logical.scale === SCALE) return KIND.DECIMAL;
-    throw new Error(`A decimal of another form than (${PRECISION}, ${SCALE}).`);
+    throw new Error(`Expected decimals of the form (${PRECISION}, ${SCALE}).`);
   }
   if (logical?.name === 'date') return KIND.DATE;
   if (logical?.name === 'local-timestamp-millis') return KIND.LOCAL_TIME;
@@ -211,7 +211,7 @@ function scalarKind({ avro, logical }: ScalarNode): number {
   if (logical === null && avro === 'string') return KIND.STRING;
   if (logical === null && avro === 'boolean') return KIND.BOOLEAN;
   if (logical === null && avro === 'long') return KIND.LONG;
-  throw new Error(`Nothing is sent as ${avro} ${logical?.name ?? ''}.`);
+  throw new Error(`No JSON value becomes ${avro} ${logical?.name ?? ''}.`);
 }
 
 function compileRecord(node: RecordNode): RecordPlan {
@@ -306,7 +306,7 @@ function derivedField(field: FieldNode, { fields }: RecordNode, members: readonl
       const isOwn = ({ role: { kind }, name: other }: FieldNode) =>
         kind === 'given' || members.find((member) => member.name === other)?.record?.isWhole === true;
       // A later field may find values that belong to this field.
-      if (!later.every(isOwn)) throw new Error(`The field ${name} must stand behind those that it is filled by.`);
+      if (!later.every(isOwn)) throw new Error(`The field ${name} must follow the fields that fill it.`);
       return [base];
     }
   }

@@ -32,7 +32,7 @@ export function priceSchema(kind: AskedPrices['kind']): string {
   const text = readSchemaText(priceSchemaName(kind));
   const last = fieldsOf(text).slice(-MOMENT_FIELDS.length);
   if (last.map(({ name }) => name).join() === MOMENT_FIELDS.join()) return text;
-  throw new Error(`The last fields of ${priceSchemaName(kind)} are ${MOMENT_FIELDS.join(' and ')}.`);
+  throw new Error(`The last fields of ${priceSchemaName(kind)} must be ${MOMENT_FIELDS.join(' and ')}.`);
 }
 
 function priceContentsSchema(kind: AskedPrices['kind']): string {

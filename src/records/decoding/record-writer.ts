@@ -1,4 +1,5 @@
-// Writes each field of the schema from its JSON text. The position -1 means a mismatch, or another attempt (`again`).
+// Writes each field of the schema from its JSON text. A returned position of -1 means a mismatch, or that the record
+// must be written again (`again`).
 
 import {
   type AssumedZone,
@@ -64,7 +65,7 @@ class Slab {
 
   take(end: number, schemaId: number, tail: Uint8Array): Buffer {
     const last = end + tail.length;
-    if (last > this.out.length) throw new Error('A record is longer than it can be.');
+    if (last > this.out.length) throw new Error('A record exceeds its computed maximum size.');
     copyBytes(tail, tail.length, this.out, end);
     const record = this.out.subarray(this.used, last);
     writeWireHeader(record, schemaId);
@@ -383,7 +384,7 @@ export class RecordWriter {
     return copyBytes(given.bytes, given.length, this.#slab.out, at);
   }
 
-  // Writes a field from an envelope and checks its value. A value from another field is copied; that field checks it.
+  // Writes a field from an envelope and checks its value. The copy of another field's value needs no second check.
   #writeTaken(record: RecordPlan, field: DerivedPlan, frame: number, at: number, depth: number): number {
     const note = derivedNote(this.#reader, field, frame);
     const { plan } = field;

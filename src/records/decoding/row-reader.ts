@@ -9,10 +9,11 @@
 //   element of a list    the next element; a note
 //   unknown member       the next unknown member; start and end of its key; a note
 //
-// A start is negative under a key with a capital first letter, and 0 if there is no value: no value starts at 0. The
-// end of a string with escapes is negative. A duplicate key overwrites the note, so the last value counts.
+// A start is negative if the key has a capital first letter, and 0 if there is no value: no value starts at 0. The end
+// of a string with escapes is negative. A duplicate key overwrites the note, so the last value counts.
 //
-// The reader first compares the key that followed last time, as words of four bytes. This guess is nearly always right.
+// The reader first tries the key that followed the same key last time. This guess is nearly always right. Keys are
+// compared as words of four bytes.
 
 import { BYTES } from '../json/json-bytes.ts';
 import { DEEPEST_NESTING, hashBytes, JsonScanner } from '../json/json-scanner.ts';
@@ -215,7 +216,7 @@ export class RowReader {
     return own;
   }
 
-  // The note of a member's capitalised spelling among the unknown members; -1 - slot replaces the key start.
+  // The note of a member's capitalised spelling among the unknown members, where -1 - slot replaces the key start.
   #otherSpelling(frame: number, slot: number): number {
     for (let at = this.tape[frame + 1] as number; at !== 0; at = this.tape[at] as number) {
       if (this.tape[at + 1] === -1 - slot) return at + UNKNOWN_NOTE;

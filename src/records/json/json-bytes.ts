@@ -32,7 +32,7 @@ const PLAIN = Uint8Array.from({ length: 128 }, (_, letter) => ESCAPES.get(letter
 
 /** Names a byte for an error: punctuation is shown; letters and digits are hidden, because they are part of a value. */
 export function describeByte(byte: number): string {
-  if (byte === 0xef) return 'byte 0xef (a byte order mark begins so)';
+  if (byte === 0xef) return 'byte 0xef (the first byte of a byte order mark)';
   if (byte < 0x21 || byte > 0x7e) return `byte 0x${byte.toString(16).padStart(2, '0')}`;
   const char = String.fromCharCode(byte);
   if (/[A-Za-z]/.test(char)) return 'a letter';

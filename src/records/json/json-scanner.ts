@@ -172,7 +172,7 @@ export class JsonScanner {
     return this.space(i + 1);
   }
 
-  /** Reads a string from after its opening quote to after its closing quote; the end is negative if it has escapes. */
+  /** Reads a string after its opening quote; returns the position after its closing quote, negative if it has escapes. */
   string(start: number): number {
     const { bytes } = this;
     let i = start;
@@ -361,7 +361,7 @@ export async function readJson(body: BodyChunks, maxBytes = LONGEST_VALUE_BYTES)
 /** @param at the position of the bytes in the body */
 export function assertUtf8(bytes: Buffer, at: number): void {
   if (isUtf8(bytes)) return;
-  // The text has U+FFFD for each invalid byte, so the first difference is the first invalid byte.
+  // The decoded text has U+FFFD for each invalid byte, so the first difference is the first invalid byte.
   const mended = Buffer.from(bytes.toString());
   const first = bytes.findIndex((byte, k) => byte !== mended[k]);
   throw malformedAt(at + first, 'a byte that is not UTF-8', 'text');
