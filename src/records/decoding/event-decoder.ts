@@ -112,5 +112,5 @@ function assertInstrumentIsLast({ eventSchema, instrumentSchema }: EventDecoderO
     last?.name === 'instrument' &&
     instrument?.kind === 'record' &&
     canonicalSchema(instrument) === canonicalSchema(parseSchema(instrumentSchema));
-  if (!isInstrument) throw new Error('The last field of an event must be the instrument, with the schema of instruments.');
+  if (!isInstrument) throw new Error('The last field of an event must be the instrument, with the Instrument schema.');
 }

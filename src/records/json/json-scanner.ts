@@ -172,7 +172,7 @@ export class JsonScanner {
     return this.space(i + 1);
   }
 
-  /** Reads a string after its opening quote; returns the position after its closing quote, negative if it has escapes. */
+  /** `start`: after the opening quote. Returns the position after the closing quote, negative if there are escapes. */
   string(start: number): number {
     const { bytes } = this;
     let i = start;

@@ -6,7 +6,7 @@ import { decodeEvents, eventDecoder, reader } from '../../../support/decoding/st
 
 test('a decoder is not made of schemas that do not belong together', () => {
   const other = readSchemaText('Instrument').replace('"scale":18', '"scale":17');
-  assert.throws(() => eventDecoder({ instrumentSchema: other }), /with the schema of instruments/);
+  assert.throws(() => eventDecoder({ instrumentSchema: other }), /with the Instrument schema/);
 });
 
 test('an event that is no object is a failure, or is kept in extras when that is set', async () => {

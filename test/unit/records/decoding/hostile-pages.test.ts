@@ -40,7 +40,7 @@ for (const { what, row, key: id = null } of LONG_ROWS) {
   });
 }
 
-test('a long row that is cut, a long member beside the list and too many rows are refused', async () => {
+test('a long row that is cut, a long member outside the list and too many rows are refused', async () => {
   const refused = async (body: string, message: RegExp) =>
     assert.rejects(decode(body), (error) => {
       assert.ok(error instanceof ConnectorError && error.code === 'BODY_MALFORMED', String(error));
@@ -49,8 +49,8 @@ test('a long row that is cut, a long member beside the list and too many rows ar
     });
   await refused(`{"instruments":[{"id":1,"name":"${'x'.repeat(700_000)}`, /found the end/);
   await refused(`{"instruments":[{"id":1,"u":[${'1,'.repeat(700_000)}`, /found the end/);
-  await refused(`{"instruments":[],"x":"${'x'.repeat(700_000)}"}`, /more than 524288 bytes in a member beside/);
-  await refused(`{"instruments":{"a":"${'x'.repeat(700_000)}"}}`, /more than 524288 bytes in a member beside/);
+  await refused(`{"instruments":[],"x":"${'x'.repeat(700_000)}"}`, /more than 524288 bytes in a member outside/);
+  await refused(`{"instruments":{"a":"${'x'.repeat(700_000)}"}}`, /more than 524288 bytes in a member outside/);
   await refused(`{"instruments":[${'1,'.repeat(100_000)}1]}`, /more than 100000 rows/);
 });
 
