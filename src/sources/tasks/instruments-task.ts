@@ -10,7 +10,7 @@ import type { ResponseTime } from '../stream/response-time.ts';
 import type { Census } from '../walk/census.ts';
 import type { InstrumentsCore } from '../walk/instruments-core.ts';
 import type { CoreAnswer, CoreDecision, CoreRequest, CoreWrite, PageRequest } from '../walk/instruments-messages.ts';
-import { type InstrumentsOffset, writeInstrumentsOffset } from '../walk/instruments-offset.ts';
+import { type InstrumentsOffset, walkIntervalMs, writeInstrumentsOffset } from '../walk/instruments-offset.ts';
 import { marginMs } from '../walk/list-lag.ts';
 import type { WalkRequests } from '../wanted-states.ts';
 import {
@@ -45,7 +45,10 @@ export interface InstrumentsTaskOptions extends CoreTaskOptions {
   readonly walkRequests: WalkRequests;
   /** `offset`: our offset in the stream. */
   readonly census: (offset: InstrumentsOffset | null, signal: AbortSignal) => Promise<Census>;
-  readonly settings: Pick<SourceSettingsOf<'instruments'>, 'deleteOnEventTypes' | 'walkIntervalMs' | 'handoffMarginMs'>;
+  readonly settings: Pick<
+    SourceSettingsOf<'instruments'>,
+    'deleteOnEventTypes' | 'walkIntervalMs' | 'behindLimitMs' | 'handoffMarginMs'
+  >;
   readonly deadRows: KnownDeadRows;
   readonly endpoints: Pick<ReferenceData, 'instrumentsEndpoint' | 'eventsEndpoint'>;
 }
@@ -72,7 +75,7 @@ export function createInstrumentsTask(options: InstrumentsTaskOptions): SourceTa
       ...written.ofWalk(decision),
     ],
     notification: (notification, { serverDate }) => instrumentsNotification(source, notification, serverDate.dateMs),
-    writeOffset: (offset) => writeInstrumentsOffset(offset, options.settings.walkIntervalMs),
+    writeOffset: (offset) => writeInstrumentsOffset(offset, walkIntervalMs(offset, options.settings)),
     started: () => (core.offset === null ? {} : { walk: newestWalk(core.offset) }),
     place: () => ({
       walksWithoutDeletion: core.offset?.walksWithoutDeletion ?? 0,

@@ -148,14 +148,15 @@ function walkText(notification: WalkNotification) {
       return { kind: 'deletion-skipped', message, why };
     }
     case 'listLags': {
-      const { lagMs, rows, lacking, waitMs } = notification;
+      const { lagMs, rows, lacking, nextMs, waitMs } = notification;
       return {
         kind: 'list-lags',
         message:
           `The instrument list of walk ${walk} seems at least ${durationText(lagMs)} older than the event stream. The walk ` +
-          'did not use rows that contradict newer events, and deleted nothing. The next walk waits ' +
-          `${durationText(waitMs)} for the list. Instruments that changed or were dropped without an event also look like ` +
-          'a lag. If the provider confirms the lag, set handoffMargin to at least this lag.',
+          'did not use rows that contradict newer events, and deleted nothing. The next walk begins ' +
+          `${durationText(nextMs)} after this walk began, and waits ${durationText(waitMs)} for the list. A change without an ` +
+          'event also looks like a lag, and so does a change whose event was lost in a gap or a reset: the next walk ' +
+          'corrects such instruments. If the provider confirms the lag, set handoffMargin to at least this lag.',
         why:
           `${rows} rows contradict events of the hour before the walk, and ${lacking} instruments that were issued in ` +
           `that hour are missing from the list${rows + lacking === 0 ? '; a page names an older offset of the stream' : ''}.`,

@@ -26,7 +26,14 @@ import type {
   WalkReason,
   WalkRequest,
 } from './instruments-messages.ts';
-import { beginWalk, firstOffset, type InstrumentsOffset, isStreamOld, type WalkDemand } from './instruments-offset.ts';
+import {
+  beginWalk,
+  firstOffset,
+  type InstrumentsOffset,
+  isStreamOld,
+  type WalkDemand,
+  walkIntervalMs,
+} from './instruments-offset.ts';
 import { marginMs } from './list-lag.ts';
 import { type Walk, type WalkInput, type WalkPhase, walkAtStart, wantsStart } from './walk.ts';
 import { stepWalk } from './walk-steps.ts';
@@ -84,7 +91,7 @@ export class InstrumentsCore {
   /** Null during a walk and before the first offset; negative when overdue. `wallMs`: our clock. */
   secondsToNextWalk(nowMs: number, wallMs: number): number | null {
     if (this.#state === null) return null;
-    return secondsToNextWalk(this.#state, this.#settings.walkIntervalMs, { nowMs, wallMs });
+    return secondsToNextWalk(this.#state, this.#settings, { nowMs, wallMs });
   }
 
   next(nowMs: number, listFreeMs = nowMs): CoreRequest {
@@ -295,9 +302,7 @@ function reasonToWalk(
   const isOld = isStreamOld(state.offset);
   if (state.walk.phase !== 'idle' || (reading === null && !isOld)) return null;
   if (demand !== null) return 'requested';
-  // While the stream is old, only walks bring new states.
-  const walkIntervalMs = isOld ? Math.min(settings.walkIntervalMs, settings.behindLimitMs) : settings.walkIntervalMs;
-  return walkAgeMs(state, time, nowMs) >= walkIntervalMs ? 'interval' : null;
+  return walkAgeMs(state, time, nowMs) >= walkIntervalMs(state.offset, settings) ? 'interval' : null;
 }
 
 function isReplaced({ offset }: CoreState, { topicId }: CoreContext): boolean {
@@ -355,14 +360,14 @@ function walkAgeMs(
 
 function secondsToNextWalk(
   state: Pick<CoreState, 'offset' | 'begunMs' | 'isBegunHere' | 'stream'>,
-  walkIntervalMs: number,
+  settings: InstrumentsSettings,
   { nowMs, wallMs }: { readonly nowMs: number; readonly wallMs: number },
 ): number | null {
   const { offset, stream } = state;
   if (offset.walkPending) return null;
   const sinceAnswerMs = stream.takenMs === null ? wallMs - offset.serverDate.ownMs : nowMs - stream.takenMs;
   const ageMs = walkAgeMs(state, offset.serverDate, nowMs - sinceAnswerMs) + Math.max(0, sinceAnswerMs);
-  return (walkIntervalMs - ageMs) / 1_000;
+  return (walkIntervalMs(offset, settings) - ageMs) / 1_000;
 }
 
 /** The state that a commit changes, without the collections. */

@@ -82,8 +82,8 @@ export type WalkNotification =
       readonly gone: number;
       readonly held: number;
     }
-  /** The list was older than events from before the walk. `waitMs`: the next walk waits for this time. */
-  | ({ readonly kind: 'listLags'; readonly walk: number; readonly waitMs: number } & SeenLag)
+  /** The list was older than events from before the walk. The next walk begins `nextMs` after this one, and waits. */
+  | ({ readonly kind: 'listLags'; readonly walk: number; readonly nextMs: number; readonly waitMs: number } & SeenLag)
   /** `walks`: consecutive walks, including this walk. */
   | { readonly kind: 'deletionsStandStill'; readonly walk: number; readonly walks: number }
   /** The list does not end. */

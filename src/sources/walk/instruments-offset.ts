@@ -11,6 +11,7 @@ import {
 } from '../stream/committed-stream.ts';
 import type { ResponseTime } from '../stream/response-time.ts';
 import { isProviderBehind } from '../stream/retention-gap.ts';
+import { REMEMBERED_MS } from './census.ts';
 
 /** Each row counts once, in one of the fields from `added` to `repeated`. */
 export type WalkCounts = Readonly<MutableWalkCounts>;
@@ -58,12 +59,16 @@ export interface InstrumentsOffset extends FollowerOffset {
   readonly walksWithoutDeletion: number;
   /** The last known lag of the list, longer than the margin; 0: no lag. After a lag, the next walk waits longer. */
   readonly listLagMs: number;
+  /** True after a walk that saw the list lag: its rows were not all used, so the next walk begins early. */
+  readonly walkLagged: boolean;
   /** Kafka's id of the filled instruments topic; null if unknown. */
   readonly topicId: string | null;
   readonly counts: WalkCounts;
 }
 
 const VERSION = 2;
+/** The census of the next walk must begin later than the remembered time after the end of this census. */
+const AFTER_LAG_MS = REMEMBERED_MS + 300_000;
 
 /** True if the stream repeats events or has no events for us: only walks update the instruments. */
 export function isStreamOld(offset: FollowerOffset): boolean {
@@ -89,6 +94,7 @@ function freshWalk(walk: number, { dateMs, ownMs }: Pick<ResponseTime, 'dateMs' 
     walkPending: true,
     walkCursor: null,
     walkResumed: false,
+    walkLagged: false,
     counts: NO_COUNTS,
   };
 }
@@ -125,8 +131,8 @@ export function firstOffset(
 
 const COUNT_NAMES = Object.keys(NO_COUNTS) as readonly (keyof WalkCounts)[];
 
-/** Returns flat primitives. `walkIntervalMs`: for commands, whose settings may differ; null if unknown. */
-export function writeInstrumentsOffset(offset: InstrumentsOffset, walkIntervalMs: number | null = null): SourceOffset {
+/** Returns flat primitives. `intervalMs`: for commands, whose settings may differ; null if unknown. */
+export function writeInstrumentsOffset(offset: InstrumentsOffset, intervalMs: number | null = null): SourceOffset {
   return {
     ...writeCommittedStream(offset, VERSION),
     walk: offset.walk,
@@ -140,8 +146,9 @@ export function writeInstrumentsOffset(offset: InstrumentsOffset, walkIntervalMs
     walksGivenUp: offset.walksGivenUp,
     walksWithoutDeletion: offset.walksWithoutDeletion,
     listLagMs: offset.listLagMs,
+    walkLagged: offset.walkLagged,
     topicId: offset.topicId,
-    ...(walkIntervalMs === null ? {} : { walkIntervalMs }),
+    ...(intervalMs === null ? {} : { walkIntervalMs: intervalMs }),
     ...Object.fromEntries(COUNT_NAMES.map((name) => [countKey(name), offset.counts[name]])),
   };
 }
@@ -164,14 +171,28 @@ export function readInstrumentsOffset(raw: SourceOffset, source: string, filter:
     walksGivenUp: readOr('walksGivenUp', isCount, 0),
     walksWithoutDeletion: readOr('walksWithoutDeletion', isCount, 0),
     listLagMs: readOr('listLagMs', isCount, 0),
+    walkLagged: readOr('walkLagged', isFlag, false),
     topicId: readOr('topicId', isText, null),
     counts: { ...NO_COUNTS, ...counts },
   };
 }
 
+/**
+ * The time between the starts of two walks. While the stream is old, only walks bring new states. After a lag, the next
+ * walk begins when the events that contradicted the list are forgotten: then it uses the rows that this walk did not use.
+ */
+export function walkIntervalMs(
+  offset: InstrumentsOffset,
+  settings: { readonly walkIntervalMs: number; readonly behindLimitMs: number },
+): number {
+  const { behindLimitMs } = settings;
+  const mostMs = isStreamOld(offset) ? behindLimitMs : offset.walkLagged ? AFTER_LAG_MS : Number.POSITIVE_INFINITY;
+  return Math.min(settings.walkIntervalMs, mostMs);
+}
+
 /** Null in offsets of earlier versions. */
-export function committedWalkIntervalMs({ walkIntervalMs = null }: SourceOffset): number | null {
-  return isCount(walkIntervalMs) ? walkIntervalMs : null;
+export function committedWalkIntervalMs({ walkIntervalMs: committed = null }: SourceOffset): number | null {
+  return isCount(committed) ? committed : null;
 }
 
 function countKey(name: string): string {

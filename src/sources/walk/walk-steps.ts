@@ -1,7 +1,7 @@
 import { ConnectorError } from '../../errors.ts';
 import type { Census } from './census.ts';
 import type { CoreWrite, WalkNotification } from './instruments-messages.ts';
-import { beginWalk, type InstrumentsOffset, isStreamOld } from './instruments-offset.ts';
+import { beginWalk, type InstrumentsOffset, isStreamOld, walkIntervalMs } from './instruments-offset.ts';
 import { judgeLag, marginMs, noteLag, pageAge, rememberedLagMs } from './list-lag.ts';
 import { addCounts, recordRows, sortRows } from './page-rows.ts';
 import { NOTHING_DECIDED, planSweep, type SweepPlan } from './sweep.ts';
@@ -160,10 +160,11 @@ function sweep(walk: In<'closing'>, _: Of<'sweep'>, at: WalkContext): WalkStep {
     return { walk, offset: { ...offset, counts }, commits: true, write, record };
   }
   const listLagMs = isOld ? offset.listLagMs : rememberedLagMs(offset.listLagMs, seen);
-  const waitMs = marginMs(settings, { listLagMs });
-  const listLags = seen === null ? [] : [{ kind: 'listLags', walk: offset.walk, waitMs, ...seen } as const];
+  const ended = { ...offset, counts, listLagMs, walkLagged: seen !== null };
+  const [nextMs, waitMs] = [walkIntervalMs(ended, settings), marginMs(settings, ended)];
+  const listLags = seen === null ? [] : [{ kind: 'listLags', walk: offset.walk, nextMs, waitMs, ...seen } as const];
   const notifications = [...listLags, ...plan.notifications];
-  return { ...endWalk({ ...offset, counts, listLagMs }, { ...plan, notifications }), commits: true, write };
+  return { ...endWalk(ended, { ...plan, notifications }), commits: true, write };
 }
 
 /** A fresh walk follows a resumed walk, which cannot find the removed instruments. */

@@ -24,6 +24,7 @@ function rightLog(pages: number): WalkLog {
       walksGivenUp: 0,
       walksWithoutDeletion: 0,
       listLagMs: 0,
+      walkLagged: false,
       topicId: null,
       walkPending: page < 4,
       walkCursor: page === 0 || next === undefined ? null : String(next),

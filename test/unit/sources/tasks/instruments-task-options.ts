@@ -23,7 +23,7 @@ export function instrumentsTaskOptions({ events, clock }: Pick<InstrumentsTaskOp
     census: async () => new Census(),
     notifications,
     encodeNotification: async () => Buffer.alloc(0),
-    settings: { deleteOnEventTypes: [], walkIntervalMs: DAY_MS, handoffMarginMs: 0 },
+    settings: { deleteOnEventTypes: [], walkIntervalMs: DAY_MS, behindLimitMs: DAY_MS, handoffMarginMs: 0 },
     deadRows: new KnownDeadRows(),
     endpoints: { instrumentsEndpoint: '/v1/instruments', eventsEndpoint: '/v1/instruments/events' },
     random: () => 0,

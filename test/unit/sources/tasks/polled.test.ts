@@ -77,7 +77,7 @@ function quietInstruments(
       },
     },
     census: async () => census,
-    settings: { deleteOnEventTypes: ['delisting'], walkIntervalMs: SETTINGS.walkIntervalMs, handoffMarginMs: 0 },
+    settings: { ...SETTINGS, deleteOnEventTypes: ['delisting'], handoffMarginMs: 0 },
   });
   return { task, seen, clock };
 }

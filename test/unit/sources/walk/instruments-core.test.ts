@@ -175,6 +175,7 @@ const offset: InstrumentsOffset = {
   walksGivenUp: 1,
   walksWithoutDeletion: 2,
   listLagMs: 61_000,
+  walkLagged: true,
   topicId: 'lnkGNz9NQ-6Zmn2xWsKx1A',
   counts: { ...NO_COUNTS, pages: 2, rows: 2_000, corrected: 7, reEncoded: 1 },
   gapSuspectedFromMs: 1_699_000_000_000,
@@ -306,7 +307,8 @@ for (const ageMs of [10_000, MINUTE_MS, 60 * MINUTE_MS]) {
     assert.deepEqual(end.write, { kind: 'nothing' });
     assert.deepEqual(shown(end), ['walkCompleted', 'listLags', 'deletionSkipped']);
     const lagMs = ageMs + SETTINGS.handoffMarginMs;
-    assert.deepEqual(lagOf(end), { kind: 'listLags', walk: 2, waitMs: 2 * lagMs, lagMs, rows: 1, lacking: 1 });
+    const nextMs = REMEMBERED_MS + 5 * MINUTE_MS;
+    assert.deepEqual(lagOf(end), { kind: 'listLags', walk: 2, nextMs, waitMs: 2 * lagMs, lagMs, rows: 1, lacking: 1 });
     assert.equal(end.offset?.listLagMs, lagMs);
   });
 }
@@ -393,10 +395,17 @@ test('what an event has deleted lately is not brought back by the row of an old 
   assert.deepEqual(shown(end), ['walkCompleted']);
 });
 
-test('the next walk waits for twice the lag that was seen, and the one after a clean walk for half of that', () => {
-  const source = begun();
-  walkOver(source, topicAfterEvents(MINUTE_MS), { rows: [2] });
-  source.ms += DAY_MS;
+test('after a lag the next walk begins when its events are forgotten, and waits for twice the lag; after a clean one, half', () => {
+  const lagged = () => {
+    const source = begun();
+    const forgottenMs = source.ms + REMEMBERED_MS;
+    walkOver(source, topicAfterEvents(MINUTE_MS), { rows: [2] });
+    source.ms = forgottenMs;
+    return source;
+  };
+  assert.equal(lagged().stream([], '6-0').begun, null);
+  const source = lagged();
+  source.ms += 5 * MINUTE_MS;
   assert.equal(source.stream([], '6-0').begun, 'interval');
   const census = new Census();
   for (const id of [1n, 2n, 3n]) census.put(id, id, true);
