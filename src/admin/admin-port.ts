@@ -16,8 +16,8 @@ export interface AdminServer {
 }
 
 /**
- * Opens the port of the admin server first, so that a second process on the port ends before it does anything. The
- * listener takes longer to load than Kafka's client, so the first request loads it.
+ * Opens the port of the admin server. The process does this first, so a second process on the port ends before it does
+ * any work. The listener takes longer to load than Kafka's client, so the first request loads the listener.
  *
  * @param load makes the listener for the requests of this server; called again after a failure
  * @throws ConnectorError ADMIN_PORT_TAKEN if the server cannot listen.
@@ -74,7 +74,7 @@ function makeRoom(server: Server): void {
 }
 
 function listening(server: Server, host: string, port: number): Promise<void> {
-  // `localhost` may be an IPv6 address alone, which not every client tries.
+  // `localhost` may resolve to an IPv6 address only, and some clients do not try IPv6.
   const address = host === 'localhost' ? '127.0.0.1' : host;
   return new Promise((resolve, reject) => {
     server.once('error', (cause: NodeJS.ErrnoException) => {

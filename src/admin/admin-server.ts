@@ -196,11 +196,11 @@ function isSame(given: string, wanted: string): boolean {
 
 /**
  * True if a request's `Host` is a name of this server: an address, `localhost`, the name that it listens on, or an
- * entry of `admin.allowedHosts`. There, `.example` means every name below it and `*` every name.
+ * entry of `admin.allowedHosts`. In these entries, `.example` means every name with this end, and `*` means every name.
  *
- * A page of another site can point its own host name at this server. The browser then takes both for one site, and the
- * page can read responses. But the browser sends this name in `Host`, so the request is refused. A client without
- * `Host` is no browser.
+ * A page of another site can point its own host name at this server. The browser then treats both as one site, and the
+ * page could read responses. But the browser sends this name in `Host`, so the request is refused. A client that sends
+ * no `Host` is not a browser.
  */
 function isOwnName(
   given: string | undefined,

@@ -26,7 +26,7 @@ export interface ConnectorOffset {
   readonly offset: Readonly<Record<string, unknown>> | null;
 }
 
-/** Changes of connectors, in whichever process they run. Each change throws the ConnectorErrors of its writer. */
+/** Changes connectors, also those of other processes. Each change throws the ConnectorErrors of its writer. */
 export interface ConnectorOperations {
   want(connector: string, state: TargetState): Promise<void>;
   /** Restarts the connector from its committed offset; with `onlyFailed` only if the connector has failed. */
@@ -145,7 +145,7 @@ function addChanges(app: FastifyInstance, { connectors, status, workerId, operat
     async ({ params, query }, reply) => {
       const connector = findToRestart(params.name);
       const [includeTasks, onlyFailed] = [isTrue(query.includeTasks), isTrue(query.onlyFailed)];
-      // Only the replica that runs the connector knows its failure; this may be another replica.
+      // Only the replica that runs the connector knows if it has failed. This may be another replica.
       await operations.restart(connector.name, { onlyFailed });
       if (!onlyFailed && !includeTasks) return reply.code(204).send();
       const shape = statusShape(connector, status(), workerId());

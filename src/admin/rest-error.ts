@@ -1,7 +1,7 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { ConnectorError } from '../errors.ts';
 
-/** A refusal with its HTTP status. The client sees the message, in Kafka Connect's words if Connect has the case. */
+/** A refusal with its HTTP status. The client sees the message: Kafka Connect's, if Connect has the same refusal. */
 export class RestError extends Error {
   readonly status: number;
 

@@ -98,7 +98,7 @@ const OFFSETS_KEPT_MS = 1_000;
 export function createConnectorOperations(place: Installation): ConnectorOperations {
   const { sources } = place.settings;
   const kept = { keepMs: OFFSETS_KEPT_MS, clock: place.clock };
-  // One reading of the topic has the offsets of all connectors.
+  // One reading of the topic returns the offsets of all connectors.
   const ofSources = keptValue(() => listOffsets(place), kept);
   const ofProcessor = keptValue(() => consumerOffsets(place), kept);
   let last: Promise<unknown> = Promise.resolve();
@@ -155,7 +155,7 @@ function assertGiven(source: SourceSettings, offset: SourceOffset): void {
     if (!(error instanceof ConnectorError)) throw error;
     throw new RestError(
       400,
-      `The offset was not changed, as source ${source.name} could not go on from it: ${error.message}`,
+      `The offset was not changed, because source ${source.name} cannot continue from it: ${error.message}`,
     );
   }
 }

@@ -20,7 +20,7 @@ import { watchKafka } from './kafka-silence.ts';
 import { type PlannedSources, planSources } from './planned-topics.ts';
 import { createVerifiedTopics, type VerifiedTopics } from './verified-topics.ts';
 
-/** The longest stop. Orchestrators usually kill after 10 s, and the exit of the process takes a moment too. */
+/** The longest time for a stop. Orchestrators usually kill a process after 10 s, and its exit takes a moment too. */
 const STOP_DEADLINE_MS = 7_000;
 const START_BACK_OFF: BackOff = { initialMs: 500, maximumMs: 30_000 };
 
@@ -40,14 +40,14 @@ export interface ConnectorOptions {
   readonly overrides?: ContextOverrides;
 }
 
-/** A part of the connector. Resolves with the names of failed sources or processor, when the part cannot go on. */
+/** A part of the connector. If the part cannot continue, resolves with the names of its failed sources or processor. */
 type Part = (signal: AbortSignal) => Promise<readonly string[]>;
 
 /**
- * Runs the sources and the price processor of the settings until the signal aborts, or no part can go on.
+ * Runs the sources and the price processor of the settings until the signal aborts, or no part can continue.
  *
  * @returns the names of the failed sources and processor; empty after a requested stop.
- * @throws ConnectorError with the action `exit`, if the process cannot start or go on.
+ * @throws ConnectorError with the action `exit`, if the process cannot start or continue.
  */
 export async function runConnector(given: ConnectorOptions): Promise<readonly string[]> {
   const { settings, log, signal } = given;
@@ -68,7 +68,7 @@ export async function runConnector(given: ConnectorOptions): Promise<readonly st
   const late = () => new Error(`the stop took longer than ${STOP_DEADLINE_MS} ms`);
   const deadline = openDeadline(STOP_DEADLINE_MS, clock, late, { from: signal });
   const usedAtStart = process.cpuUsage();
-  let reason = 'nothing is left that can go on';
+  let reason = 'no source or processor can continue';
   let admin: AdminServer | null = null;
   const over = new AbortController();
   watchKafka(kafka, events, systemClock, AbortSignal.any([signal, over.signal]));
@@ -216,7 +216,7 @@ async function runTogether(
       throw error;
     }
   });
-  // Follows the states until the parts end. If following fails earlier, the parts end too.
+  // Follows the states topic until the parts end. If this fails earlier, the parts end too.
   states.follow(untilEnd).catch((error: unknown) => ended.abort(error));
   await Promise.allSettled(runs);
   ended.abort();
@@ -227,7 +227,7 @@ function textOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Waits until Kafka has started. A wrong topic ends the process if all parts need it; otherwise its users stop. */
+/** Waits until Kafka has started. A wrong topic stops only the parts that need it; if all need it, the process ends. */
 async function ensureTopicsInTime(
   { topics, mayBeRefused }: PlannedSources,
   { settings, events, signal }: ConnectorOptions,

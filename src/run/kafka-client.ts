@@ -21,9 +21,10 @@ const TOKEN_TIMEOUT_MS = 8_000;
 const TOKEN_REQUESTS_PER_SECOND = 5;
 
 /**
- * A token is renewed when a fifth of its life is left. A connection logs in again when less of its session is left, so
- * the connection always gets a newer token, and sessions do not get shorter and shorter. Short-lived tokens are renewed
- * earlier: brokers accept one login a second, so a session of about a second would end before the next login.
+ * A token is renewed when a fifth of its life is left. A connection logs in again later, when less of its session is
+ * left. So the connection always gets a newer token, and sessions do not become shorter and shorter. Short-lived tokens
+ * are renewed earlier: brokers accept one login a second, so a session of about a second would end before the next
+ * login.
  */
 const MARGIN = 0.2;
 
@@ -73,7 +74,8 @@ export async function createKafkaCluster(
 
 /**
  * Options for kafkajs, which reads them at each connection and cannot wait for a file. kafkajs gets the content of the
- * last reading, and each access starts a new reading. A new client waits for `refresh`; a reconnection may fail once.
+ * last reading, and each access starts a new reading. A new client waits for `refresh`. A reconnection may fail once,
+ * because it gets the content from before a change.
  */
 interface Refreshed<Options> {
   readonly options: Options;

@@ -64,8 +64,9 @@ export function resetOffset(at: Installation, request: OffsetRequest): Promise<O
 /**
  * Changes the committed offset of a stopped source, through the transactional id of the partition. So a running
  * connector is fenced, even if it has not seen the stop yet. The connector opens its writer again, and the other
- * sources on the partition continue from their offsets. The transaction is marked as an operator's. If the connector
- * fences this writer first, or Kafka does not answer, the change is decided again from the committed offset.
+ * sources on the partition continue from their offsets. A mark in the transaction names an operator as its writer. If
+ * the connector fences this writer first, or Kafka does not answer, the change is decided again from the committed
+ * offset.
  *
  * @param change returns the new offset from the stored offset: null deletes it, undefined keeps it
  * @param notices returns more records for the same transaction
@@ -111,8 +112,8 @@ export async function changeOffset(
     if (!(error instanceof ConnectorError) || error.action !== 'reopenWriter') throw error;
     throw new ConnectorError(
       error.code,
-      `Whether the offset of source ${source.name} was changed is unknown: its writer was taken by another process ` +
-        `${fencings} times, or Kafka did not answer. Check it with \`spconnect offsets list\`, and repeat the command if it was not changed.`,
+      `It is unknown if the offset of source ${source.name} was changed: another process took its writer ` +
+        `${fencings} times, or Kafka did not answer. Check the offset with \`spconnect offsets list\`. If it was not changed, repeat the command.`,
       { cause: error },
     );
   });
@@ -122,7 +123,7 @@ export async function changeOffset(
 function notStopped(source: string): ConnectorError {
   return new ConnectorError(
     'SOURCE_NOT_STOPPED',
-    `The offset of source ${source} was not changed: the source is not stopped, and could continue from the old one.`,
+    `The offset of source ${source} was not changed: the source is not stopped, and could continue from the old offset.`,
     { fields: { source } },
   );
 }
@@ -168,6 +169,6 @@ export function assertForm(source: Pick<SourceSettings, 'type'>, since: string):
   if (form.test(since)) return;
   throw new ConnectorError(
     'OFFSET_NOT_FOUND',
-    `The offset has another form than those of the provider; expected ${words}.`,
+    `The offset does not have the form of the provider's offsets; expected ${words}.`,
   );
 }

@@ -96,7 +96,7 @@ export async function runPriceProcessor(parts: PriceProcessorParts): Promise<nev
     kinds,
     async verifyStart(starting) {
       await verified.verify(used, starting);
-      // Before the first reading, so that a topic that is replaced later is noticed.
+      // The ids are read before the tables, so that a later replacement of a topic is noticed.
       topicIds = await kafka.topicIds(
         used.map(({ name }) => name),
         starting,
@@ -141,7 +141,7 @@ export async function runPriceProcessor(parts: PriceProcessorParts): Promise<nev
 function pricing({ settings, topics, verified, registry, clock, random, events, ...parts }: PriceProcessorParts) {
   const { prices, mapping } = settings;
   const [first, ...others] = enabledKinds(prices);
-  if (first === undefined) throw new TypeError('No kind of prices is asked for.');
+  if (first === undefined) throw new TypeError('No kind of prices is enabled.');
   const kinds = [first, ...others] as const;
   const { marketHttp } = parts;
   if (marketHttp === null) throw new TypeError('Prices need marketData.url, which is not set.');

@@ -149,7 +149,7 @@ function runPartition(
     },
     async verifyStart(source, starting) {
       const abortHanging = () => writtenBy([source]).flatMap(partitionsOf);
-      // Each source has a separate id: several trials may run at once and must not fence each other.
+      // Each source has a separate id, because several verifications may run at once and must not fence each other.
       const verifierId = `${transactionalId}-trial-${source.name}`;
       const apart = kafka.transactionalWriter(verifierId, { ownershipProof, abortHanging });
       try {
@@ -212,8 +212,8 @@ function sourceFailed(source: string, error: ConnectorError, at: number): Notifi
     source,
     kind: 'source-failed',
     at,
-    message: `The source has stopped, and keeps its place. ${error.message}`,
-    why: `${remedyOf(error, source)} The time is that of the connector's own clock.`,
+    message: `The source has stopped, and keeps its offset. ${error.message}`,
+    why: `${remedyOf(error, source)} The time is from the connector's clock.`,
     errorCode: error.code,
   };
 }

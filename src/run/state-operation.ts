@@ -19,8 +19,9 @@ export interface StatesPlace extends Pick<Installation, 'kafka' | 'clock' | 'sig
 }
 
 /**
- * Requests a walk of a source, through the states topic. A running connector begins the walk after any present walk; a
- * stopped connector begins it at its start. The request replaces an earlier request whose walk has not begun.
+ * Requests a walk of a source, through the states topic. A running connector begins the walk when its current walk has
+ * ended; a stopped connector begins the walk at its start. The request replaces an earlier request whose walk has not
+ * begun.
  *
  * @throws ConnectorError as the transactional writer does.
  */
@@ -86,7 +87,7 @@ export async function readWanted(
   await kafka.logReader.readToEnd({
     topic: topics.states.name,
     partitions: [STATES_PARTITION],
-    // A change may be acknowledged before its transaction has markers.
+    // Kafka may acknowledge a change before it writes the markers of the transaction.
     behindOpen: true,
     onRecord(record) {
       if (record.key?.toString() !== source) return;
@@ -99,8 +100,8 @@ export async function readWanted(
 }
 
 /**
- * Like `readWanted`, after fencing all other operators. A plain reader may see a change some milliseconds after the
- * change is acknowledged, and so miss the newest request.
+ * Like `readWanted`, but first fences all other operators. A change becomes visible some milliseconds after its
+ * acknowledgement, so a plain reader may miss the newest request.
  *
  * @throws ConnectorError as the transactional writer does.
  */

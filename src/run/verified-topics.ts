@@ -4,8 +4,8 @@ import type { TopicReport, TopicSpecification } from '../kafka/topic.ts';
 import { untilAborted } from '../support/until-aborted.ts';
 
 /**
- * The topics as verified since the process started. A refused topic stops only the sources and prices that need the
- * topic, and is verified again before each of their starts.
+ * The topics, as last verified in this process. A refused topic stops only the sources and prices that need the topic.
+ * It is verified again before each of their starts.
  */
 export type VerifiedTopics = ReturnType<typeof createVerifiedTopics>;
 
@@ -26,11 +26,13 @@ export function createVerifiedTopics(
   return {
     refused: () => [...refused.keys()],
     areVerified: (topics: readonly TopicSpecification[]) => topics.every(({ name }) => !refused.has(name)),
-    /** Marks topics that were replaced: they are verified again before a source or the prices that need them start. */
+    /** Marks replaced topics. They are verified again before a source, or the prices, that need them start. */
     doubt(topics: readonly string[], why: ConnectorError): void {
       for (const name of topics) refused.set(name, why);
     },
-    /** Creates and verifies the refused topics among these, as at the start. Throws as `KafkaCluster.ensureTopics`. */
+    /**
+     * Creates and verifies the refused ones of these topics, as at the start. Throws as `KafkaCluster.ensureTopics`.
+     */
     async verify(topics: readonly TopicSpecification[], signal: AbortSignal): Promise<void> {
       const waiting = topics.filter(({ name }) => refused.has(name));
       if (waiting.length === 0) return;

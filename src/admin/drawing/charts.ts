@@ -45,7 +45,7 @@ function picture({ title, text, bars, slots, unit, labels }: Picture): Html {
 
 const END = html` text-anchor="end"`;
 
-/** A bar for part of a whole; the text next to it has the numbers. `share` is cut to 0 to 1. */
+/** A bar for part of a whole; the text next to it has the numbers. `share` is limited to the range from 0 to 1. */
 export function shareBar({
   title,
   text,
@@ -61,7 +61,7 @@ export function shareBar({
   return html`<svg class="bar" role="img"><title>${title}</title><desc>${text}</desc><rect class="rest" width="100%" height="100%"/><rect class="${level}" width="${width}%" height="100%"/></svg>`;
 }
 
-/** Number of prices that are older than the step before, and at most this old; null: any age. */
+/** The number of prices that are at most this old, without the prices of the previous step; null: any age. */
 export interface AgeStep {
   readonly atMostSeconds: number | null;
   readonly instruments: number;

@@ -21,7 +21,7 @@ export class MinuteCounts {
     this.#ring[at] = (this.#ring[at] ?? 0) + records;
   }
 
-  /** The oldest minute comes first, the current minute last. A young process has fewer than MOST_MINUTES. */
+  /** The oldest minute comes first, the current minute last. At most MOST_MINUTES, fewer soon after the start. */
   counts(): readonly number[] {
     this.#moveOn();
     const known = Math.min(MOST_MINUTES, this.#minute + 1);

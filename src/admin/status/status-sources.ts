@@ -6,7 +6,7 @@ import type { WorkerTargets } from '../../worker/target.ts';
 import { MinuteCounts } from './minute-counts.ts';
 import type { SourceStatus, TaskState, WalkStatus, Written } from './status.ts';
 
-/** A retry has ended by then, because the request, its token and its waits have deadlines. */
+/** A retry ends within this time, because the request, its token and its waits have deadlines. */
 const TRIED_WITHIN_MS = 5 * 60_000;
 
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
@@ -115,7 +115,7 @@ export function createStatusSources({
         if (poll.endpoint !== 'instruments') known.refusedAt = null;
         known.caughtUp = poll.caughtUp;
         if (poll.caughtUp) known.caughtUpAt = known.lastPollAt;
-        // A retry of another endpoint may never happen, so its trouble ends then. A new failure is reported again.
+        // A retry of another endpoint may never happen, so its trouble ends here. A new failure is reported again.
         const isOver = (known.trouble?.nextTryAt ?? '') <= isoNow(-TRIED_WITHIN_MS);
         if (isOver || known.trouble?.only === null || known.trouble?.only === poll.endpoint) known.trouble = null;
       });

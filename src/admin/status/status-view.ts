@@ -191,7 +191,7 @@ function deadLetters(count: number, source: string, ofRepaid = 0): Fact {
   return { ...fact('Dead letters', value, count === 0 ? 'plain' : 'wait'), command };
 }
 
-/** A day: below this, little time is left to correct the failure of the source. */
+/** If less time is left, an operator must correct the source soon. */
 const CLIFF_IS_NEAR_SECONDS = 86_400;
 const RETENTION_SECONDS = RETENTION_MS / 1_000;
 
@@ -233,7 +233,7 @@ function sourceFacts(source: SourceStatus, now: string): readonly Fact[] {
   ];
 }
 
-/** In a busy stream, some responses do not reach the end, so a shorter time still counts as caught up. */
+/** In a busy stream, some responses do not reach the end. A stream that is behind for less time counts as caught up. */
 const BEHIND_AFTER_SECONDS = 30;
 
 /** The state of the stream: refused, ahead of the provider, caught up, behind, or not known. */
@@ -383,10 +383,10 @@ function fleetOf({ whole, sources, processor, at }: WholeStatus): Fleet | null {
   };
 }
 
-/** Names the age of the oldest among the partitions' newest prices, which shows a partition without progress. */
+/** Names the age of the newest price in the slowest partition, to show a partition without progress. */
 function pricedText({ partitions }: DescribedMember, newest: Whole['newestPrices'], now: string): string {
   const numbers = partitions.map(({ partition }) => partition).sort((a, b) => a - b);
-  // Partition numbers tell replicas with the same address apart.
+  // Partition numbers distinguish replicas with the same address.
   const size = `${counted(partitions.length, 'partition')}${numbers.length === 0 ? '' : ` (${numbers.join(', ')})`}`;
   const instants = partitions.map(({ partition }) => newest[partition] ?? '').sort();
   const [oldest] = instants;

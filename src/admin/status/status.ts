@@ -89,7 +89,7 @@ export interface SourceStatus {
   readonly providerEndsAt: string | null;
   /** The time of the provider's first refusal of the offset; null if the offset is not refused. */
   readonly refusedAt: string | null;
-  /** Seconds until the provider drops unread events without a further poll; null without an offset, or if refused. */
+  /** Seconds until the provider drops unread events, if no poll follows; null without an offset, or if refused. */
   readonly secondsToRetentionCliff: number | null;
   readonly secondsToNextWalk: number | null;
   readonly walksWithoutDeletion: number | null;

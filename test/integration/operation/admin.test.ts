@@ -62,7 +62,7 @@ testAdmin(
     assert.equal(answer.status, 400);
     assert.match(
       JSON.stringify(answer.body),
-      /was not changed, as source instruments could not go on from it: .*version/,
+      /was not changed, as source instruments cannot continue from it: .*version/,
     );
     assert.deepEqual((await connector.get(offsets)).body, shown);
     assert.equal((await connector.change('PATCH', offsets, shown)).status, 200);
