@@ -50,13 +50,13 @@ export function responseType(kind: PriceQuery['kind']): string {
   return PRICE_KINDS[kind].types.response;
 }
 
-/** True if a $type names the response to such a request, in upper or lower case. */
+/** True if a $type names the response to a request of this kind. Upper and lower case are equal. */
 export function isResponseType(type: unknown, kind: PriceQuery['kind']): boolean {
   const expected = responseType(kind);
   return type === expected || (typeof type === 'string' && type.toLowerCase() === expected.toLowerCase());
 }
 
-// A ProductMarketDataRequest (part 2.1 of src/provider/README.md). Parameters without value are left out, as in a GET.
+// A ProductMarketDataRequest (part 2.1 of src/provider/README.md). A parameter without a value is omitted.
 function typedRequest(isin: string, query: PriceQuery): object {
   return { $type: PRICE_KINDS[query.kind].types.request, isin, ...Object.fromEntries(parametersOf(query)) };
 }

@@ -7,7 +7,7 @@ const INSTRUMENT_CURSOR = /^-?\d{1,19}$/;
 export const EVENT_OFFSET = /^\d{1,20}-\d{1,20}$/;
 /**
  * "A string offset" (part 4.2 of src/provider/README.md, pre-trade checks). Its form is not documented; the bounds are
- * our choice. An address is refused, because offsets appear in logs and headers, and a check's address must not.
+ * our choice. An address is refused: offsets appear in logs and headers, where a check's address must not appear.
  */
 export const CHECK_OFFSET = /^(?!.*:\/\/)[\x20-\x7e]{1,256}$/;
 const MAX_EVENTS = /^[1-9]\d{0,8}$/;
@@ -23,7 +23,7 @@ export function nextInstrumentCursor(links: ReadonlyMap<string, unknown>, baseUr
 
 const NEXT_MEMBER = /"next"\s*:\s*"((?:[^"\\]|\\["\\/])*)"/g;
 
-/** Guesses the next cursor before the body is decoded. A row's member may look the same, so the caller checks later. */
+/** Guesses the next cursor before the body is decoded. A row's member may look like a link, so callers must check. */
 export function probableNextCursor(edges: BodyEdges, baseUrl: string): string | null {
   return probableNext(edges, (links) => nextInstrumentCursor(links, baseUrl));
 }
@@ -48,7 +48,7 @@ export function eventStreamStart(links: ReadonlyMap<string, unknown>, baseUrl: s
   return cursorOf(links.get('events'), 'links.events', 'since', EVENT_OFFSET, baseUrl);
 }
 
-/** As `eventStreamStart`, but null if `links.events` is missing or malformed: a walk continues without this offset. */
+/** Like `eventStreamStart`, but null for a missing or malformed link: a walk continues without this offset. */
 export function pageStreamStart(links: ReadonlyMap<string, unknown>, baseUrl: string): string | null {
   try {
     return eventStreamStart(links, baseUrl);
@@ -89,7 +89,7 @@ export function cursorOf(link: unknown, name: string, parameter: string, form: R
   const url = URL.parse(link, base.href);
   if (url === null) throw violation(`has a ${name} that is not a link`);
   if (url.origin !== base.origin || url.username !== '' || url.password !== '') {
-    throw violation(`has a ${name} to another origin (${url.origin}); nothing was asked of it`);
+    throw violation(`has a ${name} to another origin (${url.origin}); no request was sent there`);
   }
   const values = url.searchParams.getAll(parameter);
   if (values.length !== 1) throw violation(`has a ${name} with ${values.length} parameters ${parameter}; expected one`);

@@ -11,7 +11,7 @@ const LARGEST_CHECK_BYTES = 16 * 2 ** 20;
 export interface PreTradeChecks {
   readonly baseUrl: string;
   readonly endpoint: string;
-  /** One response of GET /v1/pretradechecks: the checks after an offset. The first call has no offset: null. */
+  /** One response of GET /v1/pretradechecks: the checks after an offset. `since` is null for the first call. */
   list<T>(since: string | null, consume: (response: HttpResponse) => Promise<T>, signal: AbortSignal): Promise<T>;
   single<T>(id: string, consume: (response: HttpResponse) => Promise<T>, signal: AbortSignal): Promise<T>;
 }

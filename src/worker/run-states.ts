@@ -97,7 +97,7 @@ export function createRunStates<Unit extends Named>(options: RunStatesOptions<Un
       const anyDue = units.map((unit) => untilDue(unit, within));
       await Promise.race([...anyDue, failure.next(within)]).finally(() => over.abort());
     },
-    /** Called when a unit begins to run. The returned signal aborts when the unit must rest or start again. */
+    /** Called when a unit begins to run. The returned signal aborts when the unit must pause, stop or start again. */
     leaving: (unit: Unit, within: AbortSignal) => leaving(unit, () => targetOf(unit), restOf, within),
     failed,
     allFailed: () => units.every(hasFailed),
@@ -111,7 +111,7 @@ function leaving(
   within: AbortSignal,
 ) {
   const { restartEpoch } = target();
-  const reason = new Error(`${name} must rest or start again.`);
+  const reason = new Error(`${name} must pause, stop or start again.`);
   const [leave, over] = [new AbortController(), new AbortController()];
   const shallLeave = (now: WorkerTarget) => restOf(now) !== undefined || now.restartEpoch !== restartEpoch;
   untilTarget(target, shallLeave, AbortSignal.any([within, over.signal])).then(

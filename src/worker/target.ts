@@ -9,9 +9,9 @@ export interface WorkerTarget {
   readonly state: TargetState;
   /** An operator's restart or stop changes this number. Then the source or the processor starts again. */
   readonly restartEpoch: number;
-  /** A new number: start again if the unit has failed. The number also changes with the restart epoch. */
+  /** When this number changes, a failed unit starts again. The number also changes with the restart epoch. */
   readonly failedRestartEpoch: number;
-  /** Aborts when the target changes; then read the target again. */
+  /** Aborts when the target changes. Then the target must be read again. */
   readonly changed: AbortSignal;
 }
 

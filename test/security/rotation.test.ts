@@ -213,7 +213,7 @@ schemaRegistry: { url: http://127.0.0.1:8081 }`,
     assert.equal(await ask(), '{}', name);
     assert.equal(await ask(), '{}', name);
     assert.equal(lines.length, 1, `one warning for ${name}: ${lines}`);
-    assert.match(lines[0] ?? '', /cannot be used; the last good ones are kept .*referenceData/);
+    assert.match(lines[0] ?? '', /cannot be used; the last good files are kept .*referenceData/);
     assert.doesNotMatch(lines[0] ?? '', /not for a message|BEGIN/);
   }
   const [before] = new Set(server.clients);

@@ -20,7 +20,7 @@ export function parseAddress(text: string, setting: string, allowHttp: boolean):
   if (url.protocol === 'https:') return url;
   if (url.protocol !== 'http:') throw invalid(`${setting} begins with ${url.protocol}; use https.`);
   if (allowHttp || isLoopback(url.hostname)) return url;
-  throw invalid(`${setting} is plain http beyond loopback; use https, or set allowHttp: true on a trusted network.`);
+  throw invalid(`${setting} is plain http to another machine; use https, or set allowHttp: true on a trusted network.`);
 }
 
 /**

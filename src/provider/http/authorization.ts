@@ -17,7 +17,7 @@ const FIELD_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$/;
 
 /**
  * The ways to authorise a request. The interface names OAuth 2.0 client credentials for market data (part 5 of
- * src/provider/README.md) and no way for reference data. So the other usual ways are supported too.
+ * src/provider/README.md), but no way for reference data. So the other usual ways are supported too.
  */
 export type AuthorizationSettings =
   | OAuth2Settings
@@ -54,7 +54,7 @@ export function createAuthorization(settings: AuthorizationSettings, options: Au
   }
 }
 
-/** For secrets that others renew: reads the secret for each request. A 401 is retried only with a different secret. */
+/** For secrets that other programs renew: reads the secret for each request. After a 401, tries only a new secret. */
 function rereadEachTime(read: () => Promise<Credentials>): Authorization {
   return {
     headers: () => read(),

@@ -12,8 +12,8 @@ export interface ChunkReader {
   /** Returns the next chunk. After the last chunk, returns `done` or rejects with the stream's error, such as a cut. */
   next(): Promise<IteratorResult<Uint8Array, undefined>>;
   /**
-   * Buffers chunks until the stream has ended or `mostBytes` bytes are buffered. Returns copies of the first and the last waiting
-   * bytes, at most `edgeBytes` each; null if the stream has failed or not ended.
+   * Buffers chunks until the stream has ended or `mostBytes` bytes are buffered. Returns copies of the first and the
+   * last waiting bytes, at most `edgeBytes` each; null if the stream has failed or has not ended.
    */
   arrived(mostBytes: number, edgeBytes: number): Promise<BodyEdges | null>;
 }
@@ -25,7 +25,7 @@ export interface BodyEdges {
 
 /**
  * Reads the chunks of a stream without a copy; the stream's own iterator copies most of a page once more. `givesBack`:
- * only this reader holds the chunks, so each chunk is freed at the next chunk, which saves full garbage collections.
+ * no other code uses the chunks. Then the memory of a chunk is freed when the next chunk is read.
  */
 export function chunksOf(stream: Readable, givesBack = false): ChunkReader {
   const waiting: Uint8Array[] = [];

@@ -33,12 +33,12 @@ export interface HttpRequest {
 }
 
 /**
- * One interface of the provider over HTTP. Each call is one attempt; the caller's loop repeats. The exception is a 401:
+ * One interface of the provider over HTTP. Each call is one attempt; the caller repeats it. The exception is a 401:
  * the client requests new credentials once, and repeats the request once. While a refusal holds an endpoint back, calls
  * send nothing and reject at once with PROVIDER_BUSY; `retryAfterMs` is the remaining time. The other ConnectorErrors
  * are PROVIDER_UNREACHABLE, PROVIDER_TIMEOUT (headers, body and `consume` took too long together),
  * PROVIDER_UNAUTHORIZED, PROVIDER_REFUSED, PROVIDER_ASKS_FOR_LESS, PROVIDER_REDIRECT, PROTOCOL_VIOLATION, TOKEN_FAILED
- * and the BODY_… codes. If the caller aborts, the call rejects with the signal's reason. Errors of `consume` pass on; a
+ * and the BODY_… codes. If the caller aborts, the call rejects with the signal's reason. Passes on errors of `consume`; a
  * ConnectorError without an endpoint gets the request's endpoint. Errors for a status have `fields: { status, endpoint
  * }`, and `retryAfterMs` if the server names a time. A 400 is PROVIDER_REFUSED: the caller checks `fields.status`,
  * because only the caller knows whether a smaller request is possible.
@@ -261,7 +261,7 @@ async function read<T>(
   const { headers } = response;
   assertJson(request, response);
   const age = ageSeconds(headers);
-  if (age !== null && age > 0) throw violation(request, `from a cache, ${age} s old; configure caches not to answer`);
+  if (age !== null && age > 0) throw violation(request, `from a cache, ${age} s old; disable the cache for the API`);
   const body = openBody(request, response, request.maxBodyBytes, deadline);
   const successful: HttpResponse = {
     date: serverDate(headers),
@@ -274,7 +274,7 @@ async function read<T>(
     await untilAborted(body.finish(), deadline);
     return value;
   } catch (error) {
-    // The reader may call a broken body malformed; the cause of the break is the better error.
+    // The reader may report a broken body as malformed; the cause of the break is the better error.
     throw body.failure() ?? withOrigin(request, error);
   }
 }
@@ -331,7 +331,7 @@ function violation(request: Exchange, what: string): ConnectorError {
 
 function timedOut(request: Exchange): ConnectorError {
   const advice = request.isOwnTimeout
-    ? 'others were answered sooner, so it is repeated in parts'
+    ? 'other requests were answered sooner, so this one is repeated in parts'
     : `ask for less, or raise ${request.name}.timeout`;
   return new ConnectorError(
     'PROVIDER_TIMEOUT',

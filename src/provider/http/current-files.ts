@@ -14,8 +14,8 @@ export interface NetworkFiles {
 }
 
 /**
- * A client's files as they are on disk. If a file is unreadable or the files do not fit together, the last good files
- * stay in use. A rotation may cause this.
+ * A client's files as they are on disk. During a rotation, a file may be unreadable, or the files may not fit together.
+ * Then the last good files stay in use.
  */
 export interface CurrentFiles<Made> {
   /** The object made from the current files; the same object while the files do not change. */
@@ -51,7 +51,7 @@ export async function openCurrentFiles<Made>(options: CurrentFilesOptions<Made>)
       made = make(found);
       files = found;
       problem = '';
-      log.info({ client: name }, 'certificates or proxy have changed; new connections use the new ones');
+      log.info({ client: name }, 'certificates or proxy have changed; new connections use the new files');
     } catch (error) {
       const found = error instanceof Error ? error.message : 'unreadable';
       if (found === problem) return;
@@ -59,7 +59,7 @@ export async function openCurrentFiles<Made>(options: CurrentFilesOptions<Made>)
       const code = error instanceof ConnectorError ? error.code : undefined;
       log.warn(
         { client: name, code, problem },
-        'changed certificates or proxy cannot be used; the last good ones are kept',
+        'changed certificates or proxy cannot be used; the last good files are kept',
       );
     }
   }

@@ -105,11 +105,11 @@ export function secureContextOf(
   }
 }
 
-/** Throws if a certificate is unreadable: TLS ignores it and then trusts fewer authorities than named. */
+/** Throws if a certificate is unreadable: TLS ignores such a certificate, and then trusts fewer authorities. */
 function parseCertificates(pem: string): void {
   const blocks = pem.match(/-----BEGIN ([A-Z0-9 ]*CERTIFICATE)-----[\s\S]*?-----END \1-----/g) ?? [];
   const begun = pem.match(/-----BEGIN /g) ?? [];
-  if (blocks.length === 0 || blocks.length < begun.length) throw new Error('The text is not whole certificates.');
+  if (blocks.length === 0 || blocks.length < begun.length) throw new Error('A certificate is missing or incomplete.');
   for (const block of blocks) new X509Certificate(block);
 }
 

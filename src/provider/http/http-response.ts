@@ -10,9 +10,9 @@ export interface HttpResponse {
    */
   readonly body: BodyChunks;
   /**
-   * Called before the body is read: waits for the whole body, or for 16 MB. Returns the first and last 4 KiB at most;
-   * null if the body is longer or broken (then reading the body throws). So the next request can start before this body
-   * is decoded.
+   * Must be called before the body is read. Waits for the whole body, or for its first 16 MB. Returns its first and
+   * last 4 KiB at most; null if the body is longer or broken (then reading throws). So the next request can start
+   * before this body is decoded.
    */
   arrived(): Promise<BodyEdges | null>;
   bytes(): number;

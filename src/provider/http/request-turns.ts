@@ -42,7 +42,7 @@ export function createRequestTurns(options: {
     const held = gates.heldBack(key);
     if (held === null) return;
     const { remainingMs, status } = held;
-    const message = `${from} is not sent: the endpoint answered ${status} and is not asked for ${Math.ceil(remainingMs / 1_000)} s more.`;
+    const message = `${from} is not sent: the endpoint answered ${status} and is not called for another ${Math.ceil(remainingMs / 1_000)} s.`;
     throw new ConnectorError('PROVIDER_BUSY', message, {
       retryAfterMs: remainingMs,
       fields: { endpoint: path, heldBackBy: status },
@@ -61,7 +61,7 @@ export function createRequestTurns(options: {
       const holdMs = gates.refused(key, refusal);
       if (holdMs === 0) return;
       const fields = { client: name, endpoint: path, status: refusal.status, holdMs };
-      log.warn(fields, 'the provider asks for patience; this endpoint is not asked until then');
+      log.warn(fields, 'the provider refused a request; its endpoint is not called for holdMs');
     },
     answered: ({ key }) => gates.answered(key),
     share(processes) {

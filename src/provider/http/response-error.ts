@@ -136,7 +136,7 @@ type StatusAction = 'consume' | 'renewAuthorization' | ErrorCode;
  * caller knows the request and checks `fields.status`.
  */
 export function actionOf(status: number): StatusAction {
-  // 206 is a violation, because no request is for a part of a body.
+  // 206 (part of a body) is a violation, because no request has a range.
   if (status < 200 || status === 206 || status > 599) return 'PROTOCOL_VIOLATION';
   if (status < 300) return 'consume';
   if (status < 400) return 'PROVIDER_REDIRECT';

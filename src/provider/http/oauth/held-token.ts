@@ -16,7 +16,7 @@ interface Failure {
 }
 
 /**
- * Renews the token 30 s (or a tenth of its life) before it expires, or after a refusal. Only one request runs at a
+ * Renews the token 30 s (at most a tenth of its life) before it expires, or after a refusal. Only one request runs at a
  * time. If the endpoint fails, a valid token stays in use. Without a valid token, callers get the last error until the
  * pause ends. A pause takes 1 s to 60 s, or longer if the endpoint says so.
  */

@@ -32,7 +32,7 @@ const DEFAULT_LIFETIME_MS = 5 * 60_000;
 // without a request, and its issuer cannot be checked: only the token address is known.
 const FIELDS = ['access_token', 'token_type', 'scope', 'error', 'error_description'];
 
-/** The default method is basic; after invalid_client, the secret moves to the form. Rejects with TOKEN_FAILED. */
+/** Basic authentication by default; after invalid_client, the secret is sent in the form. Rejects with TOKEN_FAILED. */
 export function createTokenRequest(
   settings: OAuth2Settings,
   address: URL,
@@ -138,7 +138,7 @@ async function importKey(pem: string, algorithm: AssertionAlgorithm, login: stri
     return await webcrypto.subtle.importKey('pkcs8', der, KEY_ALGORITHMS[algorithm], false, ['sign']);
   } catch (cause) {
     // The message leaves out the parser's message, which may quote the key.
-    const what = `${login}.privateKey is no PEM text of a private key for ${algorithm}`;
+    const what = `${login}.privateKey is not the PEM text of a private key for ${algorithm}`;
     throw new ConnectorError('TOKEN_FAILED', `${what}; check the file, and ${login}.algorithm.`, { cause });
   }
 }

@@ -172,7 +172,7 @@ test('the password of a basic login may have any characters, since it is encoded
 test('settings that cannot work are refused at once, by name and without their values', () => {
   const secret = async () => 'x';
   for (const [settings, message] of [
-    [oauth2('http://idp.example/token'), /marketData\.auth\.tokenUrl is plain http beyond loopback/],
+    [oauth2('http://idp.example/token'), /marketData\.auth\.tokenUrl is plain http to another machine/],
     [oauth2('canary'), /marketData\.auth\.tokenUrl is not an address/],
     [oauth2('https://user:canary@idp.example/'), /holds a user or a password/],
     [{ type: 'basic', user: 'a:canary', password: secret }, /marketData\.auth\.user holds a colon/],
@@ -329,7 +329,7 @@ test('a private key that cannot be used is reported by its setting, and never qu
   assert.equal(error.code, 'TOKEN_FAILED');
   assert.match(
     error.message,
-    /^marketData\.auth\.privateKey is no PEM text of a private key for RS256; check the file/,
+    /^marketData\.auth\.privateKey is not the PEM text of a private key for RS256; check the file/,
   );
   assert.doesNotMatch(error.message, /canary/);
   assert.deepEqual(requests, []);
