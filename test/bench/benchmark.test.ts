@@ -34,10 +34,8 @@ test('the benchmark measures a walk beside its floors, and a start, writes JSON,
   for (const name of ['ofLatencyPercent', 'ofFetchPercent', 'timesFloors', 'idleMemoryMiB', 'loopDelayP99Ms']) {
     assert.ok(walk[name] >= 0, `${name}: ${walk[name]}`);
   }
-  assert.deepEqual(
-    starts.map(({ way }: { way: string }) => way),
-    ['npm start', 'the process alone'],
-  );
+  const ways = starts.map(({ way }: { way: string }) => way);
+  assert.deepEqual(ways, ['npm start', 'the process alone']);
   for (const { way, medianSeconds } of starts) assert.ok(medianSeconds > 0, `${way}: ${medianSeconds}`);
   assert.ok(starts[1].cpuSeconds > 0);
   assert.match(run.lines.join('\n'), /'walk\.0\.instruments' *│ 500 *│ 1000 *│ 2 /);

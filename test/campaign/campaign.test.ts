@@ -50,10 +50,8 @@ test('a campaign of a few kills loses nothing and doubles nothing, and ends at w
   if (!report) return;
   assert.ok(report.totals.kills >= 2);
   assert.equal(report.totals.verified.connectors, 1);
-  assert.deepEqual(
-    report.violation?.findings.map(({ kind }) => kind),
-    ['lost'],
-  );
+  const violations = report.violation?.findings.map(({ kind }) => kind);
+  assert.deepEqual(violations, ['lost']);
   assert.match(tableOf(report.rows), /\| kill -9 .* \| 1 \| 0 \| 0 \| 0 \| 0 \| .* s \|/);
   const { rounds } = report.totals;
   assert.match(
@@ -90,9 +88,7 @@ test('a short soak comes to rest, and has its slopes', async (t) => {
   if (!report) return;
   assert.equal(report.violation, null);
   const trends = sampling.trends();
-  assert.deepEqual(
-    [...new Set(trends.map(({ measure }) => measure))],
-    ['rssMiB', 'heapMiB', 'sockets', 'timers', 'handles'],
-  );
+  const measures = [...new Set(trends.map(({ measure }) => measure))];
+  assert.deepEqual(measures, ['rssMiB', 'heapMiB', 'sockets', 'timers', 'handles']);
   assert.ok(trends.every(({ first }) => first > 0));
 });

@@ -34,10 +34,8 @@ export async function checkConnector({ campaign, engine, project, instruments }:
   const { step } = campaign;
   await step('all services are healthy', async () => {
     const states = await project.states();
-    assert.deepEqual(
-      states.filter(({ State, Health }) => State !== 'running' || Health !== 'healthy'),
-      [],
-    );
+    const unhealthy = states.filter(({ State, Health }) => State !== 'running' || Health !== 'healthy');
+    assert.deepEqual(unhealthy, []);
     return states.map(({ Service }) => Service).join(', ');
   });
   await step('the connector is ready on the port of this machine', async () => {

@@ -49,10 +49,8 @@ export async function checkObservability(campaign: Campaign, project: ComposePro
       const rules = data.groups.flatMap((group) => group.rules);
       const written = readText(root, 'config/prometheus/alerts.yml').match(/^\s*- alert: /gm)?.length;
       assert.equal(rules.length, written);
-      assert.deepEqual(
-        rules.filter(({ health }) => health !== 'ok'),
-        [],
-      );
+      const failing = rules.filter(({ health }) => health !== 'ok');
+      assert.deepEqual(failing, []);
       return `${rules.length} rules`;
     }, SCRAPED_LIMIT_MS),
   );
@@ -71,10 +69,8 @@ export async function checkObservability(campaign: Campaign, project: ComposePro
   });
   await step('Grafana has the dashboard', async () => {
     const found = await getJson<readonly { readonly uid: string }[]>(`${GRAFANA}/search?type=dash-db`);
-    assert.deepEqual(
-      found.map(({ uid }) => uid),
-      [dashboard.uid],
-    );
+    const uids = found.map(({ uid }) => uid);
+    assert.deepEqual(uids, [dashboard.uid]);
   });
 }
 

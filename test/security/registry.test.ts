@@ -110,15 +110,11 @@ test('a registry gets tokens of a token endpoint, another one when it refuses th
   const client = `tokenUrl: "${login.url}/token", clientId: me, clientSecret: abcdef, scope: read, audience: registry`;
   const registry = await registryWith(`url: ${url}\n  auth: { type: oauth2, ${client} }\n  ca: ${ca}`);
   assert.equal(await registry.schemaId('a-value', SCHEMA, NO_STOP), 42);
-  assert.ok(
-    calls.some(({ name }) => name.endsWith('/versions')),
-    'it was registered',
-  );
+  const isRegistered = calls.some(({ name }) => name.endsWith('/versions'));
+  assert.ok(isRegistered, 'it was registered');
   assert.ok(calls.every(({ authorization }) => authorization === 'Bearer token-1'));
-  assert.deepEqual(
-    forms.map((form) => [form.get('scope'), form.get('audience')]),
-    [['read', 'registry']],
-  );
+  const asked = forms.map((form) => [form.get('scope'), form.get('audience')]);
+  assert.deepEqual(asked, [['read', 'registry']]);
 
   calls.length = 0;
   refused.add('Bearer token-1');
@@ -139,10 +135,8 @@ test('a registry behind a proxy is reached through it alone, for its schemas too
     `url: https://provider.test\n  ca: ${ca}\n  proxy: http://user:secret@${address}\n  auth: { type: bearer, token: abcdef }`,
   );
   assert.equal(await registry.schemaId('a-value', SCHEMA, NO_STOP), 42);
-  assert.ok(
-    calls.some(({ name }) => name.endsWith('/versions')),
-    'it was registered',
-  );
+  const isRegistered = calls.some(({ name }) => name.endsWith('/versions'));
+  assert.ok(isRegistered, 'it was registered');
   assert.ok(connects.length >= 2);
   const tunnel = new RegExp(`^provider\\.test:443 Basic ${btoa('user:secret')} undefined$`);
   for (const connected of connects) assert.match(connected, tunnel);

@@ -24,10 +24,8 @@ testOnBroker(
     await writer.open(noPosition, t.signal);
     await writer.commit({ records: page.map((value) => textRecord(topic, value)) });
     const view = await raw.viewWhen(topic, ({ committed }) => committed.length === page.length);
-    assert.deepEqual(
-      view.committed.map((record) => record.value),
-      page,
-    );
+    const values = view.committed.map((record) => record.value);
+    assert.deepEqual(values, page);
     const data = view.batches.filter((batch) => !batch.control);
     assert.ok(data.length > 1 && data.every((batch) => batch.bytes <= MAX_MESSAGE_BYTES));
     assert.equal(view.batches.length - data.length, 1, 'one transaction, one marker');

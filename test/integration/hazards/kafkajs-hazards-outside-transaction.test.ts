@@ -58,8 +58,6 @@ testOnBroker('H17: our writer closes only when its transaction has ended', async
     topic,
     ({ lastStableOffset, highWatermark }) => lastStableOffset === highWatermark && highWatermark === 2,
   );
-  assert.deepEqual(
-    view.committed.map((record) => record.value),
-    ['committed'],
-  );
+  const values = view.committed.map((record) => record.value);
+  assert.deepEqual(values, ['committed']);
 });

@@ -79,10 +79,8 @@ for (const compression of ['zstd', 'gzip', 'none'] as const) {
       const beganMs = Date.now();
       await writer.commit({ records: records(name, values) });
       const seen = await writer.open(() => readCommitted(cluster, name), signal());
-      assert.deepEqual(
-        seen.map(({ value }) => String(value)),
-        values,
-      );
+      const read = seen.map(({ value }) => String(value));
+      assert.deepEqual(read, values);
       const isOfNow = (ms: number) => ms >= beganMs - MINUTE_MS && ms <= Date.now() + MINUTE_MS;
       assert.ok(seen.every(({ timestampMs }) => isOfNow(timestampMs)));
     },

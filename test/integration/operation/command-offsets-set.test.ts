@@ -55,10 +55,9 @@ testInstallation(
     await scene.spconnect('resume instruments');
     await scene.start();
     const again = await eventually('the last two once more', eventsOnTopic, (records) => records.length === 5);
-    assert.deepEqual(
-      again.slice(3).map(({ value }) => value),
-      written.slice(1).map(({ value }) => value),
-    );
+    const rewritten = again.slice(3).map(({ value }) => value);
+    const expected = written.slice(1).map(({ value }) => value);
+    assert.deepEqual(rewritten, expected);
     const newest = async () => {
       const records = await scene.read('instruments');
       return records.findLast(({ key }) => String(key) === gone)?.value;

@@ -28,10 +28,8 @@ testInstallation(
     const one = linesOf(
       (await scene.spconnect(`tail ${prefix}.instruments --until-end --key ${ids[5]} --output json`)).stdout,
     );
-    assert.deepEqual(
-      one.map(({ key, value }) => [key, value.id, typeof value.issuePrice]),
-      [[ids[5], ids[5], 'string']],
-    );
+    const fields = one.map(({ key, value }) => [key, value.id, typeof value.issuePrice]);
+    assert.deepEqual(fields, [[ids[5], ids[5], 'string']]);
     assert.equal(one[0].headers['spc-source'], 'instruments');
     assert.equal(
       linesOf((await scene.spconnect('tail instruments --from-beginning --limit 7 --output json')).stdout).length,

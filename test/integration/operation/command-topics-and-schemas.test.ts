@@ -39,10 +39,8 @@ testInstallation('schemas are listed and registered without a connector', {}, as
   const { prefix } = scene;
   const before = await scene.spconnect('schemas list --output json');
   assert.equal(before.code, 0);
-  assert.deepEqual(
-    JSON.parse(before.stdout).map(({ state }: { state: string }) => state),
-    ['accepted', 'accepted', 'accepted'],
-  );
+  const states = JSON.parse(before.stdout).map(({ state }: { state: string }) => state);
+  assert.deepEqual(states, ['accepted', 'accepted', 'accepted']);
   assert.equal((await scene.spconnect('schemas register')).code, 0);
   const [listed] = JSON.parse((await scene.spconnect('schemas list --output json')).stdout);
   assert.equal(listed.subject, `${prefix}.instruments-value`);

@@ -70,10 +70,8 @@ prices:
       spoilt - spoiltBefore <= REST_OF_DIVISION,
       `${spoilt - spoiltBefore} more calls were spoilt: it is not known`,
     );
-    assert.ok(
-      proxy.asked.some((asked) => asked.isDaily),
-      'daily prices are asked for',
-    );
+    const isDailyAsked = proxy.asked.some((asked) => asked.isDaily);
+    assert.ok(isDailyAsked, 'daily prices are asked for');
     await fencePrices(kafka, prefix);
     assert.deepEqual(priceViolations(await pricesOnTopics(kafka, prefix)), []);
     t.diagnostic(`${spoilt} calls were spoilt of ${proxy.asked.length}`);

@@ -44,16 +44,12 @@ testInstallation(
 
     const letters = await read('dead-letters');
     const found = letters.map(({ headers }) => [headers['spc-pointer'], headers['__connect.errors.exception.message']]);
-    assert.deepEqual(
-      found.map(([pointer]) => pointer),
-      ['/issuePrice', '/denomination', '/id', ''],
-    );
+    const pointers = found.map(([pointer]) => pointer);
+    assert.deepEqual(pointers, ['/issuePrice', '/denomination', '/id', '']);
     for (const [, reason] of found) assert.ok(reason && reason.length > 10 && !reason.includes('a hundred'), reason);
     const ids = [...simulator.ledger.instruments()].map(({ id }) => id);
-    assert.deepEqual(
-      letters.map(({ key }) => (key === null ? null : String(key))),
-      [ids[10], ids[20], null, ids[40]],
-    );
+    const letterKeys = letters.map(({ key }) => (key === null ? null : String(key)));
+    assert.deepEqual(letterKeys, [ids[10], ids[20], null, ids[40]]);
 
     const [wrongType, , , huge] = letters;
     const sent = [...simulator.ledger.instruments()][10]?.text ?? '';

@@ -45,10 +45,8 @@ testInstallation(
     simulator.publish({ kind: 'vanish', id: left });
     await walk(second);
     const held = new Map((await read('instruments')).map(({ key, value }) => [String(key), value !== null]));
-    assert.deepEqual(
-      [...held].filter(([, isThere]) => !isThere).map(([id]) => id),
-      [left],
-    );
+    const missing = [...held].filter(([, isThere]) => !isThere).map(([id]) => id);
+    assert.deepEqual(missing, [left]);
     assert.equal(reported(second).length, 2);
   },
 );

@@ -59,10 +59,8 @@ test('after a changed filter and a reset, the first transaction says which event
   assert.deepEqual(await live({ scope: 'my' }), []);
   const [, reported, ...more] = await notice();
   // Most of what the topic holds is outside the new filter, which an operator has to confirm.
-  assert.deepEqual(
-    more.map(({ kind }) => kind),
-    ['shrink-refused'],
-  );
+  const kinds = more.map(({ kind }) => kind);
+  assert.deepEqual(kinds, ['shrink-refused']);
   const { source, kind, filterFrom, filterTo, gapSinceFrom, gapSinceTo, message } = reported ?? {};
   assert.deepEqual([source, kind, gapSinceFrom], ['instruments', 'filter-changed', since]);
   assert.deepEqual([filterFrom, filterTo], ['scope=all', 'scope=my']);

@@ -40,10 +40,8 @@ test('sources of every type and filter run side by side, each with exactly its o
   const connector = await scene.live(1200 * MINUTE_MS, SOURCES);
   assert.deepEqual(await connector.ended, []);
   const failed = connector.fieldsOf('sourceFailed');
-  assert.deepEqual(
-    failed.map(({ source, err }) => [source, err.code]),
-    [['checks', 'TOO_MANY_DEAD_LETTERS']],
-  );
+  const failures = failed.map(({ source, err }) => [source, err.code]);
+  assert.deepEqual(failures, [['checks', 'TOO_MANY_DEAD_LETTERS']]);
 
   const read = async (topic: string) => contents(await scene.read(topic));
   const sorted = (values: Iterable<string>) => [...values].sort();

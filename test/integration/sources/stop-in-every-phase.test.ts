@@ -199,10 +199,8 @@ function assertLastLine(connector: ConnectorProcess): void {
   assert.deepEqual(connector.lines.slice(at + 1), [], 'nothing comes after it');
   assert.equal(last?.reason, 'stopped by SIGTERM');
   assert.ok(last.cpuSeconds > 0 && last.peakMemoryBytes > 1_000_000);
-  assert.deepEqual(
-    logLines(connector).filter(({ level }) => level === 'error'),
-    [],
-  );
+  const errors = logLines(connector).filter(({ level }) => level === 'error');
+  assert.deepEqual(errors, []);
 }
 
 /** No transaction is open, and exactly the rows of the pages that the committed offset counts can be read. */

@@ -20,8 +20,6 @@ test('a library is found wherever its package keeps it', async (t) => {
     await writeFile(join(root, file), '');
   }
   const folders = ['lib/x86_64-linux-gnu', 'usr/lib/x86_64-linux-gnu', 'usr/lib/x86_64-linux-gnu/pulseaudio'];
-  assert.deepEqual(
-    await libraryFolders(root),
-    folders.map((folder) => join(root, folder)),
-  );
+  const expected = folders.map((folder) => join(root, folder));
+  assert.deepEqual(await libraryFolders(root), expected);
 });

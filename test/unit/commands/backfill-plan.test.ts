@@ -20,10 +20,8 @@ test('windows that the processor follows, or followed an hour ago, are refused',
 });
 
 test('a backfill takes half of the limit, or what it is given within the limit', () => {
-  assert.deepEqual(
-    [null, 0.1, 20].map((rate) => checkedRate(rate, 20, refuse)),
-    [10, 0.1, 20],
-  );
+  const rates = [null, 0.1, 20].map((rate) => checkedRate(rate, 20, refuse));
+  assert.deepEqual(rates, [10, 0.1, 20]);
   for (const rate of [0, -1, 20.1, Number.NaN, Number.POSITIVE_INFINITY]) {
     assert.throws(() => checkedRate(rate, 20, refuse), /at most marketData\.requestsPerSecond/, String(rate));
   }

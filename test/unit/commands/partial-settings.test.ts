@@ -25,10 +25,8 @@ test('commands that do not ask the provider need nothing of it: no address, no l
     assert.match(stderr, /^ADMIN_UNREACHABLE: /);
   }
   const ran = await Promise.all(COMMANDS.map(([line]) => runWith(line.split(' '), { env: ELSEWHERE })));
-  assert.deepEqual(
-    ran.map(({ stderr }, at) => [COMMANDS[at]?.[0], stderr.split(':')[0]]),
-    COMMANDS,
-  );
+  const refusals = ran.map(({ stderr }, at) => [COMMANDS[at]?.[0], stderr.split(':')[0]]);
+  assert.deepEqual(refusals, COMMANDS);
   assert.match(
     ran[0]?.stderr ?? '',
     /^\w+: Kafka does not answer at 127\.0\.0\.1:1 \(.*kafka\.brokers \(KAFKA_BROKERS\)/,

@@ -56,10 +56,8 @@ test('a series is a table with a line for each window and a column for each pric
     .split('\n')
     .map((line) => line.split(/ {2,}/));
   assert.deepEqual(lines[0], ['date', 'bid', 'bidSize', 'ask', 'askSize']);
-  assert.deepEqual(
-    lines.slice(1).map(([date]) => date),
-    ['2026-01-02', '2026-01-05', '2026-01-06'],
-  );
+  const dates = lines.slice(1).map(([date]) => date);
+  assert.deepEqual(dates, ['2026-01-02', '2026-01-05', '2026-01-06']);
   const hours = await look(isin, '--kind', 'intraday', '--from', '2026-01-07T10:00:00+00:00', '--interval', 'Hour_1');
   assert.equal(hours.stdout.trimEnd().split('\n').length, 4);
 });

@@ -101,10 +101,8 @@ test('every setting stands in the file with its line, and the file has no other'
   const known = settingsOf(settingsJsonSchema() as Schema);
   const active = settingsIn(text);
   for (const [name, comment] of active) {
-    assert.ok(
-      known.get(name)?.includes(comment),
-      `${name} has the line "${comment}", not ${JSON.stringify(known.get(name))}`,
-    );
+    const isKnown = known.get(name)?.includes(comment);
+    assert.ok(isKnown, `${name} has the line "${comment}", not ${JSON.stringify(known.get(name))}`);
   }
   // What can stand in place of something else is shown as a comment, with its line.
   const alternatives = text.split('\n').flatMap((line) => {
@@ -144,20 +142,14 @@ test('files of certificates and a key that signs come from the environment, in p
   const settings = await loadSettings({ text, env, readFile: async (path) => `content of ${path}` });
   const { auth, ca } = settings.referenceData;
   assert.ok(auth.type === 'oauth2');
-  assert.deepEqual(
-    [auth.clientSecret, auth.keyId, await auth.privateKey?.()],
-    [null, 'mine', 'content of /run/key.pem'],
-  );
-  assert.deepEqual(
-    [await ca?.(), await settings.schemaRegistry.ca?.()],
-    ['content of /run/provider-ca.pem', 'content of /run/registry-ca.pem'],
-  );
+  const credentials = [auth.clientSecret, auth.keyId, await auth.privateKey?.()];
+  assert.deepEqual(credentials, [null, 'mine', 'content of /run/key.pem']);
+  const authorities = [await ca?.(), await settings.schemaRegistry.ca?.()];
+  assert.deepEqual(authorities, ['content of /run/provider-ca.pem', 'content of /run/registry-ca.pem']);
   const { ssl, sasl } = settings.kafka;
   assert.deepEqual([await ssl?.ca?.(), ssl?.cert], ['content of /run/kafka-ca.pem', null]);
-  assert.deepEqual(
-    [await sasl?.privateKey?.(), await sasl?.ca?.()],
-    ['content of /run/kafka-key.pem', 'content of /run/login-ca.pem'],
-  );
+  const files = [await sasl?.privateKey?.(), await sasl?.ca?.()];
+  assert.deepEqual(files, ['content of /run/kafka-key.pem', 'content of /run/login-ca.pem']);
 
   const off = await problemsIn(text, { env: { ...env, KAFKA_SSL: '' }, readFile: async () => 'content' });
   assert.match(off.join(), /kafka\.ssl\.ca: is given, and TLS is off; set kafka\.ssl\.enabled: true/);

@@ -49,10 +49,8 @@ test('every alert says how severe it is, what happened, and where its paragraph 
 
 test('every alert has its paragraph, and every paragraph its alert', () => {
   const headings = [...runbook.matchAll(/^### (\w+)$/gm)].map((match) => match[1]);
-  assert.deepEqual(
-    headings,
-    alerts.map(({ alert }) => alert),
-  );
+  const names = alerts.map(({ alert }) => alert);
+  assert.deepEqual(headings, names);
 });
 
 test('what the paragraphs name is there: commands, metrics, panels, error codes', async () => {
@@ -85,14 +83,10 @@ test('every alert is tested, firing and not', () => {
   const asked = tests.flatMap((each) => each.promql_expr_test);
   for (const { alert } of alerts) {
     const own = asked.filter(({ expr }) => expr === `ALERTS{alertname="${alert}", alertstate="firing"}`);
-    assert.ok(
-      own.some(({ exp_samples: fired }) => fired.length > 0),
-      `${alert} never fires`,
-    );
-    assert.ok(
-      own.some(({ exp_samples: fired }) => fired.length === 0),
-      `${alert} always fires`,
-    );
+    const everFires = own.some(({ exp_samples: fired }) => fired.length > 0);
+    assert.ok(everFires, `${alert} never fires`);
+    const everRests = own.some(({ exp_samples: fired }) => fired.length === 0);
+    assert.ok(everRests, `${alert} always fires`);
   }
 });
 
@@ -138,10 +132,8 @@ test('every series is called by labels that its query keeps', () => {
 test('every variable of a query is one of the dashboard, or one of Grafana', () => {
   const known = new Set([...templating.list.map(({ name }) => `$${name}`), '$__rate_interval', '$__all']);
   const used = new Set([...kept.matchAll(/\$\w+/g)].map(([name]) => name));
-  assert.deepEqual(
-    [...used].filter((name) => !known.has(name)),
-    [],
-  );
+  const unknown = [...used].filter((name) => !known.has(name));
+  assert.deepEqual(unknown, []);
 });
 
 test('what an alert looks at is on the dashboard, but for the scrape itself', () => {

@@ -39,10 +39,8 @@ test('lines below the level are not written', async () => {
   log.info({}, 'b');
   log.warn({}, 'c');
   log.error({}, 'd');
-  assert.deepEqual(
-    parsed().map(({ msg }) => msg),
-    ['c', 'd'],
-  );
+  const messages = parsed().map(({ msg }) => msg);
+  assert.deepEqual(messages, ['c', 'd']);
 });
 
 test('a field cannot pretend to be the level, the time or the message', async () => {

@@ -22,10 +22,9 @@ for (const error of [refusal(400), refusal(413), refusal(503), new ConnectorErro
     }
     for (let rounds = 0; rounds < 3; rounds++) await askAll();
     assert.deepEqual(await askAll(), [125, 125, 125, 125]);
-    assert.deepEqual(
-      seen.filter(({ name }) => name === 'batchLimitLearnt').map(({ fields }) => fields),
-      [250, 125].map((maxItems) => ({ kind: 'overview', maxItems })),
-    );
+    const learnt = seen.filter(({ name }) => name === 'batchLimitLearnt').map(({ fields }) => fields);
+    const expected = [250, 125].map((maxItems) => ({ kind: 'overview', maxItems }));
+    assert.deepEqual(learnt, expected);
     assert.equal(caller.maxItems('daily'), 500);
     await clock.sleep(61 * MINUTE_MS);
     assert.equal(caller.maxItems('overview'), 500, 'the limit is tried without again');
@@ -46,10 +45,8 @@ test('a bad item is found beneath an unknown limit as well, and the limit too', 
     maxItems: 500,
   });
   const { outcomes } = await ask(caller, 'overview', questions(500), forever);
-  assert.deepEqual(
-    outcomes.flatMap(({ kind }, at) => (kind === 'prices' ? [] : [at])),
-    [3],
-  );
+  const unpriced = outcomes.flatMap(({ kind }, at) => (kind === 'prices' ? [] : [at]));
+  assert.deepEqual(unpriced, [3]);
   for (let batches = 0; batches < 5; batches++) await ask(caller, 'overview', questions(500), forever);
   assert.equal(caller.maxItems('overview'), 124);
   assert.ok(calls.length < 80, `${calls.length} calls`);
@@ -175,10 +172,8 @@ test('small batches are one call, and each gets its own answers', async () => {
   assert.deepEqual(calls, [10]);
   for (const [at, { outcomes }] of asked.entries()) {
     const values = outcomes.map((outcome) => (outcome.kind === 'prices' ? String(outcome.records[0]?.value) : ''));
-    assert.deepEqual(
-      values,
-      batches[at]?.map(({ isin }) => isin),
-    );
+    const isins = batches[at]?.map(({ isin }) => isin);
+    assert.deepEqual(values, isins);
   }
 });
 

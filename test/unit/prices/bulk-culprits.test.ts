@@ -69,10 +69,8 @@ for (const status of [400, 401, 403, 404, 408, 429, 500, 503]) {
     isDown = false;
     await clock.advance(MINUTE_MS);
     for (const { outcomes } of await Promise.all(asked)) assert.ok(outcomes.every(({ kind }) => kind === 'prices'));
-    assert.deepEqual(
-      seen.filter(({ name }) => name === 'batchBisected'),
-      [],
-    );
+    const bisected = seen.filter(({ name }) => name === 'batchBisected');
+    assert.deepEqual(bisected, []);
   });
 }
 
@@ -96,10 +94,8 @@ test('24 batches that are asked to come back in an hour come back in an hour, wh
     await clock.advance(MINUTE_MS);
     for (const { outcomes } of await Promise.all(asked)) assert.ok(outcomes.every(({ kind }) => kind === 'prices'));
     assert.equal(calls.length, 25, 'one asks whether it is over');
-    assert.deepEqual(
-      seen.filter(({ name }) => name === 'batchBisected'),
-      [],
-    );
+    const bisected = seen.filter(({ name }) => name === 'batchBisected');
+    assert.deepEqual(bisected, []);
   }
 });
 

@@ -180,10 +180,8 @@ test('days have keys of their own, what stands beside them is kept with each, of
   const answers = await answersOf(body, ['A'], { kind: 'daily' });
   const answer = answers.answers[0];
   assert.ok(answer?.kind === 'prices');
-  assert.deepEqual(
-    answer.records.map(({ key }) => key.toString()),
-    ['1/Close/2026-01-07', '1/Close/2026-01-06'],
-  );
+  const keys = answer.records.map(({ key }) => key.toString());
+  assert.deepEqual(keys, ['1/Close/2026-01-07', '1/Close/2026-01-06']);
   assert.equal(answer.isQuotingPulled, null);
   assert.deepEqual(recordsOf(answers).map(withoutNulls)[1], {
     instrumentId: '1',

@@ -109,10 +109,8 @@ test('what is known of prices grows old while no group is joined, until another 
   assert.deepEqual([before, joined.slice(0, 2), away.slice(0, 2), back.slice(0, 2)], [null, [2, 2], [2, 2], [1, 1]]);
   const ages = [joined, away, back].map(([, , ageMs = 0]) => Math.floor(ageMs / 10_000));
   assert.deepEqual(ages, [0, 1, 2]);
-  assert.deepEqual(
-    known.map((core) => core !== null),
-    [false, false, true],
-  );
+  const resumed = known.map((core) => core !== null);
+  assert.deepEqual(resumed, [false, false, true]);
 });
 
 for (const code of ['REGISTRY_UNREACHABLE', 'REGISTRY_REFUSED', 'SCHEMA_INCOMPATIBLE'] as const) {

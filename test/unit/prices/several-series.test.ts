@@ -45,10 +45,8 @@ test('each fields of a list, and each interval with each of them, is a series wi
 test('one series keeps the plain name, as text or as a list of one', async () => {
   for (const fields of ['OHLC', '[OHLC]', '[Ohlc]']) {
     const { prices } = await settingsWith(`daily: { enabled: true, fields: ${fields} }`);
-    assert.deepEqual(
-      enabledKinds(prices).map(({ kind, series }) => [kind, series]),
-      [['daily', 'OHLC']],
-    );
+    const enabled = enabledKinds(prices).map(({ kind, series }) => [kind, series]);
+    assert.deepEqual(enabled, [['daily', 'OHLC']]);
   }
 });
 

@@ -72,10 +72,9 @@ test('schemas/samples.json has a record of each topic, with fields that its sche
     ),
   ];
   const samples: readonly Json[] = read('schemas/samples.json');
-  assert.deepEqual(
-    samples.map(({ topic }) => topic.replace('structured-products.', '')),
-    rows.map(([, topic]) => topic),
-  );
+  const topics = samples.map(({ topic }) => topic.replace('structured-products.', ''));
+  const expected = rows.map(([, topic]) => topic);
+  assert.deepEqual(topics, expected);
   for (const [at, [, topic = '', schema]] of rows.entries()) {
     if (schema === undefined) continue;
     const unknown = unknownFields(samples[at].value, JSON.parse(readSchemaText(schema as 'Instrument')), topic);

@@ -72,10 +72,8 @@ test('an isin is part of the path, whatever stands in it, and of no error', asyn
   for (const isin of ['a/../b?c', 'é #', '\ud800']) {
     await marketData.single({ isin, query: { kind: 'overview', fields: [] } }, nothing, SIGNAL).catch(nothing);
   }
-  assert.deepEqual(
-    asked.map(({ path }) => path.split('/')[3]),
-    ['a%2F..%2Fb%3Fc', '%C3%A9%20%23', '%EF%BF%BD'],
-  );
+  const segments = asked.map(({ path }) => path.split('/')[3]);
+  assert.deepEqual(segments, ['a%2F..%2Fb%3Fc', '%C3%A9%20%23', '%EF%BF%BD']);
   assert.ok(asked.every(({ endpoint }) => endpoint === '/v1/products/{isin}/prices/overview'));
 });
 
@@ -84,8 +82,6 @@ test('the response about one product may have 16 MiB, a bulk response what the s
   const query: PriceQuery = { kind: 'overview', fields: [] };
   await marketData.bulk([], nothing, SIGNAL).catch(nothing);
   await marketData.single({ isin: 'A', query }, nothing, SIGNAL).catch(nothing);
-  assert.deepEqual(
-    asked.map(({ maxBodyBytes }) => maxBodyBytes),
-    [undefined, 16_777_216],
-  );
+  const limits = asked.map(({ maxBodyBytes }) => maxBodyBytes);
+  assert.deepEqual(limits, [undefined, 16_777_216]);
 });

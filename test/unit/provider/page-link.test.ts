@@ -62,10 +62,8 @@ test('the edges of a body say what its next page will probably be', () => {
   const edges = (first: string, last: string) => ({ first: Buffer.from(first), last: Buffer.from(last) });
   const next = '"links":{"next":"/v1/instruments?limit=1000&minId=9007199254740993","events":"…"}}';
   assert.equal(probableNextCursor(edges('{"instruments":[', `"a":1}],${next}`), BASE), '9007199254740993');
-  assert.equal(
-    probableNextCursor(edges(`{${next.slice(0, -1)},"instruments":[`, '"a":1}]}'), BASE),
-    '9007199254740993',
-  );
+  const beyondSafe = probableNextCursor(edges(`{${next.slice(0, -1)},"instruments":[`, '"a":1}]}'), BASE);
+  assert.equal(beyondSafe, '9007199254740993');
   assert.equal(probableNextCursor(edges('', '"next" : "\\/v1\\/instruments?minId=7"}}'), BASE), '7');
   for (const end of [
     '"links":{"next":null}}',

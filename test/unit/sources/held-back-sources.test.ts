@@ -155,10 +155,8 @@ test('a source whose topics cannot be looked at is tried again, apart from the o
   });
   assert.deepEqual(await ended, ['bad', 'good']);
   assert.deepEqual([written(memory, 'bad'), written(memory, 'good')], [counted, counted]);
-  assert.deepEqual(
-    failures().map(([, { code }]) => code),
-    ['WALK_CURSOR_REPEATED', 'WALK_CURSOR_REPEATED'],
-  );
+  const codes = failures().map(([, { code }]) => code);
+  assert.deepEqual(codes, ['WALK_CURSOR_REPEATED', 'WALK_CURSOR_REPEATED']);
 });
 
 test('a topic that is replaced ends the session: its sources verify it, and begin again with the new id', async (t) => {

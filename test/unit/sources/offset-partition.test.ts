@@ -216,10 +216,8 @@ test('a source that failed goes on from its committed offset when it is asked to
     asking,
   });
   await settled(() => failures().length === 2);
-  assert.deepEqual(
-    failures().map(([source]) => source),
-    ['a', 'b'],
-  );
+  const failed = failures().map(([source]) => source);
+  assert.deepEqual(failed, ['a', 'b']);
   await quiet();
   asking.restarts('a');
   await settled(() => failures().length === 3);

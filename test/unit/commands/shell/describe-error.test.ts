@@ -34,8 +34,6 @@ test('what to do is said once: a message that says it itself is not followed by 
   for (const error of advising)
     assert.equal(describeError(error, createRedaction()), `${error.code}: ${error.message}\n`);
   const bare = new ConnectorError('PROVIDER_TIMEOUT', 'No response within 30 s of the check of the set.');
-  assert.equal(
-    describeError(bare, createRedaction()),
-    `PROVIDER_TIMEOUT: ${bare.message}\n${ERROR_CODES.PROVIDER_TIMEOUT.remedy}\n`,
-  );
+  const expected = `PROVIDER_TIMEOUT: ${bare.message}\n${ERROR_CODES.PROVIDER_TIMEOUT.remedy}\n`;
+  assert.equal(describeError(bare, createRedaction()), expected);
 });

@@ -86,10 +86,8 @@ test('opening during a commit makes that commit fail, and it sends nothing more'
   await opened(writer);
   late.resolve();
   await assert.rejects(committing, { code: 'TRANSACTION_FAILED' });
-  assert.deepEqual(
-    steps.filter((step) => step.startsWith('1 send') || step === '1 commit'),
-    ['1 send rows a'],
-  );
+  const done = steps.filter((step) => step.startsWith('1 send') || step === '1 commit');
+  assert.deepEqual(done, ['1 send rows a']);
   await writer.commit({ records: [record('rows', 'a')] });
   assert.ok(steps.includes('2 commit'));
 });
@@ -184,10 +182,8 @@ test('a transaction begins, and is committed, only with proof no older than two 
   await prove(2);
   await committing;
   assert.equal(steps.at(-1), '1 commit');
-  assert.deepEqual(
-    asked.map(({ sinceMs }) => sinceMs),
-    [-2_000, 3_000, 3_000],
-  );
+  const sinceMs = asked.map(({ sinceMs }) => sinceMs);
+  assert.deepEqual(sinceMs, [-2_000, 3_000, 3_000]);
 });
 
 for (const [when, answers, sent] of [

@@ -64,10 +64,8 @@ test('chunks that others may still use are not given back', async () => {
   const sent = [Buffer.alloc(65_536, 1), Buffer.alloc(65_536, 2)];
   const chunks = chunksOf(Readable.from(sent));
   while (!(await chunks.next()).done);
-  assert.deepEqual(
-    sent.map(({ length }) => length),
-    [65_536, 65_536],
-  );
+  const lengths = sent.map(({ length }) => length);
+  assert.deepEqual(lengths, [65_536, 65_536]);
 });
 
 test('what is collected outlives its chunks', async () => {

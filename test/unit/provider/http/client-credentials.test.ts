@@ -199,10 +199,8 @@ test('where basic is refused, the secret goes into the form, and stays there', a
   assert.equal(await value(authorization), 'Bearer posted');
   settings.nowMs = 20_000;
   assert.equal(await value(authorization), 'Bearer posted');
-  assert.deepEqual(
-    requests.map(({ form }) => form.get('client_secret')),
-    [null, 'canary+secret', 'canary+secret'],
-  );
+  const secrets = requests.map(({ form }) => form.get('client_secret'));
+  assert.deepEqual(secrets, [null, 'canary+secret', 'canary+secret']);
 });
 
 test('the OAuth error is reported without the secret that it echoes, and without control characters', async (t) => {

@@ -45,10 +45,8 @@ test('files that cannot be read or used are one warning for each fault, and the 
     state.nowMs += 1_000;
     assert.equal(await files.get(), good);
   }
-  assert.deepEqual(
-    state.log.lines.map((line) => /"problem":"([^"]*)"/.exec(line)?.[1]),
-    ['no PEM', '/ca.pem cannot be read', 'no PEM'],
-  );
+  const problems = state.log.lines.map((line) => /"problem":"([^"]*)"/.exec(line)?.[1]);
+  assert.deepEqual(problems, ['no PEM', '/ca.pem cannot be read', 'no PEM']);
   state.files = { ca: 'two' };
   state.nowMs += 1_000;
   assert.deepEqual(await files.get(), { made: 'two' });

@@ -118,8 +118,6 @@ test('how many share the limit is reported from the start on, and whenever it ch
   const { observer, shares } = recording();
   const turns = turnsOfTen(observer, systemClock);
   for (const processes of [2, 2, 4, 1]) turns.share(processes);
-  assert.deepEqual(
-    shares,
-    [1, 2, 4, 1].map((processes) => ({ client: 'marketData', processes })),
-  );
+  const expected = [1, 2, 4, 1].map((processes) => ({ client: 'marketData', processes }));
+  assert.deepEqual(shares, expected);
 });

@@ -119,10 +119,8 @@ test('with register: false nothing is changed, and a schema that is not there st
   await registryAt(url).schemaId(SUBJECT, SCHEMA, NO_STOP);
   const before = calls.length;
   assert.equal(await registry.schemaId(SUBJECT, SCHEMA, NO_STOP), 42);
-  assert.deepEqual(
-    calls.slice(before).map(({ name }) => name),
-    [`POST ${SUBJECTS}`, 'GET /schemas/ids/42'],
-  );
+  const names = calls.slice(before).map(({ name }) => name);
+  assert.deepEqual(names, [`POST ${SUBJECTS}`, 'GET /schemas/ids/42']);
 });
 
 test('a refusal as incompatible stops the source', async (t) => {

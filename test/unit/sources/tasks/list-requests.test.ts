@@ -148,10 +148,8 @@ test('a list that fails is asked ever later, and once it has answered, soon agai
   assert.equal(await ask('page'), 'page');
   await ask(busy());
   const waitsMs = reported.map(({ waitMs }) => waitMs);
-  assert.deepEqual(
-    reported.map(({ failures }) => failures),
-    [1, 2, 3, 4, 1],
-  );
+  const counts = reported.map(({ failures }) => failures);
+  assert.deepEqual(counts, [1, 2, 3, 4, 1]);
   assert.ok((waitsMs[3] ?? 0) > (waitsMs[0] ?? 0) && waitsMs[4] === waitsMs[0], `${waitsMs} ms`);
 });
 

@@ -107,10 +107,8 @@ test('an instruments source reports each answer of stream and list, and none whe
   });
   const polls = seen.filter(({ name }) => name === 'polled').map(({ fields }) => fields);
   // The stream comes first, then the census, which is no poll. Then the stream again, the page, its drain, and the end.
-  assert.deepEqual(
-    polls.map(({ endpoint }) => endpoint),
-    ['events', 'events', 'instruments', 'events', 'instruments', 'events'],
-  );
+  const endpoints = polls.map(({ endpoint }) => endpoint);
+  assert.deepEqual(endpoints, ['events', 'events', 'instruments', 'events', 'instruments', 'events']);
   for (const { source, since, caughtUp, secondsToRetentionCliff } of polls) {
     assert.deepEqual([source, since, caughtUp], ['instruments', '5-0', true]);
     assert.equal(secondsToRetentionCliff, RETENTION_SECONDS);
