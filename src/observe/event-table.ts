@@ -13,14 +13,14 @@ interface Row<Event> {
   readonly level: keyof Log;
   readonly text: string;
   readonly fields?: (event: Event) => object;
-  /** Counts to sum up in one log line a minute: the message, the field to group by, and the counted fields. */
+  /** Counts that one log line per minute sums up: the message, the field to group by, and the counted fields. */
   readonly minute?: readonly [text: string, of: keyof Event & string, ...counts: (keyof Event & string)[]];
   /** Adds to the metrics of the event; the status sets the gauges. */
   readonly count?: (event: Event, add: Add, observe: Observe) => void;
 }
 
 const MINUTE_MS = 60_000;
-/** The most dead letters of a response with their own log line; the line of the response counts all. */
+/** The most dead letters of a response that get a log line. The log line of the response counts all of them. */
 const MOST_DEAD_LINES = 20;
 const PRICES = 'prices';
 const COMMITTED = 'committed within a minute';
@@ -29,7 +29,7 @@ const WALK_RESULTS = ['added', 'corrected', 'unchanged', 'reEncoded', 'gone'] as
 /** The log line and the metrics of every event, in one table so that they cannot differ. */
 const EVENTS: { readonly [Of in Name]: Row<EventOf<Of>> } = {
   topicCreated: { level: 'info', text: 'topic created' },
-  topicDrift: { level: 'warn', text: 'topic differs from what would be created' },
+  topicDrift: { level: 'warn', text: 'topic differs from the plan' },
   replicaJoined: { level: 'info', text: 'joined the replicas' },
   writerOpened: { level: 'info', text: 'writer opened' },
   sourceStarted: { level: 'info', text: 'source started' },
@@ -72,7 +72,7 @@ const EVENTS: { readonly [Of in Name]: Row<EventOf<Of>> } = {
   },
   responseDiscarded: {
     level: 'warn',
-    text: 'response of the stream discarded, asking again',
+    text: 'stream response discarded, requesting it again',
     count: ({ source, why: reason }, add) => add('spconnect_stream_responses_discarded_total', { source, reason }, 1),
   },
   notified: {
@@ -97,7 +97,7 @@ const EVENTS: { readonly [Of in Name]: Row<EventOf<Of>> } = {
   },
   sourcePaused: { level: 'info', text: 'source paused' },
   sourceResumed: { level: 'info', text: 'source resumed' },
-  sourceStopped: { level: 'info', text: 'source stopped as asked' },
+  sourceStopped: { level: 'info', text: 'source stopped by an operator' },
   stateUnreadable: { level: 'warn', text: 'value of the states topic ignored' },
   sourceFailed: { level: 'error', text: 'source failed, an operator is needed' },
   adminListening: { level: 'info', text: 'admin server listens' },
@@ -107,7 +107,7 @@ const EVENTS: { readonly [Of in Name]: Row<EventOf<Of>> } = {
     text: 'price processor started',
     fields: ({ freshness: _, refreshed: __, ...event }) => event,
   },
-  processorJoined: { level: 'info', text: 'group of the price processor joined' },
+  processorJoined: { level: 'info', text: 'price processor joined its group' },
   partitionAssigned: { level: 'info', text: 'partition assigned' },
   partitionLost: { level: 'info', text: 'partition lost' },
   partitionWriterLost: {
@@ -148,8 +148,8 @@ const EVENTS: { readonly [Of in Name]: Row<EventOf<Of>> } = {
       observe('spconnect_prices_ask_duration_seconds', { price }, durationMs / 1_000);
     },
   },
-  batchBisected: { level: 'warn', text: 'bulk request to be divided, asking for its parts' },
-  batchLimitLearnt: { level: 'info', text: 'largest bulk request learnt' },
+  batchBisected: { level: 'warn', text: 'bulk request divided, requesting its parts' },
+  batchLimitLearnt: { level: 'info', text: 'size limit of bulk requests learnt' },
   bulkAttemptFailed: {
     level: 'warn',
     text: 'bulk request failed, trying again',
@@ -161,7 +161,7 @@ const EVENTS: { readonly [Of in Name]: Row<EventOf<Of>> } = {
     text: 'price processor failed, trying again',
     count: ({ err }, add) => add('spconnect_prices_attempts_failed_total', { code: codeOf(err) }, 1),
   },
-  processorRests: { level: 'info', text: 'price processor rests as an operator wants' },
+  processorRests: { level: 'info', text: 'price processor paused or stopped by an operator' },
   processorFailed: { level: 'error', text: 'price processor failed, an operator is needed' },
 };
 

@@ -81,7 +81,7 @@ export interface Events {
     readonly kind: (typeof NOTIFICATION_KINDS)[number];
     readonly text: string;
   }): void;
-  /** Kafka has not answered for so long that the status shows the silence; then Kafka answers again. */
+  /** Kafka has not answered for some time. `kafkaAnswers` follows when Kafka answers again. */
   kafkaSilent(event: { readonly silentMs: number }): void;
   kafkaAnswers(event: { readonly silentMs: number }): void;
   /**
@@ -160,7 +160,7 @@ export interface Events {
     readonly roundedNumbers: number;
   }): void;
   batchLimitLearnt(event: { readonly kind: Kind; readonly maxItems: number }): void;
-  /** A bulk request failed as a whole. It is repeated when another succeeds; one item is tried after `waitMs`. */
+  /** A bulk request failed as a whole. It is repeated after another succeeds. After `waitMs`, one item is requested. */
   bulkAttemptFailed(event: Retry & { readonly kind: Kind; readonly items: number }): void;
   windowsMissed(event: WindowsMissed): void;
   /** The group could not be read, or the registry did not give a schema of instruments; repeated after the wait. */
@@ -170,7 +170,7 @@ export interface Events {
       readonly isMember: boolean;
     },
   ): void;
-  /** An operator has paused or stopped the processor: it is not in its group until it starts again. */
+  /** An operator has paused or stopped the processor. It leaves its group until it starts again. */
   processorRests(event: { readonly wanted: 'paused' | 'stopped' }): void;
   /** The processor has stopped permanently and needs an operator. Sources in the same process continue. */
   processorFailed(event: { readonly err: unknown }): void;
@@ -196,12 +196,12 @@ export interface SourceStarted extends StreamPlace {
     readonly startedAt: string;
     readonly pages: number;
     readonly rows: number;
-    /** Instruments that had left the list; null for a walk that is not completed. */
+    /** Instruments that the walk did not find; null for a walk that is not completed. */
     readonly gone: number | null;
   };
 }
 
-/** One readable response with rows. A refusal of our offset or a request for the start of a stream is no such event. */
+/** One readable response with rows. A refused offset, or a request for a stream's start, is not reported here. */
 export interface Polled extends StreamPlace {
   /** The kind of response, in metrics: instruments, events or pretradechecks. */
   readonly endpoint: string;
@@ -221,7 +221,7 @@ export interface DeadRow {
 
 export interface DeadLetterCounts {
   readonly deadLetters: number;
-  /** Dead letters that are too large for their topic, and inputs without a readable key; others have a wrong type. */
+  /** Dead letters because of their size. All dead letters that are counted in neither field have a wrong type. */
   readonly deadLettersTooLarge: number;
   readonly deadLettersWithoutKey: number;
   readonly dead?: readonly DeadRow[];
@@ -314,7 +314,7 @@ export interface BatchPriced extends InputPartition {
   readonly problems: number;
   /** Items whose response has a field of the wrong type. */
   readonly unusable: number;
-  /** Responses that were not used, because the instrument has left or has changed its isin meanwhile. */
+  /** Responses that were not used, because the instrument was deleted or got another isin meanwhile. */
   readonly dropped: number;
   /** Instrument records that this batch answers; 0 for a refresh. */
   readonly inputs: number;
@@ -366,7 +366,7 @@ export type PriceProblem = `status ${number}` | `refused ${number}` | 'mismatch'
  */
 export interface KindFreshness {
   readonly kind: Kind;
-  /** Instruments whose last request by this process, for this isin, got a price. Ages are of these prices. */
+  /** Instruments for which this process's last request got a price. The ages are the ages of these prices. */
   readonly priced: number;
   readonly waiting: number;
   /** Repaid instruments that have no price, or were repaid so long ago that they are requested only once a day. */
@@ -376,7 +376,7 @@ export interface KindFreshness {
   readonly ageMaxMs: number | null;
   /** Number of ages up to each bound in milliseconds. The bounds ascend; the last bound is infinite. */
   readonly ages: readonly { readonly atMostMs: number; readonly instruments: number }[];
-  /** Priced or waiting instruments whose price, or else arrival, is older than one and a half intervals. */
+  /** Priced or waiting instruments that got no price for more than one and a half refresh intervals. */
   readonly overdue: number;
   /** Priced instruments whose newest snapshot says that quoting is inactive. */
   readonly pulled: number;
@@ -384,7 +384,7 @@ export interface KindFreshness {
   readonly failing: Readonly<Record<string, number>>;
 }
 
-/** Freshness of the first kind of prices, which answers new instruments, and of each kind. */
+/** Freshness of the first kind of prices, which answers the instrument records; `kinds`: of each kind. */
 export interface Freshness extends KindFreshness {
   readonly kinds: readonly KindFreshness[];
   readonly instruments: number;

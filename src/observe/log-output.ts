@@ -8,7 +8,7 @@ export interface LogDestination {
 /** The most bytes that are kept for a slow reader; a line that does not fit is dropped. Exported for tests. */
 export const LARGEST_BACKLOG_BYTES = 1_048_576;
 const RETRY_MS = 100;
-/** The length of one wait for a slow reader at the end of the process, and the most waits. */
+/** The length of one wait for a slow reader at the end of the process, and the maximum number of waits. */
 const END_WAIT_MS = 10;
 const END_WAITS = 100;
 
@@ -31,8 +31,8 @@ export interface LogOutputOptions {
 
 /**
  * Writes each line at once, so that a killed process loses no line. If the reader has stopped or the disk is full,
- * lines are kept. They are tried again with each new line and every 100 ms; nothing waits for them. When there is room
- * again, a line reports the number of dropped lines. The reader of a named pipe may return. Exported for tests.
+ * lines are kept. Kept lines are tried again with each new line and every 100 ms, and no code waits for them. When
+ * there is room again, a line reports the number of dropped lines. Exported for tests.
  */
 export function createLogOutput(options: LogOutputOptions): LogOutput {
   const { write, droppedLine, later = afterwards, waitMs = waitSynchronously } = options;
@@ -110,9 +110,9 @@ export function openStandardOutput(droppedLine: (lines: number) => string): LogO
 }
 
 /**
- * Opens the same output again without blocking. `process.stdout` does not block for pipes and sockets, until another
- * process that shares them ends and resets this; a paused terminal blocks its writer. The second opening has its own
- * setting. A file never blocks, and a second opening writes from the file's beginning.
+ * Opens the same output a second time, without blocking. `process.stdout` blocks for a paused terminal. It also blocks
+ * for a pipe or socket after another process that shares it has ended. The second opening has a separate setting. A
+ * file is not opened again: it never blocks, and the second opening would write from its beginning.
  */
 function withoutWaiting(fd: number): number {
   const found = fstatSync(fd);

@@ -19,7 +19,7 @@ const CONTROL = /[\p{Cc}\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069
 
 /**
  * Makes any value safe for a log line: removes secrets, escapes control characters and limits every size. Never throws.
- * Gives new plain objects, and neither changes nor keeps an object of the caller.
+ * Returns new plain objects; does not change or keep the caller's objects.
  */
 export function createLogValues({ redaction, stacks }: LogValueOptions) {
   let left = 0;

@@ -1,7 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { METRICS, type MetricDefinition, type MetricName } from './metric-table.ts';
 
-/** Gauges of the library with names of counters. The names without `_total` have the same numbers, by type. */
+/** Gauges of the library with the names of counters. The gauges without `_total` have the same numbers, by type. */
 const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
 
 /** Each measurement wakes the process. The library's 10 ms took half of the CPU time of an idle process. */
@@ -23,10 +23,10 @@ export interface Meters {
   add<Name extends NamesOf<'counter'>>(name: Name, labels: LabelsOf<Name>, value: number): void;
   /** Null means unknown and sets nothing: a cleared gauge then has no series until the next value. */
   set<Name extends NamesOf<'gauge'>>(name: Name, labels: LabelsOf<Name>, value: number | null): void;
-  /** Forgets every series of these gauges, so that old values do not look present. */
+  /** Forgets every series of these gauges, so that old values are not shown as present values. */
   clear(names: readonly NamesOf<'gauge'>[]): void;
   observe<Name extends NamesOf<'histogram'>>(name: Name, labels: LabelsOf<Name>, value: number): void;
-  /** Starts counters with these labels at 0, because a rate misses a first increase. Other labels take known values. */
+  /** Starts counters with these labels at 0, because a rate misses a first increase. Other labels get all values. */
   startAtZero(labels: GivenLabels): void;
   /** All metrics, including the metrics of the process, in the text format that Prometheus reads. */
   text(): Promise<string>;
@@ -36,7 +36,7 @@ export interface Meters {
 /**
  * Makes a separate registry with the metrics of the table, and the library's metrics of the process.
  *
- * @param isThere true if a metric exists; a metric without labels begins at 0, which is wrong for a disabled part
+ * @param isThere true if a metric exists; a metric of a disabled part must not exist, because it would show 0
  */
 export function createMeters(isThere: (name: string) => boolean = () => true): Meters {
   const registry = new Registry();

@@ -34,13 +34,13 @@ export const STATUSES = ['unassigned', 'running', 'paused', 'stopped', 'failed']
 export const SOURCE_METRICS = {
   spconnect_source_status: gauge(
     ['source', 'status'],
-    'Status of the source: 1 for the one that it has, 0 for the others.',
+    'Status of the source: 1 for its present status, 0 for all others.',
     { status: STATUSES },
   ),
   spconnect_source_caught_up: gauge(['source'], '1 when the stream was recently read to its end, else 0.'),
   spconnect_source_last_poll_timestamp_seconds: gauge(
     ['source'],
-    'Time of the last answered and committed poll, in seconds since 1970; before it, the start of the process.',
+    'Time of the last answered and committed poll, in seconds since 1970; before the first, the start of the process.',
   ),
   spconnect_seconds_to_retention_cliff: gauge(
     ['source'],
@@ -48,15 +48,15 @@ export const SOURCE_METRICS = {
   ),
   spconnect_rows_received_total: counter(
     ['source', 'endpoint'],
-    'Rows of the responses: instruments of pages, events, checks.',
+    'Rows of all responses: instruments of list pages, events and checks.',
   ),
   spconnect_records_written_total: counter(
     ['source', 'record'],
-    'Records that were committed, by their kind; an event counts once and writes its instrument too.',
+    'Committed records by kind. An event counts once, although its instrument is written too.',
   ),
   spconnect_tombstones_total: counter(
     ['source', 'reason'],
-    'Instruments that were deleted from the topic: no longer found by a walk, or named by an event that deletes.',
+    'Instruments that were deleted from the topic: a walk did not find them, or an event deleted them.',
     { reason: DELETION_REASONS },
   ),
   spconnect_dead_letters_total: counter(
@@ -69,7 +69,10 @@ export const SOURCE_METRICS = {
     ['source'],
     'Decimals with more digits than the schema has, rounded in their field and kept verbatim in extras.',
   ),
-  spconnect_duplicate_keys_total: counter(['source'], 'Keys that were twice in one JSON object; the last one counted.'),
+  spconnect_duplicate_keys_total: counter(
+    ['source'],
+    'Keys that were twice in one JSON object. The last value counts.',
+  ),
   spconnect_commit_duration_seconds: histogram(['source'], 'Seconds that a transaction took.'),
   spconnect_poll_failures_total: counter(
     ['source', 'code'],
@@ -77,25 +80,22 @@ export const SOURCE_METRICS = {
   ),
   spconnect_stream_responses_discarded_total: counter(
     ['source', 'reason'],
-    'Responses of a stream that were not used: they contradict our offset, or are empty while it is in doubt.',
+    'Stream responses that were not used: they contradict our offset, or are empty while our offset is in doubt.',
     { reason: DISCARD_REASONS },
   ),
   spconnect_notifications_total: counter(
     ['source', 'kind'],
-    'Records that went to the notifications topic, except those of completed walks and failed sources.',
+    'Notifications, except the notifications of completed walks and failed sources.',
     { kind: NOTIFICATION_KINDS },
   ),
-  spconnect_walk_running: gauge(['source'], '1 while a walk is under way, else 0.'),
-  spconnect_walk_pages: gauge(['source'], 'Pages of the walk that is under way, or of the last one.'),
-  spconnect_walks_without_deletion: gauge(
-    ['source'],
-    'Consecutive walks that could not find out which instruments are gone.',
-  ),
+  spconnect_walk_running: gauge(['source'], '1 while a walk runs, else 0.'),
+  spconnect_walk_pages: gauge(['source'], 'Pages of the running walk, or of the last walk.'),
+  spconnect_walks_without_deletion: gauge(['source'], 'Consecutive walks that could not find the removed instruments.'),
   spconnect_seconds_to_next_walk: gauge(
     ['source'],
-    'Seconds until the next walk begins by itself, by the clock on which that is sooner; negative: it is overdue.',
+    'Seconds until the next regular walk, by the clock on which it is due first; negative if overdue.',
   ),
-  spconnect_walk_rows_total: counter(['source', 'result'], 'What completed walks found, row by row.', {
+  spconnect_walk_rows_total: counter(['source', 'result'], 'Rows of completed walks, by result.', {
     result: ['added', 'corrected', 'unchanged', 'reEncoded', 'gone', 'deadLetter'],
   }),
 };
@@ -103,18 +103,18 @@ export const SOURCE_METRICS = {
 export const PRICE_METRICS = {
   spconnect_prices_status: gauge(
     ['status'],
-    'Status of the price processor: 1 for the one that it has, 0 for the others.',
+    'Status of the price processor: 1 for its present status, 0 for all others.',
     { status: STATUSES },
   ),
-  spconnect_prices_partitions: gauge([], 'Partitions of instruments topics whose instruments are priced here.'),
+  spconnect_prices_partitions: gauge([], 'Partitions of instruments topics that this process prices.'),
   spconnect_prices_writer_lost_total: counter(
     ['code'],
-    'Times that the writer of a partition was lost and opened again, by the code of the error.',
+    'Number of times that a partition lost its writer and opened a new one, by the code of the error.',
   ),
   spconnect_prices_batches_total: counter(['price'], 'Batches of instruments whose responses were committed.'),
   spconnect_prices_items_total: counter(
     ['price', 'result'],
-    'Instruments requested: priced, problem (the provider could not), unusable (a wrong type), dropped (gone meanwhile).',
+    'Requested instruments: priced, problem (no price), unusable (a wrong type), dropped (deleted meanwhile).',
     { result: ['priced', 'problem', 'unusable', 'dropped'] },
   ),
   spconnect_prices_unreadable_records_total: counter(
@@ -139,10 +139,10 @@ export const PRICE_METRICS = {
   ),
   spconnect_prices_ask_duration_seconds: histogram(['price'], 'Seconds that an answered bulk call took.'),
   spconnect_prices_commit_duration_seconds: histogram(['price'], 'Seconds that the transaction of a batch took.'),
-  spconnect_prices_instruments: gauge([], 'Instruments with an isin, whose prices are followed here.'),
+  spconnect_prices_instruments: gauge([], 'Instruments with an isin that this process prices.'),
   spconnect_prices_unreadable_instruments: gauge(
     [],
-    'Instruments whose newest record cannot be read, so that they are not priced here.',
+    'Instruments that are not priced, because their newest record cannot be read.',
   ),
   spconnect_prices_priced: gauge(
     ['price'],
@@ -150,14 +150,11 @@ export const PRICE_METRICS = {
   ),
   spconnect_prices_repaid: gauge(
     ['price'],
-    'Instruments that are repaid and have no price any more, or are requested once a day only (prices.repaidAfter).',
+    'Repaid instruments that have no price, or are requested only once a day (prices.repaidAfter).',
   ),
   spconnect_prices_age_p50_seconds: gauge(['price'], 'Half of the newest prices are at most this many seconds old.'),
-  spconnect_prices_age_p99_seconds: gauge(
-    ['price'],
-    'All but one in a hundred of the newest prices are at most this many seconds old.',
-  ),
-  spconnect_prices_age_max_seconds: gauge(['price'], 'Seconds since the oldest of the newest prices.'),
+  spconnect_prices_age_p99_seconds: gauge(['price'], '99 % of the newest prices are at most this many seconds old.'),
+  spconnect_prices_age_max_seconds: gauge(['price'], 'Age in seconds of the oldest of the newest prices.'),
   spconnect_prices_overdue: gauge(
     ['price'],
     'Instruments, except failing and repaid ones, that were not priced for one and a half refresh intervals.',
@@ -167,14 +164,14 @@ export const PRICE_METRICS = {
     ['price', 'problem'],
     'Instruments, except repaid ones, whose last request got no price, by problem.',
   ),
-  spconnect_prices_input_lag: gauge([], 'Records of instruments that were not read yet.'),
+  spconnect_prices_input_lag: gauge([], 'Instrument records that are not read yet.'),
 };
 
 const CONNECTION_METRICS = {
   spconnect_build_info: gauge(['version', 'node'], 'Always 1; the labels show which program runs.'),
   spconnect_kafka_silent_seconds: gauge(
     [],
-    'Seconds since a broker has answered anything, or since the start when none has; from 10 on the process is not ready.',
+    'Seconds since the last response of any broker, or since the start. At 10 s, the process stops being ready.',
   ),
   spconnect_log_lines_dropped_total: counter(
     [],
@@ -182,7 +179,7 @@ const CONNECTION_METRICS = {
   ),
   spconnect_writer_lost_total: counter(
     ['partition', 'code'],
-    'Times that a writer was lost and every position read again, by the code of the error.',
+    'Number of times that a writer was lost and its offsets were read again, by the code of the error.',
   ),
   spconnect_registry_failures_total: counter(['code'], 'Failures of the schema registry, by the code of the error.', {
     code: [
@@ -196,7 +193,7 @@ const CONNECTION_METRICS = {
   spconnect_http_requests_total: counter(['client', 'endpoint', 'code'], 'Requests to the provider, by their outcome.'),
   spconnect_http_request_duration_seconds: histogram(
     ['client', 'endpoint'],
-    'Seconds from a request until the last byte of its response was read and understood.',
+    'Seconds from a request until its whole response was read and decoded.',
   ),
   spconnect_http_response_bytes_total: counter(['client', 'endpoint'], 'Bytes of the bodies of responses, decoded.'),
   spconnect_http_rate_limit_wait_seconds_total: counter(
@@ -205,11 +202,11 @@ const CONNECTION_METRICS = {
   ),
   spconnect_rate_limit_processes: gauge(
     ['client'],
-    'Processes among which requestsPerSecond is divided: members of the group that have work, or all while it rebalances.',
+    'Processes that share requestsPerSecond: the group members with work, or all members during a rebalance.',
   ),
   spconnect_clock_ahead_seconds: gauge(
     ['clock'],
-    'Seconds by which the clock of the provider (its Date, to a second) or of Kafka (when it appended our records) is ahead of that of this machine.',
+    'Seconds that the clock of the provider (Date header) or of Kafka (record times) is ahead of this machine.',
   ),
   spconnect_token_failing: gauge(['client'], '1 when the last request for a token failed, else 0.'),
 };

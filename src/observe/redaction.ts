@@ -3,7 +3,7 @@ export interface Redaction {
   /**
    * Removes this value from all later texts, also in its usual encodings.
    *
-   * @param place where the secret is read, such as a file, if the secret may change; absent for a constant secret
+   * @param place the place of a secret that may change, such as a file; absent for a constant secret
    */
   register(secret: string, place?: string): void;
   redact(text: string): string;
