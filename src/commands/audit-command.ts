@@ -1,22 +1,18 @@
 import { counted } from '../admin/texts.ts';
-import type { SourceSettingsOf } from '../config/settings.ts';
 import { ConnectorError } from '../errors.ts';
 import { recordDigest } from '../records/avro/record-digest.ts';
 import type { ReadableRecord, ReadableValue } from '../records/avro/record-reader.ts';
 import { pointerStep } from '../records/json/json-value.ts';
 import { atInstallation, type Installation } from '../run/installation.ts';
-import { instrumentId } from '../sources/tasks/census-reader.ts';
 import type { InstrumentsProvider } from '../sources/tasks/instruments-provider.ts';
 import { SHRINK_ALWAYS_ALLOWED } from '../sources/walk/instruments-messages.ts';
 import { mayDelete } from '../sources/walk/sweep.ts';
 import { knownSource, loadWholeSettings } from './command-settings.ts';
-import { compareList } from './list-comparison.ts';
+import { type ComparisonOptions, compareList, MOST_SUSPECTS } from './list-comparison.ts';
 import { atProvider, type ProviderSession, sessionReader } from './provider-session.ts';
 import { commandProgress, print, textTable } from './shell/output.ts';
 import { type CommandContext, EXIT_CODES } from './shell/terminal.ts';
 
-/** Time for the commit and its way to a reader, in addition to poll interval and hand-off margin. */
-const COMMIT_MS = 5_000;
 const LONGEST_VALUE = 60;
 
 export async function auditCommand(
@@ -30,8 +26,7 @@ export async function auditCommand(
   const progress = commandProgress(stderr, null);
   const reports: AuditReport[] = [];
   for (const source of name === undefined ? all : [knownSource(context, name, all)]) {
-    const settleMs = settle ?? source.pollIntervalMs + source.handoffMarginMs + COMMIT_MS;
-    const request = { source, settleMs, onProgress: progress.show };
+    const request = { source, settle, onProgress: progress.show };
     const report = await atInstallation({ settings, signal, needs: ['offsets'] }, (at) =>
       atProvider(at, (session) => audit(at, session, request)),
     ).finally(progress.end);
@@ -96,9 +91,10 @@ function summaryOf(report: AuditReport): string {
 function whenDeleted(walks: WalkTimes | null): string {
   if (walks === null) return 'they stay, because the source deletes nothing';
   const after = `the last walk, started at ${walks.startedAt}, saw them`;
+  const rule = 'a walk deletes those that no recent event names';
   return walks.isRunning
     ? `${after} and still runs`
-    : `${after}; the next walk deletes them, at ${walks.nextAt} or on request`;
+    : `${after}; ${rule}, if its list is complete; the next begins at ${walks.nextAt}, or on request`;
 }
 
 interface AuditDifference {
@@ -110,17 +106,11 @@ interface AuditDifference {
 
 type AuditReport = Awaited<ReturnType<typeof audit>>;
 
-interface AuditRequest {
-  readonly source: SourceSettingsOf<'instruments'>;
-  /** The longest time from a change at the provider to its record on the topic. */
-  readonly settleMs: number;
-  readonly onProgress: (text: string) => void;
-}
+type AuditRequest = Pick<ComparisonOptions, 'source' | 'settle' | 'onProgress'>;
 
 /** The provider's value of each instrument by its id, in wire format; null if the list lacks the instrument. */
 type Suspects = Map<bigint, Buffer | null>;
 
-const MOST_SUSPECTS = 10_000;
 const ROUNDS = 3;
 /** A request for one instrument gets two rows, because the provider's cursor may be inclusive or exclusive. */
 const NEIGHBOURS = 2;
@@ -131,7 +121,7 @@ const NEIGHBOURS = 2;
  *
  * @throws ConnectorError TOO_MANY_DIFFERENCES, or an error of the provider's client, the registry or Kafka.
  */
-async function audit(at: Installation, session: ProviderSession, { source, settleMs, onProgress }: AuditRequest) {
+async function audit(at: Installation, session: ProviderSession, { source, settle, onProgress }: AuditRequest) {
   const { clock, signal } = at;
   let suspects: Suspects = new Map();
   const suspect = (id: bigint, value: Buffer | null): void => {
@@ -147,23 +137,18 @@ async function audit(at: Installation, session: ProviderSession, { source, settl
   const comparison = await compareList(at, session, {
     source,
     withEvents: false,
+    settle,
     onProgress,
     onRow(difference, row) {
       if (row.kind === 'record' && difference !== 'reEncoded') suspect(row.id, row.value);
     },
   });
-  const { committed, topic, digests, read, held, counts, withoutId, gone } = comparison;
+  const { committed, topic, digestOf, read, settled, held, counts, withoutId, gone } = comparison;
   // A row without a readable id may belong to any instrument in `gone`.
   if (withoutId === 0) for (const id of gone) suspect(id, null);
   const walks = committed && walksOf(committed);
   const neighbours = session.instruments(source, NEIGHBOURS).provider;
   const providerReader = sessionReader('Instrument');
-  const digestOf = async (value: Buffer | null): Promise<bigint | null> => {
-    const found = value === null ? null : digests.of(value);
-    if (found === null || 'digest' in found) return found?.digest ?? null;
-    await digests.load(found.unknownSchemaId);
-    return digestOf(value);
-  };
   const differenceOf = async (id: bigint, row: Buffer | null, onTopic: Buffer | null): Promise<AuditDifference> => {
     if (onTopic === null) return { id: String(id), kind: 'missing', fields: [] };
     if (row === null) return { id: String(id), kind: 'extra', fields: [] };
@@ -175,9 +160,7 @@ async function audit(at: Installation, session: ProviderSession, { source, settl
   };
   const found: AuditDifference[] = [];
   for (let round = 1; round <= ROUNDS && suspects.size > 0; round++) {
-    onProgress(`${counted(suspects.size, 'instrument')} compared again in ${Math.ceil(settleMs / 1_000)} s`);
-    await clock.sleep(settleMs, signal);
-    const newest = await newestValues(at, topic, suspects);
+    const newest = await settled(suspects);
     const unsettled: Suspects = new Map();
     for (const [id, before] of suspects) {
       const row = await rowOf(session, neighbours, id, signal);
@@ -230,24 +213,6 @@ function withoutLeft(
   const mayGo = mayDelete(extra.length, instruments, { maxShrink, shrinkAlwaysAllowed: SHRINK_ALWAYS_ALLOWED });
   if (tombstones && !(isOnTime && mayGo)) return { differences: found, left: [] };
   return { differences: found.filter(({ kind }) => kind !== 'extra'), left: extra.map(({ id }) => id) };
-}
-
-async function newestValues(
-  { kafka, signal }: Installation,
-  topic: { readonly name: string; readonly partitions: number },
-  ids: ReadonlyMap<bigint, unknown>,
-): Promise<ReadonlyMap<bigint, Buffer | null>> {
-  const newest = new Map<bigint, Buffer | null>();
-  await kafka.logReader.readToEnd({
-    topic: topic.name,
-    partitions: Array.from({ length: topic.partitions }, (_, partition) => partition),
-    onRecord({ key, value }) {
-      const id = instrumentId(key);
-      if (id !== null && ids.has(id)) newest.set(id, value);
-    },
-    signal,
-  });
-  return newest;
 }
 
 /** The provider's present value of one instrument; null if the list has no row with this id. */

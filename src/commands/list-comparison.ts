@@ -11,7 +11,7 @@ import type { DecodedRow } from '../records/decoding/page-decoder.ts';
 import type { Installation } from '../run/installation.ts';
 import { createRegistry } from '../run/registry-client.ts';
 import { readUpTo } from '../sources/stream/committed-stream.ts';
-import { readCensus, recordAge } from '../sources/tasks/census-reader.ts';
+import { instrumentId, readCensus, recordAge } from '../sources/tasks/census-reader.ts';
 import { rowFacts } from '../sources/tasks/instrument-records.ts';
 import type { Census } from '../sources/walk/census.ts';
 import type { RowFacts, WalkFlaw } from '../sources/walk/instruments-messages.ts';
@@ -23,12 +23,20 @@ import type { ProviderSession } from './provider-session.ts';
 
 export type RowDifference = 'added' | 'corrected' | 'reEncoded' | 'deadLetters';
 
+/** Time for the commit and its way to a reader, in addition to poll interval and hand-off margin. */
+const COMMIT_MS = 5_000;
+/** More differences are not changes of the moment. */
+export const MOST_SUSPECTS = 10_000;
+
 export interface ComparisonOptions {
   readonly source: SourceSettingsOf<'instruments'>;
   /** True: a row that contradicts an event on the topic counts as older than the event, as in a walk. */
   readonly withEvents: boolean;
+  /** The longest time from a change at the provider to its record on the topic; undefined: from the settings. */
+  readonly settle: number | undefined;
   readonly onProgress: (text: string) => void;
-  readonly onRow: (difference: RowDifference, row: DecodedRow) => void;
+  /** Is called before the census takes the row. */
+  readonly onRow: (difference: RowDifference, row: DecodedRow, census: Census) => void;
 }
 
 const NO_EVENT: ReadonlySet<bigint> = new Set();
@@ -43,7 +51,7 @@ const NO_EVENT: ReadonlySet<bigint> = new Set();
 export async function compareList(
   at: Installation,
   session: ProviderSession,
-  { source, withEvents, onProgress, onRow }: ComparisonOptions,
+  { source, withEvents, settle, onProgress, onRow }: ComparisonOptions,
 ) {
   const { settings, kafka, clock, signal } = at;
   const committed = await committedInstruments(at, source);
@@ -64,7 +72,7 @@ export async function compareList(
     const sorted: SortedRows = sortRows({ minId, rows }, NO_EVENT, census, lastId);
     for (const position of sorted.write) {
       const [row, decoded] = [rows[position], page.decoded.rows[position]];
-      if (row !== undefined && decoded !== undefined) onRow(differenceOf(row, census), decoded);
+      if (row !== undefined && decoded !== undefined) onRow(differenceOf(row, census), decoded, census);
     }
     recordRows(rows, sorted, census);
     counts = addCounts(counts, sorted.counts);
@@ -75,7 +83,30 @@ export async function compareList(
     onProgress(`${countText(counts.rows)} of about ${countText(held)} rows compared`);
   }
   const gone = missingIds(census, NO_EVENT);
-  return { committed, topic, provider, digests, read, census, held, counts, flaws, lastId, withoutId, gone };
+  const settleMs = settle ?? source.pollIntervalMs + source.handoffMarginMs + COMMIT_MS;
+  const digestOf = async (value: Buffer | null): Promise<bigint | null> => {
+    const found = value === null ? null : digests.of(value);
+    if (found === null || 'digest' in found) return found?.digest ?? null;
+    await digests.load(found.unknownSchemaId);
+    return digestOf(value);
+  };
+  /** Waits until the connector has written earlier changes, then gives the newest values on the topic. */
+  async function settled(ids: ReadonlyMap<bigint, unknown>): Promise<ReadonlyMap<bigint, Buffer | null>> {
+    onProgress(`${counted(ids.size, 'instrument')} compared again in ${Math.ceil(settleMs / 1_000)} s`);
+    await clock.sleep(settleMs, signal);
+    const newest = new Map<bigint, Buffer | null>();
+    await kafka.logReader.readToEnd({
+      topic: topic.name,
+      partitions: Array.from({ length: topic.partitions }, (_, partition) => partition),
+      onRecord({ key, value }) {
+        const id = instrumentId(key);
+        if (id !== null && ids.has(id)) newest.set(id, value);
+      },
+      signal,
+    });
+    return newest;
+  }
+  return { committed, topic, provider, digestOf, read, settled, census, held, counts, flaws, lastId, withoutId, gone };
 }
 
 function differenceOf({ id, digest }: RowFacts, census: Census): RowDifference {

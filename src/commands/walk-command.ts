@@ -5,11 +5,12 @@ import { requestWalk } from '../run/state-operation.ts';
 import { rowFacts } from '../sources/tasks/instrument-records.ts';
 import type { InstrumentsProvider } from '../sources/tasks/instruments-provider.ts';
 import { KnownDeadRows, readKnownDeadRows } from '../sources/tasks/known-dead-rows.ts';
+import type { Census } from '../sources/walk/census.ts';
 import { SHRINK_ALWAYS_ALLOWED } from '../sources/walk/instruments-messages.ts';
 import { planSweep } from '../sources/walk/sweep.ts';
 import { MOST_VERIFYING, placesToVerify } from '../sources/walk/walk-steps.ts';
 import { knownSource, loadWholeSettings } from './command-settings.ts';
-import { type ComparisonOptions, compareList, type RowDifference } from './list-comparison.ts';
+import { type ComparisonOptions, compareList, MOST_SUSPECTS } from './list-comparison.ts';
 import { atProvider, type ProviderSession } from './provider-session.ts';
 import { commandProgress, print, textTable } from './shell/output.ts';
 import type { CommandContext } from './shell/terminal.ts';
@@ -18,19 +19,20 @@ interface WalkOptions {
   /** The walk may delete up to this many instruments, even above the usual limit. */
   readonly allowShrink?: number;
   readonly dryRun: boolean;
+  readonly settle?: number;
   /** The most ids that are shown of each kind. */
   readonly ids: number;
 }
 
 export async function walkCommand(context: CommandContext, options: WalkOptions, name: string): Promise<void> {
   const { stderr, signal } = context;
-  const { allowShrink = null, dryRun, ids } = options;
+  const { allowShrink = null, dryRun, ids, settle } = options;
   const settings = await loadWholeSettings(context);
   const instruments = settings.sources.filter((one) => one.type === 'instruments');
   const source = knownSource(context, name, instruments);
   if (dryRun) {
     const progress = commandProgress(stderr, null);
-    const request = { source, allowShrink, ids, onProgress: progress.show };
+    const request = { source, allowShrink, ids, settle, onProgress: progress.show };
     const plan = await atInstallation({ settings, signal, needs: ['offsets'] }, (at) =>
       atProvider(at, (session) => planWalk(at, session, request)),
     ).finally(progress.end);
@@ -74,35 +76,37 @@ const DELETES_NOT = {
   tombstonesOff: 'the source deletes nothing (tombstones: false)',
 };
 
-function planText({ source, topic, rows, held, counts, deletes, deletesNot }: WalkPlan): string {
+function planText({ source, topic, rows, held, counts, deletes, deletesNot, isSettled }: WalkPlan): string {
   const why =
     typeof deletesNot === 'string'
       ? DELETES_NOT[deletesNot]
       : `the list cannot be trusted (${deletesNot?.join(', ')}), so a walk would delete nothing`;
-  const { gone, contradicting, knownDeadLetters: known } = counts;
+  const { gone, contradicting, touched, knownDeadLetters: known } = counts;
   const sentences = [
     'Nothing was written.',
     `The list of source ${source} has ${counted(rows, 'row')}, ${topic} holds ${counted(held, 'instrument')}.`,
     gone > 0 && (deletes ? `A walk would delete ${countText(gone)}.` : `Of those that are gone: ${why}.`),
     contradicting > 0 &&
       `${counted(contradicting, 'row')} would not be used: recent events contradict ${contradicting === 1 ? 'it' : 'them'}.`,
+    touched > 0 && `${counted(touched, 'instrument')} changed meanwhile: a walk leaves them to the stream.`,
+    !isSettled && `More than ${countText(MOST_SUSPECTS)} differ; some may be changes that a walk leaves to the stream.`,
     known > 0 && `${counted(known, 'row')} became ${known === 1 ? 'a dead letter' : 'dead letters'} already.`,
   ];
   return `${sentences.filter((sentence) => sentence !== false).join(' ')}\n`;
 }
 
-interface PlanRequest extends Pick<ComparisonOptions, 'source' | 'onProgress'> {
+interface PlanRequest extends Pick<ComparisonOptions, 'source' | 'settle' | 'onProgress'> {
   readonly allowShrink: number | null;
   readonly ids: number;
 }
 
 /**
  * Compares the list with the topic and verifies the end of the list, as a walk does. Fences no writer and joins no
- * group. Does not read later events, so the counts may include changes that a walk leaves to the stream.
+ * group. A walk does not write instruments that the stream changes meanwhile: these count as `touched`.
  * `knownDeadLetters`: rows that are dead letters already; `gone`: instruments on the topic alone.
  */
 async function planWalk(at: Installation, session: ProviderSession, request: PlanRequest) {
-  const { source, allowShrink, ids: most, onProgress } = request;
+  const { source, allowShrink, ids: most, settle, onProgress } = request;
   const dead = new KnownDeadRows();
   await readKnownDeadRows(dead, {
     reader: at.kafka.logReader,
@@ -112,40 +116,58 @@ async function planWalk(at: Installation, session: ProviderSession, request: Pla
     clock: at.clock,
     signal: at.signal,
   });
-  const ids: Record<RowDifference, string[]> = { added: [], corrected: [], reEncoded: [], deadLetters: [] };
+  const suspects = new Map<bigint, { readonly kind: PlannedKind; readonly before: bigint | null }>();
+  const suspect = (id: bigint, kind: PlannedKind, census: Census) => {
+    if (suspects.size <= MOST_SUSPECTS) suspects.set(id, { kind, before: census.digestOf(id) });
+  };
   let knownDeadLetters = 0;
-  const { committed, topic, provider, census, held, counts, flaws, lastId, gone } = await compareList(at, session, {
+  const comparison = await compareList(at, session, {
     source,
     withEvents: true,
+    settle,
     onProgress,
-    onRow(difference, row) {
+    onRow(difference, row, census) {
       if (row.kind === 'failure' && dead.isKnown(row)) knownDeadLetters += 1;
-      else if (row.key !== null && ids[difference].length < most) ids[difference].push(row.key);
+      else if (row.key !== null) suspect(BigInt(row.key), difference, census);
     },
   });
+  const { committed, topic, provider, census, held, counts, flaws, lastId, settled, digestOf } = comparison;
+  for (const id of comparison.gone) suspect(id, 'gone', census);
+  const isSettled = suspects.size <= MOST_SUSPECTS;
+  const newest = isSettled && suspects.size > 0 ? await settled(suspects) : null;
+  const touched = new Set<bigint>();
+  const { added, corrected, reEncoded, unchanged, contradicting, rows } = counts;
+  const deadLetters = counts.deadLetters - knownDeadLetters;
+  const planned = { added, corrected, reEncoded, deadLetters, gone: comparison.gone.length };
+  const ids: Record<PlannedKind, string[]> = { added: [], corrected: [], reEncoded: [], deadLetters: [], gone: [] };
+  for (const [id, { kind, before }] of suspects) {
+    if (newest !== null && (await digestOf(newest.get(id) ?? null)) !== before) {
+      touched.add(id);
+      planned[kind] -= 1;
+    } else if (ids[kind].length < most) ids[kind].push(String(id));
+  }
   const pageAt = (after: string | null) => session.patiently(() => provider.page(after, at.signal));
   if (await goesOn(pageAt, lastId)) flaws.add('rowsBehindTheEnd');
   const sweep = planSweep({
     offset: { walk: (committed?.walk ?? 0) + 1, counts, walkAllowShrink: allowShrink, walkResumed: false },
     flaws,
-    touched: new Set(),
+    touched,
     census,
     settings: { ...source, shrinkAlwaysAllowed: SHRINK_ALWAYS_ALLOWED },
   });
   const [refusal] = sweep.notifications;
   const deletes = source.tombstones && sweep.outcome === 'gone';
   const refused = refusal?.kind === 'shrinkRefused' ? refusal.why : [...flaws];
-  const { added, corrected, reEncoded, deadLetters, unchanged, contradicting, rows } = counts;
-  const planned = { added, corrected, reEncoded, deadLetters: deadLetters - knownDeadLetters, gone: gone.length };
   return {
     source: source.name,
     topic: topic.name,
     rows,
     held,
-    counts: { ...planned, unchanged, contradicting, knownDeadLetters },
+    counts: { ...planned, unchanged, contradicting, touched: touched.size, knownDeadLetters },
     deletes,
     deletesNot: deletes ? null : source.tombstones ? refused : ('tombstonesOff' as const),
-    ids: { ...ids, gone: gone.slice(0, most).map(String) },
+    ids,
+    isSettled,
   };
 }
 

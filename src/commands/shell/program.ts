@@ -48,6 +48,12 @@ function value(flags: string, description: string, parse?: (text: string) => unk
   return parse === undefined ? option : option.argParser(parse);
 }
 
+const SETTLE = value(
+  '--settle <duration>',
+  'the longest time for a change to reach the topic, like 30s; by default from the settings',
+  durationOption,
+);
+
 /** Commands that request a state of a source differ only in their texts. */
 function stateCommand(name: 'pause' | 'resume' | 'stop' | 'restart', description: string, help: string): Definition {
   return {
@@ -163,10 +169,11 @@ const COMMANDS: Readonly<Record<string, Definition>> = {
       value('--allow-shrink <count>', 'allow this walk to delete up to this many instruments', wholeNumberOption),
       flag('--dry-run', 'only show what a walk would write and delete; request nothing'),
       value('--ids <count>', 'with --dry-run: the first ids of each kind, at most this many', wholeNumberOption, 10),
+      SETTLE,
     ],
     help: `A walk that would delete too many instruments deletes none, and writes a notification with the number.
 Ask the provider whether its list is right; then allow that number, for this walk only. --dry-run reads the list
-and the topic, and writes nothing.`,
+and the topic, leaves changes of the moment to the stream as a walk does, and writes nothing.`,
     examples: ['walk instruments --allow-shrink 1200', 'walk instruments --dry-run'],
     load: async () => (await import('../walk-command.ts')).walkCommand,
   },
@@ -200,16 +207,10 @@ and the topic, and writes nothing.`,
   audit: {
     description: "Compare the instruments topic with the provider's list, field by field; changes nothing.",
     arguments: [new Argument('[source]', 'the name of an instruments source; without it, all of them')],
-    options: [
-      value(
-        '--settle <duration>',
-        'how long a change may take to reach the topic, like 30s; by default from the settings',
-        durationOption,
-      ),
-    ],
+    options: [SETTLE],
     help: `Rows that differ are compared again after --settle, because the provider changes meanwhile. The exit code is 1 when
 the topic differs, or could not be compared completely: a walk corrects it. Instruments that left the list after the
-last walk do not count as differences: the next walk deletes them.`,
+last walk do not count as differences: a walk deletes them, unless a recent event names them.`,
     examples: ['audit instruments'],
     load: async () => (await import('../audit-command.ts')).auditCommand,
   },

@@ -92,6 +92,13 @@ export class Census {
     return (this.#marksOf(id) & ADDED_LATELY) !== 0;
   }
 
+  /** Null for an id that is not on the topic. */
+  digestOf(id: bigint): bigint | null {
+    const row = this.#find(id);
+    const word = (at: number) => BigInt(this.#rows.words.get(row, at));
+    return row < 0 ? null : BigInt.asUintN(64, (word(DIGEST + 1) << 32n) | BigInt.asUintN(32, word(DIGEST)));
+  }
+
   compare(id: bigint, digest: bigint): CensusComparison {
     const row = this.#find(id);
     if (row < 0) return 'absent';

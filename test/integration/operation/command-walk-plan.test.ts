@@ -10,12 +10,21 @@ testInstallation(
     await connector.event('walkCompleted');
     const ids = [...simulator.ledger.instruments()].map(({ id }) => id);
     const plan = async (more = '') => {
-      const ran = await scene.spconnect(`walk instruments --dry-run --ids 2 --output json${more}`);
+      const ran = await scene.spconnect(`walk instruments --dry-run --settle 1s --ids 2 --output json${more}`);
       assert.equal(ran.code, 0, ran.stderr);
       return { ...JSON.parse(ran.stdout), said: ran.stderr };
     };
     const same = await plan();
     assert.deepEqual([same.rows, same.held, same.deletes, same.counts.unchanged], [40, 40, true, 40]);
+
+    // The stream changes rows before the list shows them: a walk leaves these to the stream.
+    let at = 0;
+    const stopChanges = simulator.onRequest((endpoint) => {
+      if (endpoint === 'instruments' && at < 4) simulator.publish({ kind: 'datachange', id: ids[36 + at++] ?? '' });
+    });
+    const live = await plan();
+    stopChanges();
+    assert.deepEqual([live.counts.corrected, live.ids.corrected, live.counts.touched > 0], [0, [], true]);
 
     // Seen by the list alone: the connector is away while the provider changes.
     await connector.stop();
