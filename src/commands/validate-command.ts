@@ -25,7 +25,12 @@ export async function validateCommand(
   { connect }: { readonly connect: boolean },
 ): Promise<void> {
   const { config, stderr, signal, exitWith, redaction, output } = context;
-  const loaded = await loadWithWarnings(context).catch((error: unknown) => problemsOf(error, redaction));
+  const loaded = await loadWithWarnings(context)
+    .then(async (usable) => {
+      await openClients(usable.settings, signal);
+      return usable;
+    })
+    .catch((error: unknown) => problemsOf(error, redaction));
   if (!('settings' in loaded)) {
     const { problems, warnings } = loaded;
     if (output === 'text') for (const warning of warnings) stderr.write(`warning: ${warning}\n`);
@@ -48,6 +53,26 @@ export async function validateCommand(
   if (ok) return;
   stderr.write('Some checks failed: the lines above say what was found, and what to do.\n');
   exitWith(EXIT_CODES.failed);
+}
+
+/** Opens the clients that `run` opens, and sends nothing. @throws ConnectorError SETTINGS_INVALID as `run` does. */
+async function openClients(settings: Settings, signal: AbortSignal): Promise<void> {
+  const clients = [
+    () => atProvider({ settings, signal }, async () => {}),
+    async () => settings.marketData && atMarketData({ settings }, async () => {}),
+    () => createSubjects(settings.schemaRegistry, systemClock),
+    async () => (await openKafka(settings)).close(),
+  ];
+  const opened = await Promise.allSettled(clients.map((open) => open()));
+  const errors: unknown[] = opened.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []));
+  const other = errors.find((error) => !(error instanceof ConnectorError) || error.code !== 'SETTINGS_INVALID');
+  if (other !== undefined) throw other;
+  const lines = errors.map((error) => (error instanceof Error ? error.message : ''));
+  if (lines.length > 0) throw new ConnectorError('SETTINGS_INVALID', ['', ...lines].join('\n'));
+}
+
+function openKafka(settings: Settings): Promise<KafkaCluster> {
+  return createKafkaCluster(settings, { clock: systemClock, random: systemRandom, log: silentLog });
 }
 
 function problemsOf(error: unknown, redaction: Redaction) {
@@ -141,7 +166,7 @@ function isBulkResponse(answer: unknown, count: number): boolean {
 async function checkKafka({ settings, signal }: CheckOptions): Promise<readonly ConnectionCheck[]> {
   const brokers = `brokers ${settings.kafka.brokers.join(', ')}`;
   const { create } = settings.topics;
-  const kafka = await createKafkaCluster(settings, { clock: systemClock, random: systemRandom, log: silentLog });
+  const kafka = await openKafka(settings);
   try {
     const findings = await compareTopics({ settings, kafka, signal }, { create: false, tryCreation: create });
     const checks = findings.map(({ topic, state, problems, toDo }): ConnectionCheck => {

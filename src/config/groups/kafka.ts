@@ -34,7 +34,8 @@ const OF_PASSWORDS = ['username', 'password'] as const;
 const OF_TOKENS = ['token', 'tokenUrl', 'clientId', 'clientSecret', 'privateKey', 'extensions'] as const;
 const BROKER = /^(\[[0-9A-Fa-f:.]{2,45}\]|[A-Za-z0-9._-]{1,253}):[0-9]{1,5}$/;
 const WANTED_BROKERS = 'one or more host:port, separated by commas, like kafka-1:9092,kafka-2:9092';
-const broker = text(WANTED_BROKERS, BROKER);
+const HIGHEST_PORT = 65_535;
+const broker = text(WANTED_BROKERS, BROKER).refine((given) => !(Number(given.split(':').at(-1)) > HIGHEST_PORT));
 const brokers = z
   .union([z.string().transform(splitAtCommas), z.array(z.string())])
   .transform((given) => given.flatMap(splitAtCommas))

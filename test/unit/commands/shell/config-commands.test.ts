@@ -65,7 +65,7 @@ test('each printed setting says where its value comes from', async (t) => {
 test('what config print prints is valid, and means the same', async (t) => {
   const secretFile = await settingsFile(t, SECRET);
   const rich = settingsText({
-    referenceData: `referenceData: { url: https://provider.example, proxy: "http://u:${SECRET}@proxy:3128", auth: { type: oauth2, tokenUrl: https://provider.example/token, clientId: "$\${me}", clientSecret: "\${CLIENT_SECRET}" } }`,
+    referenceData: `referenceData: { url: https://provider.example, proxy: "\${PROXY_URL}", auth: { type: oauth2, tokenUrl: https://provider.example/token, clientId: "$\${me}", clientSecret: "\${CLIENT_SECRET}" } }`,
     kafka: `kafka: { brokers: [a:1, b:2], ssl: true, sasl: { mechanism: plain, username: me, passwordFile: ${secretFile} } }`,
     marketData: 'marketData: { url: https://provider.example/prices, timeout: 90s, auth: { type: none } }',
     sources: `sources:
@@ -75,11 +75,12 @@ test('what config print prints is valid, and means the same', async (t) => {
     prices: 'prices: { kinds: { overview: { fields: [LastPrice] }, daily: { enabled: true } } }',
     admin: `admin: { port: "\${ADMIN_PORT:-0}", token: "\${ADMIN_TOKEN:-}" }`,
   });
+  const proxy = { PROXY_URL: `http://u:${SECRET}@proxy:3128` };
   for (const [text, env] of [
     [settingsText({}), {}],
     [authenticated, {}],
-    [rich, { CLIENT_SECRET: SECRET, ADMIN_TOKEN: '' }],
-    [rich, { CLIENT_SECRET_FILE: secretFile, ADMIN_TOKEN: SECRET, ADMIN_PORT: '8083' }],
+    [rich, { ...proxy, CLIENT_SECRET: SECRET, ADMIN_TOKEN: '' }],
+    [rich, { ...proxy, CLIENT_SECRET_FILE: secretFile, ADMIN_TOKEN: SECRET, ADMIN_PORT: '8083' }],
     [await readFile(new URL('../../../../config/connector.yaml', import.meta.url), 'utf8'), REQUIRED],
   ] as const) {
     const file = await settingsFile(t, text);
@@ -115,6 +116,33 @@ test('everything that is wrong is data, a line each, with exit code 2', async (t
   assert.match(lines[1] ?? '', /:5:9 prefix: /);
   const json = await runWith(['validate', '--output', 'json', '--config', file]);
   assert.deepEqual([json.code, JSON.parse(json.stdout)], [2, { ok: false, problems: lines, warnings: [] }]);
+});
+
+test('validate refuses the contents that run refuses', async (t) => {
+  const pem = await settingsFile(t, 'nonsense');
+  const provider = (more: string) => ({
+    referenceData: `referenceData: { url: https://provider.example, auth: { type: none }, ${more} }`,
+  });
+  for (const [own, problem] of [
+    [provider('proxy: "host:3128"'), 'referenceData.proxy is not an http or https address.'],
+    [provider('proxy: "http://u:a%@host:1"'), 'referenceData.proxy has a login with a bare %; write it as %25.'],
+    [provider(`ca: ${pem}`), 'referenceData.ca, cert or key cannot be used as PEM.'],
+    [{ kafka: `kafka: { brokers: [a:1], ssl: { ca: ${pem} } }` }, 'kafka.ssl.ca, cert or key cannot be used as PEM.'],
+    [{ kafka: 'kafka: { brokers: [a:65536] }' }, /kafka\.brokers.*host:port/],
+    [
+      { marketData: 'marketData: { url: https://a.example, auth: { type: apiKey, header: Host, value: abcdefgh } }' },
+      'marketData.auth.header cannot carry a key.',
+    ],
+    [
+      { schemaRegistry: 'schemaRegistry: { url: https://a.example, proxy: "host:1" }' },
+      'schemaRegistry.proxy is not an http or https address.',
+    ],
+  ] as const) {
+    const { code, stdout } = await runWith(['validate', '--config', await settingsFile(t, settingsText(own))]);
+    assert.equal(code, 2, stdout);
+    if (typeof problem === 'string') assert.ok(stdout.includes(problem), stdout);
+    else assert.match(stdout, problem);
+  }
 });
 
 test('an unknown type of event and a secret that is an ordinary word are warned of, and allowed', async (t) => {
