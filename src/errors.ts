@@ -2,7 +2,7 @@
 export type ErrorAction =
   /** Repeat the operation after a back-off (or after `retryAfterMs`). */
   | 'retry'
-  /** The other side refuses for a reason that seldom ends without help: retry, but seldom. */
+  /** The other side refuses, and usually only a person can correct the cause: retry, but seldom. */
   | 'retrySlowly'
   | 'askForLess'
   /** The transactional writer is permanently unusable: open a new writer, which reads every offset again. */
@@ -37,7 +37,7 @@ export const ERROR_CODES = {
   },
   PROVIDER_TIMEOUT: {
     action: 'askForLess',
-    remedy: 'Raise the timeout of referenceData or marketData, or ask for less.',
+    remedy: 'Raise the timeout of referenceData or marketData, or request less at once.',
   },
   PROVIDER_BUSY: { action: 'retry', remedy: 'None: the provider is busy (408, 425, 429, 5xx).' },
   PROVIDER_UNAUTHORIZED: {
@@ -56,14 +56,14 @@ export const ERROR_CODES = {
   },
   BODY_TOO_LARGE: {
     action: 'askForLess',
-    remedy: 'Raise maxBodyBytes of referenceData or marketData, or ask for less.',
+    remedy: 'Raise maxBodyBytes of referenceData or marketData, or request less at once.',
   },
   BODY_INCOMPLETE: { action: 'retry', remedy: 'None: the response was incomplete; the request is repeated.' },
   BODY_MALFORMED: { action: 'retry', remedy: 'Report the response to the provider when the error persists.' },
   PROTOCOL_VIOLATION: { action: 'retry', remedy: 'Report the response to the provider when the error persists.' },
   BULK_MISMATCH: {
     action: 'askForLess',
-    remedy: 'Report it to the provider when it persists: nothing of such a response is used.',
+    remedy: 'Report the response to the provider when the error persists: no part of such a response is used.',
   },
   TOKEN_FAILED: {
     action: 'retry',
@@ -135,7 +135,7 @@ export const ERROR_CODES = {
   },
   TOPIC_REPLACED: {
     action: 'retry',
-    remedy: 'None: a topic was deleted and created again. A walk fills one of instruments; prices follow.',
+    remedy: 'None: a topic was deleted and created again. A walk fills an instruments topic again; prices follow.',
   },
   KAFKA_UNREACHABLE: {
     action: 'retry',
@@ -161,7 +161,7 @@ export const ERROR_CODES = {
   },
   TRANSACTION_FAILED: {
     action: 'reopenWriter',
-    remedy: 'None: the writer opens again and re-reads the committed position.',
+    remedy: 'None: the writer opens again and reads the committed offset again.',
   },
   TRANSACTION_HANGS: {
     action: 'retrySlowly',
@@ -169,11 +169,11 @@ export const ERROR_CODES = {
   },
   WRITER_FENCED: {
     action: 'reopenWriter',
-    remedy: 'When it repeats, another process uses the same topic prefix: give it its own.',
+    remedy: 'If the error repeats, another process uses the same topic prefix: give it another prefix.',
   },
   WRITER_IDS_SHARED: {
     action: 'stopSource',
-    remedy: 'Another process uses the same topic prefix: give each its own, then restart the source.',
+    remedy: 'Another process uses the same topic prefix: give each process its own prefix, then restart the source.',
   },
   WRITER_CLOSED: { action: 'reopenWriter', remedy: 'None: open the writer before writing.' },
 } as const satisfies Record<string, { action: ErrorAction; remedy: string }>;
@@ -209,7 +209,7 @@ export class ConnectorError extends Error {
 const ADVICE =
   /(?:^|[.;:]\s|,\sor\s)(?:ask|change|check|compare|correct|create|delete|do|give|install|look|lower|name|raise|remove|replace|restart|restore|set|start|stop|unset|use|wait)\s/im;
 
-/** The remedy of an error for an operator. The commands in it contain the name of the source, if the name is known. */
+/** The remedy of an error for an operator. If the source's name is known, the commands in it contain this name. */
 export function remedyOf(
   { code, fields }: Pick<ConnectorError, 'code' | 'fields'>,
   source: unknown = fields.source,
@@ -219,8 +219,8 @@ export function remedyOf(
 }
 
 /**
- * The remedy of an error, shown after the error's message. Empty if the message already gives advice: that advice names
- * the setting, and the general remedy only repeats it. A remedy with commands to run is always shown.
+ * The remedy of an error, shown after the error's message. Empty if the message already gives advice, because this
+ * advice is more exact than the general remedy. A remedy with commands to run is always shown.
  */
 export function adviceBehind(error: Pick<ConnectorError, 'code' | 'message' | 'fields'>, source?: string): string {
   const remedy = remedyOf(error, source);

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// This file must stay a command, because npx keeps the link that it made for an earlier version.
+// npx may still link to this file from an earlier version, so this file must remain a command.
 const END_GRACE_MS = 1_000;
 /** With `npm start`, Ctrl-C arrives twice at once: from the terminal, and from npm, which forwards the signal. */
 const SAME_SIGNAL_MS = 1_000;
@@ -39,7 +39,7 @@ process.exitCode = await runCommandLine({
   stderr: process.stderr,
   signal: stop.signal,
 });
-// A slow reader gets the whole output, unless the process was asked to stop.
+// A slow reader gets the whole output, unless a signal ends the process.
 if (!stop.signal.aborted) {
   await Promise.race([
     new Promise<void>((resolve) => process.stdout.write('', () => resolve())),

@@ -116,8 +116,8 @@ const ROUNDS = 3;
 const NEIGHBOURS = 2;
 
 /**
- * Compares list and topic. A difference is compared again after the connector had time to write it. The difference
- * counts if it remains while the provider's value is unchanged.
+ * Compares list and topic. A difference is compared again, after the connector had time to write the change. It counts
+ * if it remains and the provider's value is unchanged.
  *
  * @throws ConnectorError TOO_MANY_DIFFERENCES, or an error of the provider's client, the registry or Kafka.
  */
@@ -197,8 +197,8 @@ function walksOf(committed: NonNullable<Awaited<ReturnType<typeof compareList>>[
 type WalkTimes = ReturnType<typeof walksOf>;
 
 /**
- * Only a walk deletes. An instrument on the topic alone is a difference if the next walk is overdue or refuses to
- * delete so many. Otherwise the instrument `left` the list after the last walk.
+ * Only a walk deletes instruments. If the list lacks an instrument, this is a difference only if the next walk is
+ * overdue, or refuses so many deletions. Otherwise the instrument `left` the list after the last walk.
  */
 function withoutLeft(
   found: readonly AuditDifference[],

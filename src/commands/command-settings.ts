@@ -8,7 +8,7 @@ import type { CommandContext } from './shell/terminal.ts';
 
 type Given = Pick<CommandContext, 'config' | 'env' | 'redaction'>;
 
-// The usual settings file names more variables than one command needs. No code uses the values of the others.
+// Values for variables that the usual settings file names, but the command does not need. No code uses these values.
 const KAFKA_NOT_NEEDED = { KAFKA_BROKERS: 'localhost:9092', SCHEMA_REGISTRY_URL: 'http://localhost' };
 const PROVIDER_NOT_NEEDED = {
   REFERENCE_DATA_URL: 'https://localhost',
@@ -17,7 +17,9 @@ const PROVIDER_NOT_NEEDED = {
   CLIENT_SECRET: 'not-needed-by-this-command',
 };
 
-/** Variables of files that the operator's account may not be able to read, and the variable that requires them. */
+/**
+ * Variables that name files, which the operator's account may be unable to read; and the variable that requires them.
+ */
 const PROVIDER_FILES = [
   'CLIENT_SECRET_FILE',
   'CLIENT_AUTHENTICATION',
@@ -47,7 +49,7 @@ function setIn(env: Given['env']): Record<string, string | undefined> {
   return Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
 }
 
-/** Also gives warnings about allowed values that may be mistakes. @throws the errors of loadSettings. */
+/** Also returns warnings about allowed values that may be mistakes. @throws the errors of loadSettings. */
 export async function loadWithWarnings({
   config: file,
   env,

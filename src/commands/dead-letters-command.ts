@@ -20,7 +20,7 @@ import { type CommandContext, EXIT_CODES } from './shell/terminal.ts';
 
 /** An input on the dead letters topic that could not become a record. */
 interface DeadLetter extends RejectedInput {
-  /** The Kafka offset of the dead letter, in decimal: its topic has one partition. */
+  /** The Kafka offset of the dead letter, in decimal. It is unique, because the topic has one partition. */
   readonly id: string;
   /** By the broker's clock, milliseconds since the epoch. */
   readonly timestampMs: number;
@@ -143,7 +143,7 @@ interface Reread {
 
 interface Retried {
   readonly id: string;
-  /** Without --execute, `toWrite` stands for `written`. */
+  /** Without --execute, `toWrite` replaces `written`. */
   readonly outcome: 'written' | 'toWrite' | 'walk' | 'superseded' | 'impossible';
   readonly says: string;
   readonly records: readonly OutgoingRecord[];
@@ -236,7 +236,7 @@ async function planRetry(
   });
 }
 
-/** Ids of letters whose record is already on its topic, or whose requested item has a newer record there. */
+/** Returns the ids of letters whose record is on its topic already, or whose item has a newer record there. */
 async function supersededBy(at: Installation, all: readonly Reread[]): Promise<ReadonlySet<string>> {
   const superseded = new Set<string>();
   const partitions = new Map<string, Set<number>>();

@@ -41,7 +41,7 @@ function finding(what: string, assumed: string, [found, isAsAssumed]: Verdict): 
   return { what, found, assumed, state: isAsAssumed === null ? 'unknown' : isAsAssumed ? 'ok' : 'differs' };
 }
 
-/** Judges a response. `unanswered` judges a failure: the HTTP status of a refusal, null for any other failure. */
+/** Judges a response. `unanswered` judges a failure by the HTTP status of a refusal; null for any other failure. */
 async function probe<Answer>(
   asked: Promise<Answer>,
   judge: (answer: Answer) => Verdict,

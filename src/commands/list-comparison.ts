@@ -43,8 +43,8 @@ const NO_EVENT: ReadonlySet<bigint> = new Set();
 
 /**
  * Compares the provider's whole list with the instruments topic, as a walk does. Writes and registers nothing. `held`:
- * number of instruments on the topic; `gone`: instruments without a row, in order; `withoutId`: number of rows without
- * a readable id, each perhaps of an instrument in `gone`.
+ * number of instruments on the topic. `gone`: instruments without a row, in order. `withoutId`: number of rows without
+ * a readable id; each may belong to an instrument in `gone`.
  *
  * @throws ConnectorError FILTER_CHANGED if the topic holds another list; or an error of provider, registry or Kafka.
  */
@@ -137,7 +137,7 @@ async function valuesOf({ settings, clock, signal }: Installation, topic: string
   const schemaId = await registry.schemaId(`${topic}-value`, schema, signal).catch((error: unknown) => {
     const isAbsent = error instanceof ConnectorError && error.code === 'SCHEMA_NOT_REGISTERED';
     if (!isAbsent) throw error;
-    // Then every value has an earlier version of the schema.
+    // If our schema is not registered, every value has an earlier version of the schema.
     return -1;
   });
   const schemaText = (id: number) => registry.schemaText(id, signal);

@@ -156,9 +156,9 @@ async function moveStream(
 }
 
 /**
- * Moves an offset to another place. The date tells the age of the place, because the provider keeps events for seven
- * days. An unknown date counts as very old, so the source reports a suspected gap. A walk follows, because repeated
- * events may restore instruments that left the list without an event. Exported for tests.
+ * Moves an offset to another place in the stream. The provider keeps events for seven days, so the offset has the date
+ * of the place. An unknown date counts as very old, and the source reports a suspected gap. A walk follows, because
+ * repeated events may restore instruments that left the list without an event. Exported for tests.
  */
 export function movedOffset(
   clock: Pick<Clock, 'wallMs'>,
@@ -346,7 +346,7 @@ function behind({ to, problem, positions }: Unreadable, from: string | null): st
   );
 }
 
-/** Gives the offset to continue from, after a readable response at this offset. */
+/** Returns the offset to continue from, if the response at this offset is readable. */
 async function placeToGoOn(
   session: ProviderSession,
   stream: SkippableStream,
@@ -378,7 +378,7 @@ async function unreadableFrom(
   }
 }
 
-/** The problem of two unreadable responses, because a single response may be damaged on its way; else null. */
+/** Returns a problem only after two unreadable responses, because one may be damaged on its way; else null. */
 async function problemAt(
   session: ProviderSession,
   stream: SkippableStream,

@@ -68,7 +68,7 @@ export async function tailTopic(at: Installation, request: TailRequest): Promise
   const { topic, key, fromBeginning, untilEnd, limit, onRecord } = request;
   if (limit === 0) return;
   const ended = new AbortController();
-  const enough = new Error('as many as were asked for');
+  const enough = new Error('the limit of records is reached');
   const stop = AbortSignal.any([signal, ended.signal]);
   const registry = await createRegistry(settings.schemaRegistry, { clock, log: silentLog });
   const read = recordReader(at, (id) => registry.schemaText(id, stop));

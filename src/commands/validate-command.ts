@@ -90,7 +90,7 @@ interface ConnectionCheck {
   /** `skipped`: not tried, because an earlier check failed. */
   readonly state: 'ok' | 'failed' | 'skipped';
   readonly says: string;
-  /** The operator's next step; empty if nothing is to do. */
+  /** The operator's next step; empty if there is none. */
   readonly toDo: string;
   readonly code?: ErrorCode;
 }
@@ -135,7 +135,7 @@ function checkProvider({ settings, signal }: CheckOptions): Promise<readonly Con
   });
 }
 
-/** Sends a bulk request: a request for one product gets 404 for an unknown product and for a wrong url. */
+/** Requests for one product get 404 for an unknown product and for a wrong url, so a bulk request is sent. */
 async function checkMarketData({ settings, signal }: CheckOptions): Promise<readonly ConnectionCheck[]> {
   if (settings.marketData === null) return [];
   const items = [{ isin: UNKNOWN_ISIN, query: { kind: 'overview' as const, fields: [] } }];

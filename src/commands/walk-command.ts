@@ -103,7 +103,7 @@ interface PlanRequest extends Pick<ComparisonOptions, 'source' | 'settle' | 'onP
 /**
  * Compares the list with the topic and verifies the end of the list, as a walk does. Fences no writer and joins no
  * group. A walk does not write instruments that the stream changes meanwhile: these count as `touched`.
- * `knownDeadLetters`: rows that are dead letters already; `gone`: instruments on the topic alone.
+ * `knownDeadLetters`: rows that are dead letters already. `gone`: instruments that only the topic has.
  */
 async function planWalk(at: Installation, session: ProviderSession, request: PlanRequest) {
   const { source, allowShrink, ids: most, settle, onProgress } = request;

@@ -62,8 +62,8 @@ export interface SeriesReport extends SeriesProgress {
 }
 
 /**
- * Writes every series of the settings in turn, each exactly once. The same request continues an earlier run, while the
- * broker keeps the offsets of a group without members (offsets.retention.minutes).
+ * Writes every series of the settings in turn, each exactly once. A repeated request continues the earlier run, as long
+ * as the broker keeps the offsets of a group without members (offsets.retention.minutes).
  *
  * @throws ConnectorError of provider, registry or Kafka.
  */
@@ -139,7 +139,7 @@ async function prepare(
   const caller = new BulkCaller({
     ...settings.prices,
     togetherMs: 0,
-    // The provider refuses a range before its history for every instrument, so a sample of others shows the cause.
+    // A range before the provider's history is refused for every instrument. A sample of other instruments shows this.
     sampleOthers: () => spreadOver(followed).map(questionOf),
     prices,
     clock,
@@ -337,7 +337,7 @@ export async function backfillSeries(
     abortHangingOffset: { groupId, ...place },
   });
 
-  /** Restores `failed`: the dead letters of earlier runs are committed with the progress. */
+  /** Restores `failed` from the dead letters of earlier runs, which are committed with the progress. */
   async function readFailed(): Promise<void> {
     const isins = new Map(instruments.map(({ id, isin }) => [id, isin]));
     const partitions = partitionsOf(topics['dead-letters']).map(({ partition }) => partition);
@@ -418,7 +418,7 @@ async function askFor(page: readonly AskedInstrument[], { slices, ask }: SeriesB
   return answered;
 }
 
-/** Gives a consumer offset below `COMPLETE`, equal for ids that differ only by their sign. Exported for tests. */
+/** A consumer offset below `COMPLETE`. Ids that differ only by their sign have the same offset. Exported for tests. */
 export function progressOf({ id }: Pick<AskedInstrument, 'id'>): bigint {
   const number = BigInt(id);
   const size = number < 0n ? -number : number;

@@ -91,25 +91,25 @@ const COMMANDS: Readonly<Record<string, Definition>> = {
   },
   validate: {
     description: 'Check the settings; with --connect, also the provider, Kafka, its topics and the registry.',
-    options: [flag('--connect', 'also connect to what the settings name; changes nothing')],
+    options: [flag('--connect', 'also connect to the services that the settings name; changes nothing')],
     examples: ['validate', 'validate --connect --output json'],
     load: async () => (await import('../validate-command.ts')).validateCommand,
   },
   doctor: {
     description:
-      'Check how the provider behaves where its documentation says nothing, and compare with what we assume.',
+      'Check how the provider behaves where its documentation says nothing, and compare this with our assumptions.',
     help: 'It only reads: fewer than 30 requests, within requestsPerSecond. The exit code is 1 when something differs.',
     examples: ['doctor'],
     load: async () => (await import('../doctor-command.ts')).doctorCommand,
   },
   'config print': {
     description:
-      'Print the effective settings in the form of the settings file, each with where its value comes from; no secrets.',
+      'Print the effective settings in the form of the settings file, each with the origin of its value; no secrets.',
     examples: ['config print --output json'],
     load: async () => (await import('../config-command.ts')).configPrint,
   },
   'topics verify': {
-    description: 'Compare the topics with what the connector needs, and say how to correct what differs.',
+    description: 'Compare the topics with what the connector needs, and say how to correct differences.',
     help: 'A harmless difference is not an error.',
     examples: ['topics verify'],
     load: async () => (await import('../topics-command.ts')).topicsVerify,
@@ -121,7 +121,7 @@ const COMMANDS: Readonly<Record<string, Definition>> = {
   },
   'schemas list': {
     description:
-      'List the subjects of the settings: their versions and ids, and whether the registry has or would accept ours.',
+      'List the subjects of the settings: their versions and ids, and whether the registry has or would accept our schema.',
     help: 'It registers nothing. The exit code is 1 when the registry would refuse a schema.',
     examples: ['schemas list'],
     load: async () => (await import('../schemas-command.ts')).schemasList,
@@ -138,7 +138,7 @@ const COMMANDS: Readonly<Record<string, Definition>> = {
       flag('--watch', 'show it again every two seconds, until Ctrl-C'),
     ],
     help: `The exit code is 0 when it is ready, and 1 when it is not ready or cannot be reached.
---watch goes on until it is stopped, also while the connector restarts.`,
+--watch continues until it is stopped, also while the connector restarts.`,
     examples: ['status --url http://127.0.0.1:8083', 'status --watch'],
     load: async () => (await import('../status-command.ts')).statusCommand,
   },
@@ -226,8 +226,8 @@ last walk do not count as differences: a walk deletes them, unless a recent even
     ],
     help: `The series are those of the settings (prices.kinds). After an interruption, run the same command again: it
 continues where it stopped, while the broker keeps the offsets of a group without members (seven days by default).
-Windows in the lookBack of the price processor are left to it. A running connector sends its requests in addition to
---rate: in steady operation, half of the limit keeps both within the limit. The exit code is 1 when a product is on no
+Windows within the lookBack of the price processor are not written. A running connector sends its requests in addition
+to --rate: in steady operation, half of the limit keeps both within the limit. The exit code is 1 when a product is on no
 topic of instruments, or a request for it failed in this run or an interrupted run. A product without prices at the
 provider (404, 410), such as a repaid product, is not a failure. All such ISINs are named.`,
     examples: [
@@ -238,8 +238,8 @@ provider (404, 410), such as a repaid product, is not a failure. All such ISINs 
   },
   'offsets list': {
     description: 'Show the committed offset of every source: its place in the stream, and its walks.',
-    help: `The provider may refuse an offset earlier than the time that is shown: see spconnect status. With --output json all
-members of each offset.`,
+    help: `The provider may refuse an offset before the time that is shown: see spconnect status. --output json prints all members
+of each offset.`,
     examples: ['offsets list --output json'],
     load: async () => (await import('../offsets-command.ts')).offsetsList,
   },
@@ -268,7 +268,7 @@ correct the instruments. Stop the source first (spconnect stop), and resume it a
   'offsets skip': {
     description: 'Skip a position of the stream whose response can never be read.',
     arguments: [
-      new Argument('<source>', 'the name of a source that repeats an error of the response, as BODY_MALFORMED'),
+      new Argument('<source>', 'the name of a source that repeats an error of the response, such as BODY_MALFORMED'),
     ],
     options: [
       value(
@@ -280,7 +280,7 @@ correct the instruments. Stop the source first (spconnect stop), and resume it a
     help: `The position is requested again first, one event at a time: if it can be read, nothing is skipped. Otherwise the source
 continues directly after the events that cannot be read: the unreadable responses name the next offset. If they do
 not, ask the provider for it and give it with --to. --to newest continues at the newest offset of the stream; all
-before it is lost. A notification (stream-skipped) says what is lost, between which offsets. Walks follow and
+events before it are lost. A notification (stream-skipped) names the offsets of the lost part. Walks follow and
 correct the instruments. Stop the source first (spconnect stop), and resume it afterwards.`,
     examples: ['offsets skip instruments'],
     load: async () => (await import('../offsets-command.ts')).offsetsSkip,

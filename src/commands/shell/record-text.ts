@@ -72,7 +72,7 @@ function isList(value: object): value is readonly ReadableValue[] {
   return Array.isArray(value);
 }
 
-/** The check without its URL, in whichever field the URL stands. */
+/** The check without its URL. The URL may stand in any field. */
 export function withoutUrl(check: ReadableRecord): ReadableRecord {
   const { simulationUrl: url } = check;
   const hasUrl = (member: unknown) => typeof url === 'string' && url !== '' && String(member).includes(url);
