@@ -17,9 +17,7 @@ const PROVIDER_NOT_NEEDED = {
   CLIENT_SECRET: 'not-needed-by-this-command',
 };
 
-/**
- * Variables that name files, which the operator's account may be unable to read; and the variable that requires them.
- */
+/** Variables of files that the operator may be unable to read, and the variable that requires such a file. */
 const PROVIDER_FILES = [
   'CLIENT_SECRET_FILE',
   'CLIENT_AUTHENTICATION',
