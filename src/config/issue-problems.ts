@@ -78,7 +78,7 @@ function unknownKey(path: SettingPath, { schema, given }: IssueContext): Problem
   const key = valueAt(given, path) === undefined ? `${checked}File` : checked;
   if (knownKeys.includes(key)) {
     const other = key.replace(/File$/, '');
-    return { path: [...parent, key], message: `${other} is there too; keep one of ${other} and ${key}` };
+    return { path: [...parent, key], message: `${other} is set too; keep one of ${other} and ${key}` };
   }
   const [types, nearest] = [typesWith(key).join(' and '), nearestName(key, knownKeys)];
   const hint = nearest ? `did you mean ${nearest}?` : `known here: ${knownKeys.join(', ')}`;
@@ -86,7 +86,7 @@ function unknownKey(path: SettingPath, { schema, given }: IssueContext): Problem
 }
 
 function wrongValue(path: SettingPath, { schema, given, variablesOf }: IssueContext, options?: string): Problem {
-  // A list that was given as one text is split, so its entries have no separate place.
+  // A list that was given as one text is split, so its entries have no separate position in the file.
   const place = valueAt(given, path) === undefined && typeof path.at(-1) === 'number' ? path.slice(0, -1) : path;
   const documentation = documentationOf(schema, place, given);
   const { secret } = documentation;

@@ -30,7 +30,7 @@ export function effectiveSettings({ schema, tree }: LoadedSettings, env: Environ
     const usual = layers.find((layer) => layer instanceof z.ZodPrefault)?.def.defaultValue;
     const value = given === undefined ? usual : given;
     const inner = alternativeFor(member, value);
-    // An empty group has its defaults, but an empty group that may be null is off.
+    // An empty group has its defaults. If the group may be null, an empty group is off.
     const isEmpty = (value ?? null) === null && !layers.some((layer) => layer instanceof z.ZodNullable);
     if (inner instanceof z.ZodObject && (isGroup(value) || isEmpty)) {
       const held = (value ?? {}) as Group;

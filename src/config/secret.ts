@@ -93,10 +93,10 @@ function redacted(read: () => Promise<string>, readNow: () => Promise<string>, s
   return Object.freeze(Object.assign(read, { readNow, toString: show, toJSON: show, [inspect.custom]: show }));
 }
 
-/** Why the system cannot read a file, in brackets, with the user who lacks the right; empty without a reason. */
+/** The reason why a file is unreadable, in brackets, with the user who has no right; empty without a reason. */
 export function whyUnreadable(error: unknown): string {
   if (!(error instanceof Error) || !('code' in error)) return '';
   if (error.code !== 'EACCES') return ` (${String(error.code)})`;
   const user = process.getuid?.();
-  return ` (EACCES): user ${user ?? 'of this process'} lacks the right to read it, or to enter a folder on the way to it`;
+  return ` (EACCES): user ${user ?? 'of this process'} has no right to read it, or to enter a folder of its path`;
 }

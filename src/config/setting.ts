@@ -27,14 +27,14 @@ export function setting(schema: z.ZodType, description: string, ...fallback: unk
 
 /** A group of settings; an unknown key is an error. */
 export function group<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
-  return z.strictObject(shape).meta({ wanted: `settings of its own: ${Object.keys(shape).join(', ')}` });
+  return z.strictObject(shape).meta({ wanted: `a group of settings: ${Object.keys(shape).join(', ')}` });
 }
 
 /** A group that may be absent or empty: then each of its settings has the default. */
 export function section<Schema extends z.ZodType>(schema: Schema, description: string) {
   return z
     .preprocess((given) => given ?? {}, schema)
-    .meta({ description, wanted: schema.meta()?.wanted ?? 'settings of its own' })
+    .meta({ description, wanted: schema.meta()?.wanted ?? 'a group of settings' })
     .prefault({} as never);
 }
 

@@ -24,10 +24,10 @@ import {
 } from './setting.ts';
 
 const pricesSettings = group({
-  enabled: setting(flag(), 'Whether prices are followed, once marketData.url is set.', true),
+  enabled: setting(flag(), 'Request prices, if marketData.url is set.', true),
   from: setting(
     z.array(text('the name of a source')).max(100),
-    'Sources whose instruments are priced, by name; none: the only instruments source. Several: each with its own legalCountry.',
+    'Names of the sources whose instruments are priced; empty: the only instruments source. Several sources need different values of legalCountry.',
     [],
   ),
   kinds: section(
@@ -36,9 +36,13 @@ const pricesSettings = group({
       daily: section(PRICE_KINDS.daily.settings, 'Prices by day.'),
       intraday: section(PRICE_KINDS.intraday.settings, 'Prices by windows within a day.'),
     }),
-    'What is requested.',
+    'The kinds of prices.',
   ),
-  maxItems: setting(wholeNumber(1, 10_000), 'Instruments in one bulk request; fewer once the provider refuses.', 500),
+  maxItems: setting(
+    wholeNumber(1, 10_000),
+    'Instruments in one bulk request; reduced if the provider refuses so many.',
+    500,
+  ),
   linger: setting(
     duration('0s', '1m'),
     'How long a new or changed instrument waits for others in its request.',
@@ -52,7 +56,7 @@ const pricesSettings = group({
   ),
   repaidAfter: setting(
     duration('0s', '366d'),
-    'How long after its repaymentDate an instrument is requested once a day only.',
+    'After this time since its repaymentDate, an instrument is requested only once a day.',
     '7d',
   ),
 }).transform(inMilliseconds('linger', 'maxBackoff', 'repaidAfter'));
@@ -60,12 +64,12 @@ const pricesSettings = group({
 const mappingSettings = group({
   onMismatch: setting(
     oneOf(['deadLetter', 'keepInExtras']),
-    'What happens to a record with a known field of the wrong type: deadLetter, or keepInExtras (null and the text).',
+    'What happens to a record with a known field of the wrong type: deadLetter, or keepInExtras (the field is null, extras keep the text).',
     'deadLetter',
   ),
   maxDeadLetters: setting(
     decimal(0, 1),
-    'The share of one response, or of the last 1,000 rows, that may be dead letters (20 are always allowed) before the source stops.',
+    'The source stops if a larger share of one response, or of the last 1,000 rows, are dead letters (20 are always allowed).',
     0.05,
   ),
 });
@@ -93,10 +97,12 @@ export function createSettingsSchema(secrets: SecretReader) {
     ),
     referenceData: section(referenceDataSettings(secrets), "The provider's reference data interface."),
     marketData: section(marketDataSettings(secrets), "The provider's market data interface."),
-    kafka: section(kafkaSettings(secrets), 'Where the records go.'),
-    schemaRegistry: section(schemaRegistrySettings(secrets), 'Where the schemas of the records are.'),
+    kafka: section(kafkaSettings(secrets), 'The Kafka cluster for the records.'),
+    schemaRegistry: section(schemaRegistrySettings(secrets), 'The registry for the schemas of the records.'),
     topics: section(topicsSettings, 'Topics are <prefix>.<name>.'),
-    sources: setting(sourcesSettings, 'What is read; each source has its own name and topics.', [...DEFAULT_SOURCES]),
+    sources: setting(sourcesSettings, 'The sources. Each source has a different name and different topics.', [
+      ...DEFAULT_SOURCES,
+    ]),
     prices: section(pricesSettings, 'Prices of the instruments, requested in bulk.'),
     mapping: section(mappingSettings, 'How JSON becomes records.'),
     admin: section(adminSettings(secrets), 'Health, metrics, status page, and the REST interface of Kafka Connect.'),
@@ -113,7 +119,7 @@ export function createSettingsSchema(secrets: SecretReader) {
         const owner = topic === undefined ? undefined : owners.get(topic);
         if (owner) {
           // Two sources on one topic delete each other's instruments.
-          const message = `writes the topic ${topic}, as does ${owner}; name another in its topics.${kind}`;
+          const message = `writes the topic ${topic}, like ${owner}; set another topic in its topics.${kind}`;
           report(['sources', position, 'topics', kind], message);
         } else owners.set(topic, `sources[${position}]`);
       }
@@ -191,10 +197,10 @@ interface PricedSource {
   readonly country: string | null;
 }
 
-const ADVICE = 'give each a legalCountry of its own, or name one source';
+const ADVICE = 'give each source a different legalCountry, or name only one source';
 
-// Every topic of prices has one record per instrument. Two sources with the same instrument would delete each other's
-// prices: if one source drops the instrument, its price is deleted although the other source has the instrument.
+// A topic of prices has one record per instrument, so two sources with the same instrument would delete each other's
+// prices: when one source drops the instrument, its price is deleted although the other source has the instrument.
 function checkPricedSources({ marketData, prices, sources }: Given, report: Report): void {
   const given = memberOf(prices, 'from');
   const from: readonly unknown[] = Array.isArray(given) ? given : [];

@@ -115,7 +115,8 @@ function createConversion(env: Environment, lines: LineCounter) {
       const position = positionAt(error.pos[0]);
       // The parser's message quotes the text, which may be a secret. Only the part before the quote is used.
       const said = `not YAML: ${error.message.split(/[:"`]/)[0]}${hintFor(text.split('\n')[(position?.line ?? 0) - 1])}`;
-      const message = error.code === 'MULTIPLE_DOCS' ? 'a second document begins here; settings are one' : said;
+      const message =
+        error.code === 'MULTIPLE_DOCS' ? 'a second document begins here; settings must be one document' : said;
       problems.push({ path: [], message, ...(position && { position }) });
     }
     return document.errors.length > 0 ? undefined : convert(document.contents, [], undefined, document);
@@ -135,7 +136,7 @@ interface Substitution {
 
 const REFERENCE = /\$\$\{|\$\{([^}]*)\}?/g;
 
-/** A shell and compose remove quotes; a program that reads a file of variables literally does not. */
+/** Quotes around a whole value: a shell and compose remove these quotes, but `docker run --env-file` does not. */
 const QUOTED = /^(["']).*\1$/s;
 const PARTS = /^([A-Za-z_][A-Za-z0-9_]*)(?::([-?])(.*))?$/s;
 // biome-ignore lint/suspicious/noTemplateCurlyInString: the reference itself is shown.
@@ -144,8 +145,8 @@ const FORMS = 'expected ${NAME}, ${NAME:-default} or ${NAME:?message}, or $${ fo
 /**
  * Inserts the environment into one scalar of the settings: `${NAME}`, `${NAME:-default}`, `${NAME:?message}`; `$${`
  * stands for `${`. An empty variable counts as missing, because compose passes unset variables as empty. Inserted text
- * is not parsed again, neither as YAML nor for references. If the whole scalar is one reference, its value may come
- * from the file `<NAME>_FILE`, for secrets. Exported for tests.
+ * is not parsed again, neither as YAML nor for references. If the whole scalar is one reference to a secret, its value
+ * may come from the file `<NAME>_FILE`. Exported for tests.
  */
 export function substitute(text: string, env: Environment): Substitution {
   const variables: string[] = [];
@@ -162,7 +163,7 @@ export function substitute(text: string, env: Environment): Substitution {
     const path = whole === text ? env[`${name}_FILE`] || undefined : undefined;
     if (env[name] && path) problems.push(`${name} and ${name}_FILE are both set; unset one of them`);
     for (const given of [name, `${name}_FILE`].filter((one) => QUOTED.test(env[one] ?? ''))) {
-      problems.push(`${given} has quotes around its value, as docker run --env-file leaves them; take them away`);
+      problems.push(`${given} has quotes around its value, as docker run --env-file leaves them; remove them`);
     }
     if (path) file = new FileReference(path);
     const given = env[name] || path || (operator === '-' ? (rest ?? '') : undefined);

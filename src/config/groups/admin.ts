@@ -11,23 +11,23 @@ export function adminSettings(secrets: SecretReader) {
   return withSecretFiles(
     ['token'],
     group({
-      enabled: setting(flag(), 'Whether the admin server runs.', true),
+      enabled: setting(flag(), 'Run the admin server.', true),
       host: setting(
         text('an address of this machine, like 127.0.0.1 or 0.0.0.0', HOST),
-        'Where it listens: this machine alone, or 0.0.0.0 for every network.',
+        'The address of the server: 127.0.0.1 for this machine only, 0.0.0.0 for every network.',
         '127.0.0.1',
       ),
-      port: setting(wholeNumber(0, 65_535), 'Its port; 0 for a free one.', 8083),
+      port: setting(wholeNumber(0, 65_535), 'The port of the server; 0: any free port.', 8083),
       allowedHosts: setting(
         nullable(allowedHosts),
-        'Names by which clients call it, besides localhost and addresses, separated by commas: names, .suffixes, or *.',
+        'Host names that clients may use in addition to localhost and IP addresses, separated by commas: names, .suffixes, or *.',
         null,
       ),
       token: setting(
         nullable(secret(secrets)),
-        'A client with it may pause, stop, restart and reset sources; without it, no client may.',
+        'Clients with this token may pause, stop, restart and reset sources; null: no client may.',
         null,
       ),
     }),
-  ).meta({ wanted: 'settings of its own: enabled, host, port, allowedHosts, token' });
+  ).meta({ wanted: 'a group of settings: enabled, host, port, allowedHosts, token' });
 }

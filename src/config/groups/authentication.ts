@@ -28,9 +28,9 @@ const user = text('text in quotes').refine(
 export function authenticationSettings(secrets: SecretReader) {
   const oauth2 = oauth2Authentication(secrets, 'oauth2 (client credentials), bearer, basic, apiKey or none.', 'openid');
   const apiKey = group({
-    type: setting(z.literal('apiKey'), 'A header of its own.'),
+    type: setting(z.literal('apiKey'), 'A key in a separate header.'),
     header: setting(text('a header name, like x-api-key', HEADER), 'The name of the header.'),
-    value: setting(secret(secrets), 'Its value, or valueFile.'),
+    value: setting(secret(secrets), 'The value of the header, or valueFile.'),
   });
   return withSecretFiles(
     ['clientSecret', 'token', 'password', 'value'],
@@ -41,7 +41,9 @@ export function authenticationSettings(secrets: SecretReader) {
       apiKey,
       noAuthentication(),
     ]),
-  ).meta({ wanted: 'type and settings, like { type: oauth2, … }; { type: none } when the provider asks for none' });
+  ).meta({
+    wanted: 'type and settings, like { type: oauth2, … }; { type: none } if the provider needs no authentication',
+  });
 }
 
 /** The ways of authentication at a schema registry. Empty values are ignored, so that the environment can choose. */
@@ -90,19 +92,19 @@ export function clientSettings(secrets: SecretReader) {
   return {
     clientAuthentication: setting(
       nullable(oneOf(['client_secret_basic', 'client_secret_post', 'private_key_jwt'])),
-      'How the client authenticates: client_secret_basic, client_secret_post or private_key_jwt; null: basic, or post where that is refused.',
+      'How the client authenticates: client_secret_basic, client_secret_post or private_key_jwt; null: basic, and post if basic is refused.',
       null,
     ),
     clientSecret: setting(
       nullable(secret(secrets)),
-      'Its secret, or clientSecretFile: a file that is read again when it changes.',
+      'The client secret, or clientSecretFile: a file that is read again when it changes.',
       null,
     ),
     privateKey: setting(nullable(pemFile(secrets)), 'PEM file of the key that signs, for private_key_jwt.', null),
-    keyId: setting(nullable(text('text in quotes')), 'The id by which the token endpoint knows that key.', null),
+    keyId: setting(nullable(text('text in quotes')), 'The id of privateKey at the token endpoint.', null),
     algorithm: setting(
       oneOf(['RS256', 'PS256', 'ES256', 'EdDSA']),
-      'The algorithm of that key: RS256, PS256, ES256 or EdDSA.',
+      'The algorithm of privateKey: RS256, PS256, ES256 or EdDSA.',
       'RS256',
     ),
     assertionAudience: setting(

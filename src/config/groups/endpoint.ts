@@ -22,7 +22,7 @@ function isBaseUrl(value: string): boolean {
 export function requireTls(value: unknown, path: SettingPath, remedy: string, report: Report): void {
   const url = parsed(value);
   if (url?.protocol !== 'http:' || isLoopback(url.hostname)) return;
-  report(path, `is plain http beyond this machine; ${remedy}`);
+  report(path, `is plain http to another machine; ${remedy}`);
 }
 
 function parsed(value: unknown): URL | undefined {
@@ -34,12 +34,12 @@ export function proxySettings(secrets: SecretReader) {
   return {
     proxy: setting(
       nullable(secret(secrets, 'the URL of an http proxy in quotes')),
-      'An http proxy, which may hold a login; never used for this machine.',
+      'An http proxy, which may contain a login; not used for addresses of this machine.',
       null,
     ),
     noProxy: setting(
       nullable(noProxy),
-      'Hosts that are reached without it, separated by commas: names, .suffixes, host:port, ranges like 10.0.0.0/8, or *.',
+      'Hosts that are reached without the proxy, separated by commas: names, .suffixes, host:port, ranges like 10.0.0.0/8, or *.',
       null,
     ),
   };
@@ -47,12 +47,12 @@ export function proxySettings(secrets: SecretReader) {
 
 export function pemSettings(
   secrets: SecretReader,
-  ca = 'PEM file of the authorities to trust besides the usual ones.',
+  ca = 'PEM file of authorities to trust in addition to the usual authorities.',
 ) {
   return {
     ca: setting(nullable(pemFile(secrets)), ca, null),
     cert: setting(nullable(pemFile(secrets)), 'PEM file of our client certificate; needs key.', null),
-    key: setting(nullable(pemFile(secrets)), 'PEM file of its private key.', null),
+    key: setting(nullable(pemFile(secrets)), 'PEM file of the private key of our client certificate.', null),
   };
 }
 

@@ -53,7 +53,7 @@ export function kafkaSettings(secrets: SecretReader) {
     ),
     sessionTimeout: setting(
       duration('1s', '5m'),
-      'A replica without a heartbeat for this long loses its work to the others; brokers allow no less than 6s by default.',
+      'A replica without a heartbeat for this long loses its work to other replicas. By default, brokers allow 6s or more.',
       '6s',
     ),
     ssl: setting(
@@ -80,7 +80,7 @@ export function kafkaSettings(secrets: SecretReader) {
 /** Null if TLS is off. Verification cannot be switched off. The environment can set each part of the group. */
 function tlsSettings(secrets: SecretReader) {
   const settings = group({
-    enabled: setting(flag(), 'Whether the connections are encrypted.', true),
+    enabled: setting(flag(), 'Encrypt the connections.', true),
     ...pemSettings(secrets, 'PEM file of the authorities to trust.'),
   });
   const files = crossCheck(settings, ({ enabled, ...pem }, report) => {
@@ -118,23 +118,23 @@ function saslSettings(secrets: SecretReader) {
     password: setting(nullable(secret(secrets)), 'The password, or passwordFile.', null),
     token: setting(
       nullable(secret(secrets)),
-      'A token that another program renews, for oauthbearer: best tokenFile, which is read again for each login.',
+      'A token that another program renews, for oauthbearer. Prefer tokenFile, which is read again for each login.',
       null,
     ),
     tokenUrl: setting(
       nullable(baseUrl('https://login.example/token')),
-      'Or the token endpoint, for oauthbearer by client credentials.',
+      'In place of token: the token endpoint, for oauthbearer by client credentials.',
       null,
     ),
     clientId: setting(nullable(text('text in quotes')), 'The client at the token endpoint.', null),
     ...clientSettings(secrets),
     scope: setting(nullable(text('scopes, like kafka')), 'The requested scope.', null),
-    extensions: setting(nullable(extensions), 'SASL extensions that the brokers want, for oauthbearer.', null),
+    extensions: setting(nullable(extensions), 'SASL extensions that the brokers require, for oauthbearer.', null),
     ...proxySettings(secrets),
     ca: setting(nullable(pemFile(secrets)), 'PEM file of the authorities to trust at the token endpoint.', null),
     allowWithoutTls: setting(
       flag(),
-      'Let the login cross networks without TLS: for tests, never in production.',
+      'Send the login over networks without TLS: for tests, never in production.',
       false,
     ),
   });
@@ -153,7 +153,8 @@ function checkMechanism(value: Checked, report: Report): void {
   const given = (names: readonly string[]) => names.filter((name) => value[name]);
   if (!mechanism) {
     const [one] = given([...OF_PASSWORDS, ...OF_TOKENS]);
-    if (one !== undefined) report(['mechanism'], `is missing beside ${one}; expected plain, scram-… or oauthbearer`);
+    if (one !== undefined)
+      report(['mechanism'], `is missing, but ${one} is given; expected plain, scram-… or oauthbearer`);
   } else if (mechanism === 'oauthbearer') {
     for (const name of given(OF_PASSWORDS)) report([name], 'is not used by oauthbearer; remove it');
     checkToken(value, report);
@@ -166,7 +167,7 @@ function checkMechanism(value: Checked, report: Report): void {
 function checkToken(value: Checked, report: Report): void {
   const { token, tokenUrl, clientId, allowWithoutTls } = value;
   if (token) {
-    if (tokenUrl) report(['token'], 'is given beside tokenUrl; keep one of them');
+    if (tokenUrl) report(['token'], 'is given in addition to tokenUrl; keep one of them');
   } else {
     if (!tokenUrl) report(['tokenUrl'], 'is missing; oauthbearer needs tokenUrl and a client, or tokenFile');
     if (!clientId) report(['clientId'], 'is missing; tokenUrl needs a client');

@@ -21,12 +21,12 @@ const timeZone = text('a time zone, like UTC or Europe/Zurich').refine(isTimeZon
 
 function interfaceSettings(secrets: SecretReader, askers: string) {
   return {
-    allowHttp: setting(flag(), 'Allow plain http beyond this machine: for tests, never in production.', false),
+    allowHttp: setting(flag(), 'Allow plain http to other machines: for tests, never in production.', false),
     timeout: setting(duration('100ms', '1h'), 'The longest duration of a whole request, with its body.', '30s'),
     maxBodyBytes: setting(wholeNumber(1_024, 1_073_741_824), 'The largest body of a response, decoded.', 67108864),
     requestsPerSecond: setting(
       decimal(0.01, 10_000),
-      `Never more requests a second than this, for all ${askers} of all replicas together, tokens included.`,
+      `The maximum number of requests per second for all ${askers} of all replicas together, token requests included.`,
       20,
     ),
     ...proxySettings(secrets),
@@ -67,13 +67,13 @@ export function marketDataSettings(secrets: SecretReader) {
     // Optional, because most users have one account, and a secret in two places is easily rotated in one place only.
     auth: setting(
       nullable(authenticationSettings(secrets)),
-      'How the connector authenticates; null: as at the reference data interface.',
+      'How the connector authenticates; null: with referenceData.auth.',
       null,
     ),
     ...interfaceSettings(secrets, 'prices'),
     assumedZone: setting(
       nullable(timeZone),
-      'The time zone of instants that have no zone; null: such instants have the wrong type.',
+      'The time zone of instants that have no zone; null: such instants count as a wrong type.',
       null,
     ),
   });

@@ -7,9 +7,9 @@ export function schemaRegistrySettings(secrets: SecretReader) {
   const settings = group({
     url: setting(
       baseUrl('https://registry.example/apis/ccompat/v7'),
-      "A registry with Confluent's API; its base path included.",
+      "A registry with Confluent's API, with its base path.",
     ),
-    register: setting(flag(), 'Register schemas; false: they must be there.', true),
+    register: setting(flag(), 'Register schemas; false: the schemas must already be registered.', true),
     auth: setting(registryAuthenticationSettings(secrets), 'oauth2, basic, bearer, or none.', { type: 'none' }),
     ...proxySettings(secrets),
     ...pemSettings(secrets),

@@ -17,7 +17,7 @@ import { topicName } from './topics.ts';
 
 const name = setting(
   text('a name of letters, digits, dots, - and _', /^[A-Za-z0-9._-]{1,100}$/),
-  'Names its offset, its log lines and its metrics: keep it.',
+  'The name of the source in its offset, log lines and metrics. Do not change it later.',
 );
 
 /** The event types of the interface (part 6 of src/provider/README.md). New types may come at any time. */
@@ -38,32 +38,40 @@ const KNOWN = `known: ${KNOWN_EVENT_TYPES.join(', ')}`;
 const sourceType = <const Type extends string>(type: Type) =>
   setting(
     z.literal(type),
-    'What it reads: instruments (list and stream), events (the stream alone) or pre-trade-checks.',
+    'What the source reads: instruments (list and stream), events (only the stream) or pre-trade-checks.',
   );
 
-const enabled = setting(flag(), 'Whether it runs.', true);
+const enabled = setting(flag(), 'Run this source.', true);
 
 const filter = {
-  scope: setting(oneOf(['all', 'my']), 'all instruments, or my: those that the provider counts as ours.', 'all'),
+  scope: setting(
+    oneOf(['all', 'my']),
+    'all: all instruments. my: only our own instruments, as the provider defines them.',
+    'all',
+  ),
   legalCountry: setting(
     nullable(text('a country as the provider writes it, like CH', /^[^\p{Cc}]{1,100}$/u)),
     'Only instruments of this legal country.',
     null,
   ),
 };
-const maxEvents = setting(wholeNumber(1, 10_000), 'Events requested per response; halved like limit.', 500);
+const maxEvents = setting(
+  wholeNumber(1, 10_000),
+  'Events requested per response; halved if the provider refuses so many.',
+  500,
+);
 
 const following = {
   emptyCommitInterval: setting(duration('1s', '1d'), 'The offset of a quiet stream is committed this often.', '60s'),
   gapProof: setting(duration('1s', '1d'), 'How long a refused offset is requested again before it is given up.', '5m'),
   offsetHold: setting(
     duration('12h', '4d'),
-    'How long a fresh offset waits before it replaces one that does not move; longer than the event log ever lags.',
+    'How long a fresh offset waits before it replaces an offset that does not move. Must exceed the longest lag of the event log.',
     '24h',
   ),
   behindLimit: setting(
     duration('1s', '4d'),
-    'How long the stream may end before our offset, as at a fail-over, until the lower offset is adopted.',
+    'How long the stream may end before our offset, for example after a fail-over. Then the source adopts the lower offset.',
     '1h',
   ),
 };
@@ -71,7 +79,7 @@ const FOLLOWING = ['pollInterval', 'emptyCommitInterval', 'gapProof', 'offsetHol
 const pollInterval = (usual: string) =>
   setting(duration('100ms', '1d'), 'Pause between two polls of a stream that has no more events.', usual);
 const ownTopic = (role: string) =>
-  setting(nullable(topicName()), `Its own topic instead of topics.names.${role}.`, null);
+  setting(nullable(topicName()), `A separate topic of this source, in place of topics.names.${role}.`, null);
 const ownTopics = <Topics extends z.ZodType>(topics: Topics) => section(topics, 'Topics of this source.');
 
 const instrumentsSource = group({
@@ -81,16 +89,24 @@ const instrumentsSource = group({
   ...filter,
   limit: setting(
     wholeNumber(1, 10_000),
-    'Instruments requested per page; halved when the provider asks for less.',
+    'Instruments requested per page; halved if the provider refuses so many.',
     1000,
   ),
-  walkInterval: setting(duration('1s', '365d'), 'From the start of one complete reading to the next.', '24h'),
+  walkInterval: setting(
+    duration('1s', '365d'),
+    'The time from the start of one walk (a complete reading of the list) to the start of the next.',
+    '24h',
+  ),
   maxEvents,
   pollInterval: pollInterval('30s'),
   handoffMargin: setting(duration('0s', '1d'), 'How far the list may lag behind the event stream.', '5s'),
   ...following,
   tombstones: setting(flag(), 'Delete instruments that a complete walk no longer finds.', true),
-  maxShrink: setting(decimal(0, 1), 'The share that a walk may delete (20 are always allowed); more is refused.', 0.05),
+  maxShrink: setting(
+    decimal(0, 1),
+    'The share of instruments that a walk may delete (20 are always allowed). If more are missing, it deletes nothing.',
+    0.05,
+  ),
   deleteOnEventTypes: setting(
     z.array(eventTypeName()).max(100),
     `Types of events that delete their instrument; ${KNOWN}.`,
@@ -149,7 +165,8 @@ export const DEFAULT_SOURCES: readonly z.input<typeof source>[] = [{ name: 'inst
 export const sourcesSettings = crossCheck(
   z.array(source).min(1).max(100).meta({ wanted: 'a list of 1 to 100 sources' }),
   (sources, report) => {
-    if (Array.isArray(sources) && sources.every((one) => one?.enabled === false)) report([], 'are all off; enable one');
+    if (Array.isArray(sources) && sources.every((one) => one?.enabled === false))
+      report([], 'are all disabled; enable at least one');
     const first = new Map<unknown, number>();
     for (const [position, entry] of Object.entries(sources)) {
       const name: unknown = entry && typeof entry === 'object' && 'name' in entry ? entry.name : undefined;
@@ -158,7 +175,8 @@ export const sourcesSettings = crossCheck(
       if (owner !== undefined) report([Number(position), 'name'], `is the name of ${owner}; take another`);
       const other = first.get(name);
       if (other === undefined) first.set(name, Number(position));
-      else report([Number(position), 'name'], `is the name of sources[${other}] too; each source needs its own`);
+      else
+        report([Number(position), 'name'], `is the name of sources[${other}] too; each source needs a different name`);
     }
   },
 );

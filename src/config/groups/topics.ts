@@ -4,24 +4,24 @@ import { crossCheck, flag, group, section, setting, text, wholeNumber } from '..
 export const topicName = () => text('a topic name of letters, digits, dots, - and _', /^[A-Za-z0-9._-]{1,98}$/);
 
 const names = group({
-  instruments: setting(topicName(), 'Instruments by id; a source can name its own.', 'instruments'),
+  instruments: setting(topicName(), 'Instruments by id. A source can have a separate topic.', 'instruments'),
   'instrument-events': setting(
     topicName(),
-    'Events about instruments; a source can name its own.',
+    'Events about instruments. A source can have a separate topic.',
     'instrument-events',
   ),
   'pre-trade-checks': setting(
     topicName(),
-    'Pre-trade checks by id; a source can name its own. A reader of it can trade.',
+    'Pre-trade checks by id. A source can have a separate topic. A reader of this topic can trade.',
     'pre-trade-checks',
   ),
   prices: setting(topicName(), 'The latest price of each instrument, by its id.', 'prices'),
   'daily-prices': setting(topicName(), 'Prices by instrument and day, when enabled.', 'daily-prices'),
   'intraday-prices': setting(topicName(), 'Prices by instrument and window, when enabled.', 'intraday-prices'),
-  notifications: setting(topicName(), 'What an operator or a consumer must know.', 'notifications'),
+  notifications: setting(topicName(), 'Notices for operators and consumers.', 'notifications'),
   'dead-letters': setting(topicName(), 'Inputs that could not become records.', 'dead-letters'),
-  offsets: setting(topicName(), 'How far each source has come.', 'offsets'),
-  states: setting(topicName(), 'What operators want of each source.', 'states'),
+  offsets: setting(topicName(), 'The committed offset of each source.', 'offsets'),
+  states: setting(topicName(), 'The states that operators requested for each source.', 'states'),
 });
 
 /** The role of a topic, and its default name after the prefix. */
@@ -39,7 +39,7 @@ export const SHARED_TOPICS = [
 ] as const satisfies readonly TopicRole[];
 
 export const topicsSettings = group({
-  create: setting(flag(), 'Create missing topics; existing ones are verified and never altered.', true),
+  create: setting(flag(), 'Create missing topics. Existing topics are verified and never altered.', true),
   partitions: setting(wholeNumber(1, 1_000), 'Partitions of the instruments topics.', 6),
   replicationFactor: setting(wholeNumber(1, 9), 'Copies of each partition; 3 in production.', 1),
   names: section(
@@ -48,9 +48,9 @@ export const topicsSettings = group({
       for (const [position, role] of SHARED_TOPICS.entries()) {
         const other = SHARED_TOPICS.slice(0, position).find((earlier) => value[earlier] === value[role]);
         if (value[role] === undefined || other === undefined) continue;
-        report([role], `is the same topic as topics.names.${other}; each needs its own`);
+        report([role], `is the same topic as topics.names.${other}; each needs a different topic`);
       }
     }),
-    'Names behind the prefix.',
+    'Topic names after the prefix.',
   ),
 });

@@ -63,14 +63,14 @@ const refreshInterval = (usual: string) =>
 const lookBack = (usual: string) =>
   setting(
     duration('1m', '366d'),
-    'How far before the last answer each request begins; at least the longer of refreshInterval and a window.',
+    'How far before the last answer each request begins: at least refreshInterval, and at least one window.',
     usual,
   );
 
 const catchUp = (usual: string, longest: string) =>
   setting(
     duration('1m', longest),
-    'The longest outage whose windows are requested afterwards; those of a longer one are reported.',
+    'The windows of an outage up to this length are requested later. Missed windows of a longer outage are reported.',
     usual,
   );
 
@@ -147,9 +147,9 @@ interface AskedDaily {
 }
 
 const dailySettings = group({
-  enabled: setting(flag(), 'Whether daily prices are requested.', false),
+  enabled: setting(flag(), 'Request daily prices.', false),
   refreshInterval: refreshInterval('1h'),
-  fields: setting(oneOrMore(DAILY_FIELDS), `One of ${DAILY_FIELDS.join(', ')}; or a list, of series.`, 'Close'),
+  fields: setting(oneOrMore(DAILY_FIELDS), `One of ${DAILY_FIELDS.join(', ')}; or a list, one series each.`, 'Close'),
   lookBack: lookBack('7d'),
   catchUp: catchUp('90d', '366d'),
 });
@@ -195,9 +195,13 @@ interface AskedIntraday {
 }
 
 const intradaySettings = group({
-  enabled: setting(flag(), 'Whether intraday prices are requested.', false),
+  enabled: setting(flag(), 'Request intraday prices.', false),
   refreshInterval: refreshInterval('5m'),
-  fields: setting(oneOrMore(INTRADAY_FIELDS), `One of ${INTRADAY_FIELDS.join(', ')}; or a list, of series.`, 'Close'),
+  fields: setting(
+    oneOrMore(INTRADAY_FIELDS),
+    `One of ${INTRADAY_FIELDS.join(', ')}; or a list, one series each.`,
+    'Close',
+  ),
   interval: setting(oneOrMore(INTERVALS), 'The length of a window: Minute_5, Hour_1, or a list.', 'Minute_5'),
   lookBack: lookBack('1h'),
   catchUp: catchUp('1d', '7d'),
@@ -245,11 +249,11 @@ interface OverviewQuery {
 }
 
 const overviewSettings = group({
-  enabled: setting(flag(), 'Whether the latest prices are requested.', true),
+  enabled: setting(flag(), 'Request the latest prices.', true),
   refreshInterval: refreshInterval('60s'),
   fields: setting(
     z.array(oneOf(PRICE_FIELDS.overview)).max(100),
-    `Only these of ${PRICE_FIELDS.overview.join(', ')}; none: the provider's default fields.`,
+    `Some of ${PRICE_FIELDS.overview.join(', ')}; empty: the provider's default fields.`,
     [],
   ),
 }).transform(inMilliseconds('refreshInterval'));
@@ -265,7 +269,7 @@ const OVERVIEW = {
   },
 } as const satisfies PriceKindDefinition<z.output<typeof overviewSettings>>;
 
-/** The kinds of prices of the interface. The first enabled kind answers new instruments. */
+/** The kinds of prices of the interface. The first enabled kind answers the instrument records. */
 export const PRICE_KINDS = { overview: OVERVIEW, daily: DAILY, intraday: INTRADAY } as const;
 
 export type PriceQuery = OverviewQuery | DailyQuery | IntradayQuery;

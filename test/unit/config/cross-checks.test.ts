@@ -8,10 +8,10 @@ test('plain http is for this machine, or allowed on purpose', async () => {
   const none = 'auth: { type: none }';
   await refused(
     provider(`url: http://provider.example, ${none}`),
-    /referenceData\.url: is plain http beyond this machine/,
+    /referenceData\.url: is plain http to another machine/,
   );
-  await refused(provider(`url: http://127.0.0.1.evil.example, ${none}`), /is plain http beyond this machine/);
-  await refused(provider(`url: http://localhost.evil.example, ${none}`), /is plain http beyond this machine/);
+  await refused(provider(`url: http://127.0.0.1.evil.example, ${none}`), /is plain http to another machine/);
+  await refused(provider(`url: http://localhost.evil.example, ${none}`), /is plain http to another machine/);
   for (const host of ['localhost', '127.0.0.1:80', '127.1.2.3', '[::1]:8080']) {
     await accepted(provider(`url: "http://${host}/api", ${none}`));
   }
@@ -45,11 +45,11 @@ test('a registry may be asked in clear as long as no password or token is sent',
     {
       schemaRegistry: 'schemaRegistry: { url: http://registry:8081, auth: { type: basic, user: a, password: abcdef } }',
     },
-    /schemaRegistry\.url: is plain http beyond this machine; use https when a password or token is sent/,
+    /schemaRegistry\.url: is plain http to another machine; use https when a password or token is sent/,
   );
   await refused(
     { schemaRegistry: 'schemaRegistry: { url: http://registry:8081, auth: { type: bearer, token: abcdef } }' },
-    /schemaRegistry\.url: is plain http beyond this machine/,
+    /schemaRegistry\.url: is plain http to another machine/,
   );
 });
 
@@ -68,15 +68,15 @@ test('each SASL mechanism has what it needs and nothing else', async () => {
   const sasl = (rest: string) => ({ kafka: `kafka: { brokers: "127.0.0.1:1", sasl: { ${rest} } }` });
   const endpoint = 'tokenUrl: https://login.example/token, clientId: me';
   for (const [rest, reason] of [
-    ['username: a', /sasl\.mechanism: is missing beside username; expected plain/],
+    ['username: a', /sasl\.mechanism: is missing, but username is given; expected plain/],
     ['mechanism: plain, username: a', /sasl\.password: is missing for plain/],
     ['mechanism: plain, username: a, password: abcdef, clientId: x', /sasl\.clientId: is not used by plain; remove it/],
     ['mechanism: oauthbearer, token: abcdef, username: a', /sasl\.username: is not used by oauthbearer/],
-    [`mechanism: oauthbearer, token: abcdef, ${endpoint}`, /sasl\.token: is given beside tokenUrl; keep one/],
+    [`mechanism: oauthbearer, token: abcdef, ${endpoint}`, /sasl\.token: is given in addition to tokenUrl; keep one/],
     [`mechanism: oauthbearer, ${endpoint}`, /sasl\.clientSecret: is missing; expected the secret/],
     [
       'mechanism: oauthbearer, clientId: me, clientSecret: abcdef, tokenUrl: http://login.example/token',
-      /sasl\.tokenUrl: is plain http beyond this machine; use https/,
+      /sasl\.tokenUrl: is plain http to another machine; use https/,
     ],
     [
       'mechanism: oauthbearer, token: abcdef, extensions: { auth: x }',
@@ -132,11 +132,11 @@ test('two sources never write one topic, nor share a name', async () => {
     `, topics: { instruments: ${instruments}, instrument-events: ${instruments}-events }`;
   await refused(
     { sources: `sources: [${source('a', own('own'))}, ${source('b', ', topics: { instruments: own }')}]` },
-    /sources\[1\]\.topics\.instruments: writes the topic own, as does sources\[0\]/,
+    /sources\[1\]\.topics\.instruments: writes the topic own, like sources\[0\]/,
   );
   await refused(
     { sources: `sources: [${source('a')}, ${source('b', ', topics: { instruments: own }')}]` },
-    /sources\[1\]\.topics\.instrument-events: writes the topic instrument-events, as does sources\[0\]/,
+    /sources\[1\]\.topics\.instrument-events: writes the topic instrument-events, like sources\[0\]/,
   );
   await refused(
     { sources: `sources: [${source('a')}, ${source('a', own('own'))}]` },
@@ -144,7 +144,7 @@ test('two sources never write one topic, nor share a name', async () => {
   );
   await refused(
     { sources: `sources: [${source('a', ', topics: { instruments: offsets }')}]` },
-    /writes the topic offsets, as does topics\.names\.offsets/,
+    /writes the topic offsets, like topics\.names\.offsets/,
   );
   const { sources } = await accepted({ sources: `sources: [${source('a')}, ${source('b', own('own'))}]` });
   assert.deepEqual(
@@ -160,11 +160,11 @@ test('events and pre-trade checks stand beside instruments, on topics of their o
   const instruments = '{ name: a, type: instruments }';
   await refused(
     { sources: `sources: [${instruments}, { name: b, type: events, eventType: newissue }]` },
-    /sources\[1\]\.topics\.instrument-events: writes the topic instrument-events, as does sources\[0\]; name another/,
+    /sources\[1\]\.topics\.instrument-events: writes the topic instrument-events, like sources\[0\]; set another topic/,
   );
   await refused(
     { sources: 'sources: [{ name: a, type: pre-trade-checks, topics: { pre-trade-checks: notifications } }]' },
-    /topics\.pre-trade-checks: writes the topic notifications, as does topics\.names\.notifications/,
+    /topics\.pre-trade-checks: writes the topic notifications, like topics\.names\.notifications/,
   );
   const events = '{ name: b, type: events, eventType: newissue, topics: { instrument-events: new-issues } }';
   const { sources } = await accepted({
@@ -182,6 +182,6 @@ test('events and pre-trade checks stand beside instruments, on topics of their o
 test('a secret and its file are never both given', async () => {
   await refused(
     provider('url: https://a.example, auth: { type: bearer, token: abcdef, tokenFile: /x }'),
-    /referenceData\.auth\.tokenFile: token is there too; keep one of token and tokenFile/,
+    /referenceData\.auth\.tokenFile: token is set too; keep one of token and tokenFile/,
   );
 });

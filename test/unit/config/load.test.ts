@@ -166,7 +166,7 @@ log: { level: "\${LOG_LEVEL}" }
     'my.yaml:1:1 prefixx: unknown setting; did you mean prefix?',
     'my.yaml:3:8 referenceData.url: REFERENCE_DATA_URL is not set',
     'my.yaml:4:3 referenceData.auth.clientId: is missing; expected text in quotes',
-    'my.yaml:6:15 referenceData.auth.tokenUrl: is plain http beyond this machine; use https, or set referenceData.allowHttp: true (ALLOW_HTTP=true)',
+    'my.yaml:6:15 referenceData.auth.tokenUrl: is plain http to another machine; use https, or set referenceData.allowHttp: true (ALLOW_HTTP=true)',
     'my.yaml:7:19 referenceData.auth.clientSecret: found a number; expected the secret as text in quotes, or null',
     'my.yaml:8:5 referenceData.auth.tokenFile: unknown setting; only type bearer has it',
     'my.yaml:9:12 referenceData.timeout: found the number 30; expected a duration from 100ms to 1h: a whole number and ms, s, m, h or d',
@@ -174,17 +174,17 @@ log: { level: "\${LOG_LEVEL}" }
     'my.yaml:12:13 kafka.brokers[0]: found the string "a"; expected one or more host:port, separated by commas, like kafka-1:9092,kafka-2:9092',
     'my.yaml:13:10 kafka.ssl.cas: unknown setting; did you mean ca?',
     'my.yaml:15:15 topics.partitions: TOPIC_PARTITIONS is not set',
-    'my.yaml:16:21 topics.names.offsets: is the same topic as topics.names.dead-letters; each needs its own',
+    'my.yaml:16:21 topics.names.offsets: is the same topic as topics.names.dead-letters; each needs a different topic',
     'my.yaml:18:35 sources[0].walkIntervall: unknown setting; did you mean walkInterval?',
-    'my.yaml:19:5 sources[1].topics.instruments: writes the topic instruments, as does sources[0]; name another in its topics.instruments',
-    'my.yaml:19:5 sources[1].topics.instrument-events: writes the topic instrument-events, as does sources[0]; name another in its topics.instrument-events',
-    'my.yaml:19:13 sources[1].name: is the name of sources[0] too; each source needs its own',
+    'my.yaml:19:5 sources[1].topics.instruments: writes the topic instruments, like sources[0]; set another topic in its topics.instruments',
+    'my.yaml:19:5 sources[1].topics.instrument-events: writes the topic instrument-events, like sources[0]; set another topic in its topics.instrument-events',
+    'my.yaml:19:13 sources[1].name: is the name of sources[0] too; each source needs a different name',
     'my.yaml:19:22 sources[1].type: found the string "instrments"; expected one of instruments, events, pre-trade-checks',
     'my.yaml:19:48 sources[1].pollInterval: found the string "1 min"; expected a duration from 100ms to 1d: a whole number and ms, s, m, h or d',
-    'my.yaml:20:5 sources[2].topics.instrument-events: writes the topic instrument-events, as does sources[0]; name another in its topics.instrument-events',
+    'my.yaml:20:5 sources[2].topics.instrument-events: writes the topic instrument-events, like sources[0]; set another topic in its topics.instrument-events',
     'my.yaml:20:30 sources[2].walkInterval: unknown setting; only type instruments has it',
-    'my.yaml:21:5 sources[3].topics.instruments: writes the topic instruments, as does sources[0]; name another in its topics.instruments',
-    'my.yaml:21:5 sources[3].topics.instrument-events: writes the topic instrument-events, as does sources[0]; name another in its topics.instrument-events',
+    'my.yaml:21:5 sources[3].topics.instruments: writes the topic instruments, like sources[0]; set another topic in its topics.instruments',
+    'my.yaml:21:5 sources[3].topics.instrument-events: writes the topic instrument-events, like sources[0]; set another topic in its topics.instrument-events',
     'my.yaml:22:15 log.level: found the value of LOG_LEVEL; expected one of debug, info, warn, error',
   ]);
 });
@@ -197,7 +197,10 @@ test('a source that is off is not there, for prices neither', async () => {
   const settings = await loadSettings({ text: settingsText({ sources, more }), env: {} });
   assert.deepEqual([settings.sources.map(({ name }) => name), settings.prices.from], [['a'], ['a']]);
   const off = 'sources: [{ name: a, type: instruments, enabled: false }]';
-  assert.match((await problemsIn(settingsText({ sources: off }))).join(), /sources: are all off; enable one$/);
+  assert.match(
+    (await problemsIn(settingsText({ sources: off }))).join(),
+    /sources: are all disabled; enable at least one$/,
+  );
 });
 
 test('a source cannot have the name of the price processor or of the backfill', async () => {
@@ -240,7 +243,9 @@ test("a company's NO_PROXY is taken as it is, ranges of addresses among it", asy
 
 test('a second document in the file is refused, not passed over', async () => {
   const problems = await problemsIn(`prefix: a\n---\nprefix: ${CANARY}\n`);
-  assert.deepEqual(problems, ['config/connector.yaml:2:1 a second document begins here; settings are one']);
+  assert.deepEqual(problems, [
+    'config/connector.yaml:2:1 a second document begins here; settings must be one document',
+  ]);
 });
 
 test('broken YAML is reported by its place, without its text', async () => {

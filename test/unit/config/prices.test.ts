@@ -99,7 +99,7 @@ test('of several instruments sources it must be said whose instruments are price
 });
 
 test('two sources that may hold the same instrument never price into one topic', async () => {
-  const advice = 'give each a legalCountry of its own, or name one source';
+  const advice = 'give each source a different legalCountry, or name only one source';
   const overlapping: readonly (readonly [string, string])[] = [
     ['', ''],
     ['', ', scope: my'],

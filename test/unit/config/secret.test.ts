@@ -90,7 +90,7 @@ test('a file that we may not read is named, with the right that is missing and w
   const denied = async () => assert.fail(Object.assign(new Error(CANARY), { code: 'EACCES' }));
   const secrets = createSecretReader({ readFile: denied, onSecret: () => {} });
   const user = process.getuid?.() ?? 'of this process';
-  const text = `/run/secret cannot be read (EACCES): user ${user} lacks the right to read it, or to enter a folder on the way to it`;
+  const text = `/run/secret cannot be read (EACCES): user ${user} has no right to read it, or to enter a folder of its path`;
   await assert.rejects(secrets.fromFile('/run/secret', 'secret'), new Error(text));
 });
 

@@ -31,7 +31,7 @@ test('a variable beside its own file is refused, as one of them would be ignored
 
 test('quotes that an env-file left around a value are named, as nothing would work with them', () => {
   const said = (name: string) => [
-    `${name} has quotes around its value, as docker run --env-file leaves them; take them away`,
+    `${name} has quotes around its value, as docker run --env-file leaves them; remove them`,
   ];
   assert.deepEqual(substitute('${A}', { A: '"kafka:9092"' }).problems, said('A'));
   assert.deepEqual(substitute('http://${A:-b}/', { A: "'kafka'" }).problems, said('A'));
