@@ -6,15 +6,18 @@ import type { Settings } from '../../config/settings.ts';
 import type { LocalStack } from '../local-stack/stack-context.ts';
 import type { Simulator } from '../simulator/simulator.ts';
 
-/** Only a walk removes products that the provider drops without an event. A day is too long for a viewer. */
+/**
+ * Only a walk removes products that the provider drops without an event. The usual interval, a day, is too long for a
+ * viewer.
+ */
 const WALK_INTERVAL_MS = 120_000;
 
 const CHECKS_INTERVAL_MS = 2_000;
 
 /**
- * A walk deletes nothing that an event named within the last 90 minutes (src/sources/walk/census.ts): the list may be
- * old. So repaid products stay longer on the simulated list, as on a provider's list. Some products were repaid before
- * the demo began.
+ * A walk deletes no product that an event named within the last 90 minutes (src/sources/walk/census.ts), because the
+ * list may be old. So repaid products stay on the simulated list for longer, as on a provider's list. Some products
+ * were repaid before the demo began.
  */
 export const DEMO_PROVIDER = { seed: 1, port: 0, delistAfterMs: 2 * 3_600_000, repaidAtFirst: 0.1 } as const;
 
@@ -30,7 +33,7 @@ interface DemoInstallation {
   readonly adminToken: string;
 }
 
-/** Defaults; the variables of the demo's own environment come first. */
+/** Default values. Variables of the demo's own environment replace them. */
 const USUAL = {
   POLL_INTERVAL: '2s',
   PRICE_REFRESH_INTERVAL: '10s',
@@ -88,8 +91,8 @@ export function exportLines({ environment, statusPage }: ShellSettings): string[
 }
 
 /**
- * Writes the same lines to a file for the shell, because early lines soon scroll away. The file is removed with the
- * demo.
+ * Writes the lines of `exportLines` to a file for the shell, because printed lines soon scroll away. The file is
+ * removed at the end of the demo.
  * @returns its path.
  */
 export async function writeShellFile(shell: ShellSettings, cleanUp: AsyncDisposableStack): Promise<string> {

@@ -58,13 +58,13 @@ export interface DemoOptions {
   readonly stdout: Writable & { readonly isTTY?: boolean; readonly columns?: number };
   readonly stderr: Writable & { readonly isTTY?: boolean; readonly columns?: number };
   readonly signal: AbortSignal;
-  /** Ends after the walk and all prices, instead of running on. */
+  /** True: the demo ends after the walk and all prices. */
   readonly once: boolean;
   readonly instruments: number;
 }
 
 /**
- * The whole main job, on real parts that the demo starts: Kafka, registry, simulated provider, connector.
+ * Runs the connector with real parts that the demo starts: Kafka, a registry and a simulated provider.
  * @returns true if the walk was completed.
  */
 export async function runDemo(options: DemoOptions): Promise<boolean> {
@@ -114,7 +114,7 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
   return walk !== null;
 }
 
-/** Closing all parts takes some seconds. `cleanUp` must not yet contain a part. Exported for tests. */
+/** Announces the end, because closing all parts takes some seconds. `cleanUp` must be empty. Exported for tests. */
 export function announceEnd(
   signal: AbortSignal,
   line: Pick<ProgressLine, 'print'>,
@@ -139,7 +139,7 @@ export async function missingNow(statusPage: string | null, signal: AbortSignal)
     const checks = (await response.text()).split('\n');
     return checks.flatMap((line) => (line.startsWith('[-] ') ? [`Not ready: ${line.slice(4)}`] : []));
   } catch {
-    // The page ends with the connector.
+    // The status page ends with the connector.
     return [];
   }
 }
@@ -167,7 +167,7 @@ async function startParts(
   print: (text: string) => void,
   cleanUp: AsyncDisposableStack,
 ): Promise<DemoParts> {
-  // Each line stays, because a line may tell why a way is not available, or the path of a log.
+  // Each line stays visible, because it may say why Docker or Java cannot be used, or where a log is.
   const stack = await startLocalStack({ env, clock, signal, onProgress: print });
   cleanUp.defer(() => stack.stop());
   const simulator = await createSimulator({ ...DEMO_PROVIDER, instruments });
@@ -317,7 +317,7 @@ async function printSummary(options: SummaryOptions): Promise<ReadonlyMap<string
 }
 
 const END = [
-  '\nThe demo ends here, and with it what it has started. Without --once it goes on, and prints the addresses of all parts.',
+  '\nThe demo ends here and stops all parts that it started. Without --once it continues, and prints the addresses of all parts.',
 ];
 
 /** The addresses, and the use of spconnect in another shell. */
@@ -383,7 +383,7 @@ function decode(value: Buffer): ReadableRecord {
   return createRecordReader({ schemas: new Map([[schemaId, readSchemaText('Instrument')]]) }).read(value);
 }
 
-/** Shortens a record, because a whole record has some 300 fields. */
+/** Shortens a record, because a whole record has about 300 fields. */
 function shorten(record: ReadableRecord): object {
   const simple = Object.entries(record).filter(([, value]) => value !== null && typeof value !== 'object');
   return Object.fromEntries(simple.slice(0, SHOWN_FIELDS));

@@ -8,12 +8,12 @@ export interface LiveBlock {
   isShown(): boolean;
 }
 
-/** On a terminal, rewrites lines at the bottom, while others scroll by above. Elsewhere, appends the lines. */
+/** On a terminal, rewrites the lines at the bottom; other lines scroll above them. Elsewhere, appends the lines. */
 export function createLiveBlock(stream: Writable & { readonly isTTY?: boolean; readonly columns?: number }): LiveBlock {
   let shown: readonly string[] = [];
   const isTerminal = stream.isTTY === true;
   const draw = () => shown.map((line) => `${line}\n`).join('');
-  // A longer word takes several rows, because numbers and addresses are not cut.
+  // A word that is longer than a row takes several rows, because numbers and addresses are not cut.
   const rowsOf = (line: string) => Math.max(1, Math.ceil(line.length / (stream.columns ?? 80)));
   const erase = () =>
     shown.length === 0 ? '' : `\u001b[${shown.reduce((sum, line) => sum + rowsOf(line), 0)}A\u001b[J`;

@@ -32,7 +32,7 @@ export function createWalkProgress(line: Pick<ProgressLine, 'show' | 'end'>, clo
     text,
     pageCommitted(event) {
       endedMs = clock.monotonicMs();
-      // The counts are of one walk: a walk that begins again counts from its first page.
+      // The counts belong to one walk: a walk that begins again counts from its first page.
       if (event.page === 1) [pages, records, deadLetters, jsonBytes] = [0, 0, 0, 0];
       if (pages === 0) startedMs = endedMs - event.fetchMs - event.commitMs;
       pages += 1;

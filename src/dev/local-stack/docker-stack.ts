@@ -21,7 +21,10 @@ import {
   untilReady,
 } from './stack-context.ts';
 
-/** The time limit for the first answer of the image's registry. A pull that has not begun by then seldom begins. */
+/**
+ * The time limit for the first answer of the image's registry. A pull that has not begun within this time seldom
+ * begins.
+ */
 const FIRST_ANSWER_LIMIT_MS = 6_000;
 
 /** The time limit between two lines of a pull's progress. */
@@ -44,8 +47,8 @@ const REGISTRY_PORT = 8080;
 
 /**
  * Starts one broker and a registry as containers. testcontainers finds the daemon (a socket, DOCKER_HOST, Podman,
- * Colima). Its own guard container, one more image to pull, is not used. If this process is killed by SIGKILL, a shell
- * removes the containers.
+ * Colima). Its own guard container is not used, because this would need one more image. If this process is killed by
+ * SIGKILL, a shell removes the containers.
  * @throws ConnectorError STACK_UNAVAILABLE within seconds if there is no daemon, or an image is not available.
  */
 export async function startDockerStack(options: StackOptions): Promise<LocalStack> {
@@ -211,7 +214,7 @@ export async function ensureImage(docker: Dockerode, image: string, context: Sta
     context.signal.throwIfAborted();
     throw new ConnectorError('STACK_UNAVAILABLE', `${image} cannot be pulled: ${firstLine(error)}`, { cause: error });
   } finally {
-    // The daemon ends a pull whose client has disconnected.
+    // After the client disconnects, the daemon ends the pull.
     gaveUp.abort();
   }
 }

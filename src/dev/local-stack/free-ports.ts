@@ -9,15 +9,15 @@ const LAST_PORT = 29_999;
 const MAXIMUM_TRIES = 200;
 
 /**
- * Free ports on loopback, each for one caller while this process lives. "Port 0" would use a port of outgoing
- * connections. There a waiting client could occupy the port of a restarting broker.
+ * Free ports on loopback, each for one caller while this process lives. "Port 0" would return a port from the range of
+ * outgoing connections. There a client's connection could take the port of a broker that restarts.
  * @param pick a random whole number from `first` to below `limit`.
  */
 export async function freePorts(count: number, pick: (first: number, limit: number) => number = randomInt) {
   const ports: number[] = [];
   for (let tries = 0; ports.length < count && tries < MAXIMUM_TRIES; tries += 1) {
     const port = pick(FIRST_PORT, LAST_PORT + 1);
-    // In this order, because the check listens for a moment and would disturb the port's owner.
+    // The port is reserved first, because the check listens on it for a moment and would disturb its owner.
     if ((await reserve(port)) && (await isFree(port))) ports.push(port);
   }
   if (ports.length < count) {

@@ -35,6 +35,6 @@ test('a broker or a registry that is not there is reported at once, without cred
     message: `The schema registry of SCHEMA_REGISTRY_URL accepts no connections: 127.0.0.1:${dead}.`,
   });
   await assert.rejects(givenStack(context({ KAFKA_BROKERS: address, SCHEMA_REGISTRY_URL: address })), {
-    message: 'SCHEMA_REGISTRY_URL is no http or https URL.',
+    message: 'SCHEMA_REGISTRY_URL is not an http or https URL.',
   });
 });

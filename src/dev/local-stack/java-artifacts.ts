@@ -132,7 +132,7 @@ export function cacheRoot(env: StackEnvironment): string {
 
 /**
  * A folder that exists completely or not at all, and is filled once. Each process fills a separate folder and renames
- * it; the second process uses the first one's folder. Exported for tests.
+ * it. If two processes do this at once, the second process uses the folder of the first. Exported for tests.
  * @param fill writes into the given folder, and returns the subfolder to keep.
  */
 export async function cachedFolder(folder: string, fill: (partial: string) => Promise<string>): Promise<string> {

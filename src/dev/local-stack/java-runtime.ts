@@ -45,8 +45,8 @@ export function parseJavaVersion(text: string): number | undefined {
 }
 
 /**
- * The newest Java on this machine: in JAVA_HOME, on the path, or in one of the usual folders. Among equally new ones,
- * the first wins, so JAVA_HOME and the path win. Exported for tests.
+ * The newest Java on this machine: in JAVA_HOME, on the path, or in one of the usual folders. Among equally new
+ * versions, the first in this order wins. Exported for tests.
  * @returns undefined if there is no Java; the caller compares with `MINIMUM_JAVA`.
  */
 export async function findNewestJava(env: StackEnvironment, places = USUAL_PLACES): Promise<JavaRuntime | undefined> {
@@ -95,7 +95,7 @@ async function askVersion(program: string): Promise<JavaRuntime | undefined> {
     const version = parseJavaVersion(`${stderr}\n${stdout}`);
     return version === undefined ? undefined : { program, version };
   } catch {
-    // The file is not a Java, or is for another processor (macOS has such a replacement on its path).
+    // The file is no Java, such as the placeholder of macOS on its path; or the file is for another processor.
     return undefined;
   }
 }

@@ -45,7 +45,8 @@ export interface LocalKafka {
   kill(nodeId?: number): Promise<void>;
   /**
    * Starts all nodes or one node again, after a normal stop if they still run. Resolves when groups and transactions
-   * can begin. A single broker then serves all its partitions; one of several may still receive its partitions.
+   * can begin. A single broker then serves all its partitions. One of several brokers may still wait for its
+   * partitions.
    */
   restart(nodeId?: number): Promise<void>;
   /** Stops all nodes normally and removes the data, unless a folder was given. */
@@ -67,7 +68,7 @@ export async function startKafka(options: LocalKafkaOptions): Promise<LocalKafka
   const stop = async (nodeId?: number) => {
     await Promise.all(chosen(nodeId).map((node) => node.stop()));
   };
-  // All nodes start at once, because no node of a cluster is ready before most of them have met.
+  // All nodes start at once, because no node is ready before most nodes of the cluster are connected.
   const start = async (nodeId?: number) => {
     const starts = chosen(nodeId).map((node) => async () => {
       await node.start();
@@ -95,7 +96,7 @@ export async function startKafka(options: LocalKafkaOptions): Promise<LocalKafka
     stop: async () => {
       const failed = failures();
       await stop();
-      // A log with the reason of a broker's end is worth more than a tidy folder.
+      // If a broker ended by itself, the folder stays, because the logs in it have the reason.
       for (const failure of failed) options.onProgress(failure);
       if (failed.length === 0) await folder.remove();
     },

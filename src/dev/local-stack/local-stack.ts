@@ -37,7 +37,7 @@ export async function startLocalStack(options: StackOptions, ways = WAYS): Promi
     } catch (error) {
       options.signal.throwIfAborted();
       const reason = `${way.name}: ${error instanceof Error ? error.message : String(error)}`;
-      options.log?.debug({ way: way.name, error }, 'A way to start the local stack is closed');
+      options.log?.debug({ way: way.name, error }, 'the local stack cannot be started in this way');
       options.onProgress(`${reason}.`);
       reasons.push(reason);
     }
@@ -83,7 +83,7 @@ async function reachRegistry(registryUrl: string): Promise<void> {
   const url = URL.parse(registryUrl);
   const port = url ? Number(url.port) || DEFAULT_PORTS[url.protocol] : undefined;
   if (!url || port === undefined) {
-    throw new ConnectorError('STACK_UNAVAILABLE', 'SCHEMA_REGISTRY_URL is no http or https URL.');
+    throw new ConnectorError('STACK_UNAVAILABLE', 'SCHEMA_REGISTRY_URL is not an http or https URL.');
   }
   // Shows only the host, because a URL may contain credentials.
   if (!(await acceptsConnections(url.hostname.replace(/^\[(.*)\]$/, '$1'), port))) {

@@ -79,8 +79,8 @@ interface Stoppable {
 }
 
 /**
- * Starts all parts at once. If one fails, waits for the others and stops them before its error is thrown. So no part is
- * left behind during its start.
+ * Starts all parts at once. If one part fails, waits for the others and stops them before the error is thrown. So no
+ * part keeps running.
  */
 export async function startTogether<T extends readonly Stoppable[]>(
   starts: {

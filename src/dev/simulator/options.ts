@@ -33,7 +33,7 @@ export const DEFAULTS = {
   /** True: each list response lags by a different time up to listLagMs. */
   listLagVaries: false,
   eventLagMs: 0,
-  /** True: the list's start offset is the newest of the whole log, also of events that are not visible yet. */
+  /** True: the list's start offset is the newest of the whole log, including events that are not visible yet. */
   startsAhead: false,
   /** True: the offset does not move over filtered entries. */
   staysOverFiltered: false,
@@ -43,7 +43,10 @@ export const DEFAULTS = {
    * newest offset as nextId; `oldest` continues with the oldest retained event; a number is a status.
    */
   expiredSince: 410 as 'empty' | 'emptyNewest' | 'oldest' | 400 | 404 | 410,
-  /** minId: the next page's first id (`next`), or this page's last, repeated (`overlapping`) or not (`exclusive`). */
+  /**
+   * The id in links.next: the first id of the next page (`next`), or the last id of this page. The next page repeats
+   * the row of this last id (`overlapping`) or omits it (`exclusive`).
+   */
   minIdMode: 'next' as 'next' | 'overlapping' | 'exclusive',
   maxLimit: 5_000,
   maxMaxEvents: 1_000,

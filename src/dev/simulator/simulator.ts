@@ -262,7 +262,9 @@ interface ApiParts {
   readonly asked: (endpoint: Endpoint, url: URL) => void;
 }
 
-/** Answers the requests of both interfaces and of the token endpoint: faults, token, endpoint, faults again. */
+/**
+ * Answers the requests of both interfaces and of the token endpoint. The order: faults, token, endpoint, faults again.
+ */
 function createApi(parts: ApiParts): (request: IncomingMessage, response: ServerResponse, url: URL) => Promise<void> {
   const { settings, clock, tokens, reference, market, faults, requests } = parts;
   const askedBefore = new Map<Endpoint, URL>();
@@ -397,7 +399,7 @@ function replacement(faults: readonly Fault[]): Answer | undefined {
   return undefined;
 }
 
-/** Sends the response, or only the part and in the way that the faults demand. */
+/** Sends the response, or a part of it, as the faults demand. */
 async function send(
   response: ServerResponse,
   answer: Answer,
@@ -419,7 +421,7 @@ async function send(
 interface Route {
   readonly endpoint: Endpoint;
   readonly method: 'GET' | 'POST';
-  /** The group, if there is one, is the isin or id. */
+  /** If the path has a group, the group is the isin or id. */
   readonly path: RegExp;
 }
 

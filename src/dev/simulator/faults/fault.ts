@@ -53,7 +53,7 @@ export type Fault =
     }
   /** Edits a JSON body by JSON pointers, for example expires_in of a token. */
   | { readonly kind: 'edit'; readonly edits: readonly Edit[] }
-  /** Only for bulk. With `isins`, only requests with one of them, at the place of this item; else at the first item. */
+  /** Only for bulk. With `isins`: only requests with one of these items, at this item. Else: at the first item. */
   | { readonly kind: 'bulk'; readonly how: BulkSpoil; readonly isins?: readonly string[] };
 
 /**
@@ -92,7 +92,10 @@ export const FAULT_KINDS: readonly string[] = Object.keys({
   bulk: true,
 } satisfies Readonly<Record<Fault['kind'], true>>);
 
-/** The times of a fault: the nth matching request (counted from the setting; default 1), `count` times, or a rate. */
+/**
+ * The requests that a fault strikes: from the nth matching request on (default 1), counted after the rule was set,
+ * `count` requests; or a share of all requests (`rate`).
+ */
 export interface FaultRule {
   /** One endpoint, several endpoints, or `*` for all except the token endpoint. */
   readonly match: Endpoint | '*' | readonly Endpoint[];

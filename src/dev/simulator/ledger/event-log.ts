@@ -154,7 +154,7 @@ export interface EventText {
 
 export function createEventText(text: InstrumentText, form: TextForm): EventText {
   const key = (name: string) => JSON.stringify(keyIn(form, name));
-  // Events of the list have null for a missing repayment or coupon; the standalone form omits them.
+  // In the form of the list, a missing repayment or coupon is null; the standalone form omits it.
   const standalone = form.absent === 'omit' && form.casing === 'capitalised';
   const member = (name: string, value: string | null) => {
     if (value === null) return standalone ? '' : `,${key(name)}:null`;

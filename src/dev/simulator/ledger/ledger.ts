@@ -72,7 +72,7 @@ export function createLedger(parts: {
           type,
           id: String(id),
           hidden,
-          // Written on access, because a reader of the newest events skips thousands of others.
+          // The text is written on access, because a reader of the newest events skips thousands of others.
           get text() {
             return hidden ? 'null' : eventText.write(entry);
           },

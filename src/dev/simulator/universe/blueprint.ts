@@ -22,7 +22,10 @@ const VARIANTS = 4;
 /** The days added to each term, so that no listed product reaches its repayment while the simulator runs. */
 const LONGER_DAYS = 3_650;
 
-/** The characters of a real instrument's list text. The lists of countries and documents fill up to this size. */
+/**
+ * The length of a real instrument's text in the list. The lists of countries and documents fill a text up to this
+ * length.
+ */
 const TARGET_CHARACTERS = 8_350;
 
 /** All blueprints of a seed. `measure` returns the length of a node's text for a typical instrument. */

@@ -14,7 +14,7 @@ export interface InstrumentText {
   isin(id: bigint, version: InstrumentVersion): string | undefined;
   /** True if the instrument belongs to the calling account (the /my variants). */
   isMine(id: bigint): boolean;
-  /** The instrument's places for barrier breaches and coupon payments. */
+  /** The currency of the instrument, and the most barrier breaches and coupon payments that it can have. */
   blueprint(id: bigint): Pick<Blueprint, 'underlyings' | 'coupons' | 'currency'>;
   /** A number of 32 bits, from which all other values of the instrument are drawn. */
   key(id: bigint): number;
