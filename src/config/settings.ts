@@ -38,11 +38,7 @@ const pricesSettings = group({
     }),
     'The kinds of prices.',
   ),
-  maxItems: setting(
-    wholeNumber(1, 10_000),
-    'Instruments in one bulk request; reduced if the provider refuses so many.',
-    500,
-  ),
+  maxItems: setting(wholeNumber(1, 10_000), 'Instruments in one bulk request; reduced if the provider refuses.', 500),
   linger: setting(
     duration('0s', '1m'),
     'How long a new or changed instrument waits for others in its request.',
@@ -100,9 +96,7 @@ export function createSettingsSchema(secrets: SecretReader) {
     kafka: section(kafkaSettings(secrets), 'The Kafka cluster for the records.'),
     schemaRegistry: section(schemaRegistrySettings(secrets), 'The registry for the schemas of the records.'),
     topics: section(topicsSettings, 'Topics are <prefix>.<name>.'),
-    sources: setting(sourcesSettings, 'The sources. Each source has a different name and different topics.', [
-      ...DEFAULT_SOURCES,
-    ]),
+    sources: setting(sourcesSettings, 'Each source has a different name and different topics.', [...DEFAULT_SOURCES]),
     prices: section(pricesSettings, 'Prices of the instruments, requested in bulk.'),
     mapping: section(mappingSettings, 'How JSON becomes records.'),
     admin: section(adminSettings(secrets), 'Health, metrics, status page, and the REST interface of Kafka Connect.'),

@@ -115,8 +115,7 @@ function createConversion(env: Environment, lines: LineCounter) {
       const position = positionAt(error.pos[0]);
       // The parser's message quotes the text, which may be a secret. Only the part before the quote is used.
       const said = `not YAML: ${error.message.split(/[:"`]/)[0]}${hintFor(text.split('\n')[(position?.line ?? 0) - 1])}`;
-      const message =
-        error.code === 'MULTIPLE_DOCS' ? 'a second document begins here; settings must be one document' : said;
+      const message = error.code === 'MULTIPLE_DOCS' ? 'a second document begins here; remove it' : said;
       problems.push({ path: [], message, ...(position && { position }) });
     }
     return document.errors.length > 0 ? undefined : convert(document.contents, [], undefined, document);

@@ -41,9 +41,7 @@ export function authenticationSettings(secrets: SecretReader) {
       apiKey,
       noAuthentication(),
     ]),
-  ).meta({
-    wanted: 'type and settings, like { type: oauth2, … }; { type: none } if the provider needs no authentication',
-  });
+  ).meta({ wanted: 'type and settings, like { type: oauth2, … }, or { type: none }' });
 }
 
 /** The ways of authentication at a schema registry. Empty values are ignored, so that the environment can choose. */

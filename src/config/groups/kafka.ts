@@ -153,8 +153,7 @@ function checkMechanism(value: Checked, report: Report): void {
   const given = (names: readonly string[]) => names.filter((name) => value[name]);
   if (!mechanism) {
     const [one] = given([...OF_PASSWORDS, ...OF_TOKENS]);
-    if (one !== undefined)
-      report(['mechanism'], `is missing, but ${one} is given; expected plain, scram-… or oauthbearer`);
+    if (one !== undefined) report(['mechanism'], `is missing for ${one}; expected plain, scram-… or oauthbearer`);
   } else if (mechanism === 'oauthbearer') {
     for (const name of given(OF_PASSWORDS)) report([name], 'is not used by oauthbearer; remove it');
     checkToken(value, report);

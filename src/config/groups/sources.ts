@@ -44,22 +44,14 @@ const sourceType = <const Type extends string>(type: Type) =>
 const enabled = setting(flag(), 'Run this source.', true);
 
 const filter = {
-  scope: setting(
-    oneOf(['all', 'my']),
-    'all: all instruments. my: only our own instruments, as the provider defines them.',
-    'all',
-  ),
+  scope: setting(oneOf(['all', 'my']), 'all, or my: only our own instruments at the provider.', 'all'),
   legalCountry: setting(
     nullable(text('a country as the provider writes it, like CH', /^[^\p{Cc}]{1,100}$/u)),
     'Only instruments of this legal country.',
     null,
   ),
 };
-const maxEvents = setting(
-  wholeNumber(1, 10_000),
-  'Events requested per response; halved if the provider refuses so many.',
-  500,
-);
+const maxEvents = setting(wholeNumber(1, 10_000), 'Events per response; halved if the provider refuses so many.', 500);
 
 const following = {
   emptyCommitInterval: setting(duration('1s', '1d'), 'The offset of a quiet stream is committed this often.', '60s'),
@@ -92,21 +84,13 @@ const instrumentsSource = group({
     'Instruments requested per page; halved if the provider refuses so many.',
     1000,
   ),
-  walkInterval: setting(
-    duration('1s', '365d'),
-    'The time from the start of one walk (a complete reading of the list) to the start of the next.',
-    '24h',
-  ),
+  walkInterval: setting(duration('1s', '365d'), 'The time from the start of one walk to the start of the next.', '24h'),
   maxEvents,
   pollInterval: pollInterval('30s'),
   handoffMargin: setting(duration('0s', '1d'), 'How far the list may lag behind the event stream.', '5s'),
   ...following,
   tombstones: setting(flag(), 'Delete instruments that a complete walk no longer finds.', true),
-  maxShrink: setting(
-    decimal(0, 1),
-    'The share of instruments that a walk may delete (20 are always allowed). If more are missing, it deletes nothing.',
-    0.05,
-  ),
+  maxShrink: setting(decimal(0, 1), 'The share that a walk may delete (20 always); with more, it deletes none.', 0.05),
   deleteOnEventTypes: setting(
     z.array(eventTypeName()).max(100),
     `Types of events that delete their instrument; ${KNOWN}.`,
@@ -165,8 +149,7 @@ export const DEFAULT_SOURCES: readonly z.input<typeof source>[] = [{ name: 'inst
 export const sourcesSettings = crossCheck(
   z.array(source).min(1).max(100).meta({ wanted: 'a list of 1 to 100 sources' }),
   (sources, report) => {
-    if (Array.isArray(sources) && sources.every((one) => one?.enabled === false))
-      report([], 'are all disabled; enable at least one');
+    if (Array.isArray(sources) && sources.every((one) => one?.enabled === false)) report([], 'are all off; enable one');
     const first = new Map<unknown, number>();
     for (const [position, entry] of Object.entries(sources)) {
       const name: unknown = entry && typeof entry === 'object' && 'name' in entry ? entry.name : undefined;
@@ -175,8 +158,7 @@ export const sourcesSettings = crossCheck(
       if (owner !== undefined) report([Number(position), 'name'], `is the name of ${owner}; take another`);
       const other = first.get(name);
       if (other === undefined) first.set(name, Number(position));
-      else
-        report([Number(position), 'name'], `is the name of sources[${other}] too; each source needs a different name`);
+      else report([Number(position), 'name'], `is the name of sources[${other}] too; choose a different name`);
     }
   },
 );

@@ -149,7 +149,7 @@ interface AskedDaily {
 const dailySettings = group({
   enabled: setting(flag(), 'Request daily prices.', false),
   refreshInterval: refreshInterval('1h'),
-  fields: setting(oneOrMore(DAILY_FIELDS), `One of ${DAILY_FIELDS.join(', ')}; or a list, one series each.`, 'Close'),
+  fields: setting(oneOrMore(DAILY_FIELDS), `One of ${DAILY_FIELDS.join(', ')}; or several in a list.`, 'Close'),
   lookBack: lookBack('7d'),
   catchUp: catchUp('90d', '366d'),
 });
@@ -197,11 +197,7 @@ interface AskedIntraday {
 const intradaySettings = group({
   enabled: setting(flag(), 'Request intraday prices.', false),
   refreshInterval: refreshInterval('5m'),
-  fields: setting(
-    oneOrMore(INTRADAY_FIELDS),
-    `One of ${INTRADAY_FIELDS.join(', ')}; or a list, one series each.`,
-    'Close',
-  ),
+  fields: setting(oneOrMore(INTRADAY_FIELDS), `One of ${INTRADAY_FIELDS.join(', ')}; or several in a list.`, 'Close'),
   interval: setting(oneOrMore(INTERVALS), 'The length of a window: Minute_5, Hour_1, or a list.', 'Minute_5'),
   lookBack: lookBack('1h'),
   catchUp: catchUp('1d', '7d'),

@@ -68,7 +68,7 @@ test('each SASL mechanism has what it needs and nothing else', async () => {
   const sasl = (rest: string) => ({ kafka: `kafka: { brokers: "127.0.0.1:1", sasl: { ${rest} } }` });
   const endpoint = 'tokenUrl: https://login.example/token, clientId: me';
   for (const [rest, reason] of [
-    ['username: a', /sasl\.mechanism: is missing, but username is given; expected plain/],
+    ['username: a', /sasl\.mechanism: is missing for username; expected plain/],
     ['mechanism: plain, username: a', /sasl\.password: is missing for plain/],
     ['mechanism: plain, username: a, password: abcdef, clientId: x', /sasl\.clientId: is not used by plain; remove it/],
     ['mechanism: oauthbearer, token: abcdef, username: a', /sasl\.username: is not used by oauthbearer/],

@@ -178,7 +178,7 @@ log: { level: "\${LOG_LEVEL}" }
     'my.yaml:18:35 sources[0].walkIntervall: unknown setting; did you mean walkInterval?',
     'my.yaml:19:5 sources[1].topics.instruments: writes the topic instruments, like sources[0]; set another topic in its topics.instruments',
     'my.yaml:19:5 sources[1].topics.instrument-events: writes the topic instrument-events, like sources[0]; set another topic in its topics.instrument-events',
-    'my.yaml:19:13 sources[1].name: is the name of sources[0] too; each source needs a different name',
+    'my.yaml:19:13 sources[1].name: is the name of sources[0] too; choose a different name',
     'my.yaml:19:22 sources[1].type: found the string "instrments"; expected one of instruments, events, pre-trade-checks',
     'my.yaml:19:48 sources[1].pollInterval: found the string "1 min"; expected a duration from 100ms to 1d: a whole number and ms, s, m, h or d',
     'my.yaml:20:5 sources[2].topics.instrument-events: writes the topic instrument-events, like sources[0]; set another topic in its topics.instrument-events',
@@ -197,10 +197,7 @@ test('a source that is off is not there, for prices neither', async () => {
   const settings = await loadSettings({ text: settingsText({ sources, more }), env: {} });
   assert.deepEqual([settings.sources.map(({ name }) => name), settings.prices.from], [['a'], ['a']]);
   const off = 'sources: [{ name: a, type: instruments, enabled: false }]';
-  assert.match(
-    (await problemsIn(settingsText({ sources: off }))).join(),
-    /sources: are all disabled; enable at least one$/,
-  );
+  assert.match((await problemsIn(settingsText({ sources: off }))).join(), /sources: are all off; enable one$/);
 });
 
 test('a source cannot have the name of the price processor or of the backfill', async () => {
@@ -243,9 +240,7 @@ test("a company's NO_PROXY is taken as it is, ranges of addresses among it", asy
 
 test('a second document in the file is refused, not passed over', async () => {
   const problems = await problemsIn(`prefix: a\n---\nprefix: ${CANARY}\n`);
-  assert.deepEqual(problems, [
-    'config/connector.yaml:2:1 a second document begins here; settings must be one document',
-  ]);
+  assert.deepEqual(problems, ['config/connector.yaml:2:1 a second document begins here; remove it']);
 });
 
 test('broken YAML is reported by its place, without its text', async () => {
