@@ -154,7 +154,7 @@ interface AccessOptions {
 /**
  * Every client that reaches the port may read. A change needs the token, as a bearer token or as the password of basic
  * authentication with any user: Kafka Connect's tools can send both. A page of another site must not reach this server
- * through a user's browser, neither by a host name of that site nor with a remembered password.
+ * through a user's browser. It must not use a host name of that site, or a remembered password.
  */
 function createAccess({ host, allowedHosts, token }: AccessOptions) {
   return async function checkAccess(request: FastifyRequest, reply: FastifyReply): Promise<void> {

@@ -197,8 +197,8 @@ function walksOf(committed: NonNullable<Awaited<ReturnType<typeof compareList>>[
 type WalkTimes = ReturnType<typeof walksOf>;
 
 /**
- * Only a walk deletes instruments. If the list lacks an instrument, this is a difference only if the next walk is
- * overdue, or refuses so many deletions. Otherwise the instrument `left` the list after the last walk.
+ * Only a walk deletes instruments. An instrument that the list lacks is a difference if the next walk is overdue, or
+ * refuses so many deletions. Otherwise the instrument `left` the list after the last walk.
  */
 function withoutLeft(
   found: readonly AuditDifference[],

@@ -39,8 +39,8 @@ export function readReplica({ id, description }: GroupMember): Replica {
 
 /**
  * Settings differ during a rolling deployment, so a partition goes to a replica that knows most of its sources. A
- * replica keeps its partitions, because a new owner repeats requests. A partition moves only to a replica that holds
- * two fewer.
+ * replica keeps its partitions, because a new owner repeats requests. A partition moves only to a replica that holds at
+ * least two partitions fewer.
  *
  * @param partitionOf returns the partition of a source's key. Exported for tests.
  */

@@ -24,7 +24,9 @@ export interface AgainUpTo {
   readonly fromMs: number;
 }
 
-/** `since`: the furthest offset ever read. `end`: the present end of a stream that is behind or repeats; else null. */
+/**
+ * `since`: the furthest offset ever read. `end`: the present end, if the stream is behind or repeats events; else null.
+ */
 export function readUpTo(stream: (CommittedStream & { readonly since: string | null }) | null): {
   readonly since: string | null;
   readonly end: string | null;

@@ -9,7 +9,7 @@ import { hasReached } from './stream-response.ts';
 
 /** The list is requested when a run has lasted this long, and then at this interval. */
 const LOOK_EVERY_MS = 60_000;
-/** An end counts for this time after its request. The next end is requested and reached within this time. */
+/** A reached end counts for this time after its request. Within this time, the next end is requested and reached. */
 const SEEN_COUNTS_MS = 2 * LOOK_EVERY_MS;
 
 /** The state of the search for the end of a stream. Times are monotonic. */

@@ -45,7 +45,7 @@ export type FollowerNotification =
       readonly since: string | null;
       readonly to: ResponseTime;
     }
-  /** For minutes, the stream has ended before our offset. `endsAt`: the first offset at which the stream ended. */
+  /** The stream has ended before our offset for some minutes. `endsAt`: the first offset at which the stream ended. */
   | {
       readonly kind: 'streamBehind';
       readonly to: ResponseTime;

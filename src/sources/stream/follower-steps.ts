@@ -224,9 +224,7 @@ function gapNotification(
   return { kind: isReset ? 'streamReset' : 'gapProven', why, fromMs, to, lostAfter, goesOnAfter };
 }
 
-/**
- * `again` keeps the furthest offset, because earlier events repeat. @throws RETENTION_GAPS_REPEAT after too many gaps.
- */
+/** `again` keeps the furthest offset, because earlier events repeat. @throws RETENTION_GAPS_REPEAT: too many gaps. */
 function healGap(
   before: FollowerOffset,
   offset: FollowerOffset,

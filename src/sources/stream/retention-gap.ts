@@ -8,18 +8,17 @@ import {
 } from './stream-response.ts';
 
 /*
- * Decides when another offset replaces our offset. Events after our offset may have expired (a retention gap), the log
- * may have begun again, or a replica of the provider may be behind.
+ * Decides when another offset replaces our offset, for one of three reasons. Events after our offset have expired (a
+ * retention gap), the log has begun again, or a replica of the provider is behind.
  *
- * A bad sign in a response to our offset begins a *round*. The round requests a fresh start E, then the stream from E,
- * which must have status 200, and then our offset again. The same sign completes the round. E is *held* while our
- * offset is still read; a good response ends the hold. Rounds repeat until E was held for long enough:
+ * A bad sign in a response to our offset begins a *round*. The round requests a fresh start E. It then requests the
+ * stream from E, which must have status 200, and our offset again. The same sign completes the round. E is *held* while
+ * our offset is still read; a good response ends the hold. Rounds repeat until E was held for long enough:
  *
  * - E is before our offset: `behindLimit`, an hour. A fail-over heals in minutes, and a lower offset repeats events. E
  *   counts only if the stream from E also ends before our offset; otherwise the list, which gave E, lags.
  * - Our offset brings no events: `offsetHold`, a day. The event log may lag behind the list by hours.
- * - Our offset is refused, its response repeats, it expired by all clocks, or it brings no events while E does:
- *   `gapProof`, minutes.
+ * - Our offset is refused, its response repeats, it expired by all clocks, or only E has events: `gapProof`, minutes.
  *
  * The first E is held, so that no later event is lost. An age of six and a half days by one clock only *suspects* a
  * gap, which causes a walk.

@@ -249,7 +249,7 @@ export interface FreshStart {
   readonly askedMs: number;
 }
 
-/** A start before the sign does not count. If the start is not before our offset, the provider is not behind. */
+/** A start requested before the sign does not count. If it is not before our offset, the provider is not behind. */
 export function takeFreshStart<Offset extends { readonly held: HeldOffset | null }>(
   stream: Stream,
   offset: Offset,

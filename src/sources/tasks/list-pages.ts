@@ -115,8 +115,7 @@ export class ListPages {
       asked.isDecoded = true;
       this.#askAhead(signal);
     };
-    // The caller of `take` receives a failure of the page. If the page is not taken, its failure must not end the
-    // process.
+    // The caller of `take` receives a failure of the page. If no caller takes the page, the failure is ignored.
     page.then(decoded, () => {});
     return asked;
   }

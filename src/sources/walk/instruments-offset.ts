@@ -67,7 +67,7 @@ export interface InstrumentsOffset extends FollowerOffset {
 }
 
 const VERSION = 2;
-/** The census of the next walk must begin later than the remembered time after the end of this census. */
+/** The interval after a lag. Then the next census does not remember the events that this census remembers. */
 const AFTER_LAG_MS = REMEMBERED_MS + 300_000;
 
 /** True if the stream repeats events or has no events for us: only walks update the instruments. */
@@ -179,7 +179,8 @@ export function readInstrumentsOffset(raw: SourceOffset, source: string, filter:
 
 /**
  * The time between the starts of two walks. While the stream is old, only walks bring new states. After a lag, the next
- * walk begins when the events that contradicted the list are forgotten: then it uses the rows that this walk did not use.
+ * walk begins when the events that contradicted the list are forgotten. It then uses the rows that this walk did not
+ * use.
  */
 export function walkIntervalMs(
   offset: InstrumentsOffset,

@@ -116,8 +116,8 @@ function usePage(walk: In<'draining'>, _: Of<'usePage'>, at: WalkContext): WalkS
 
 /**
  * The values of minId that show whether the list continues: the last id and the next id, because minId may be inclusive
- * or exclusive. An exclusive minId hides the next id from the second request. A list that is cut at the last row hides
- * its other rows from the first request. An empty list is requested from its beginning.
+ * or exclusive. If minId is exclusive, the second request misses the next id. If a page is cut at the last row, the
+ * first request misses the later rows. An empty list is requested from its beginning.
  */
 export function placesToVerify(lastId: bigint | null): readonly (string | null)[] {
   if (lastId === null) return [null];
