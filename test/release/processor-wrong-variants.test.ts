@@ -200,15 +200,15 @@ const MISTAKES: Readonly<Record<string, Readonly<Record<string, readonly [right:
   'call-queue.ts': {
     'a call that gets 503 is never divided': [
       '    const { kind, events, ended } = this.#options;\n    const [first] = asked;',
-      '    const { kind, events, ended } = this.#options;\n    const [first] = asked;\n    if (error.fields.status === 503) return void this.#suspected.push({ asked, failures: 1, answersBefore: this.#answers, sinceMs: nowMs, partOf: null });',
+      '    const { kind, events, ended } = this.#options;\n    const [first] = asked;\n    if (error.fields.status === 503) return void this.#suspected.push({ asked, failures: 1, callsBefore: this.#calls, sinceMs: nowMs, partOf: null });',
     ],
     'a call that failed twice is divided although nothing was answered in between': [
-      'failures > 1 && this.#answers > answersBefore',
+      'failures > 1 && this.#answered > callsBefore',
       'failures > 1',
     ],
     'a call that failed is repeated although nothing was answered since': [
-      'this.#waiting.push(failed);',
-      'this.#suspected.push(failed.group);',
+      'this.#waiting.push(failed);\n    }',
+      'this.#suspected.push(failed.group);\n    }',
     ],
     'while nothing is answered, nothing asks whether it is over': [
       'this.#waiting.length > 0 && this.#inFlight.probe === 0 && nowMs',

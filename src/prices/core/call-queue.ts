@@ -7,16 +7,16 @@ import type { PriceKind, PriceQuestion, QuestionOutcome } from '../bulk-prices.t
  * The bulk calls for one kind of prices. Decides the questions of the next call, and the meaning of its answer or
  * failure. Uses no I/O and no clock.
  *
- * One rule finds the culprits, for every error. A call that failed twice is divided if another call was answered in
- * between. A single question that fails like this gets the failure as its result. While no call is answered, no call
- * is repeated or divided. Meanwhile probes test from time to time if the provider answers. A probe is a call for one
- * question.
+ * One rule finds the culprits, for every error. A call that failed twice is divided if another call was answered that
+ * began after the first failure. A call that was in flight at this failure says nothing about the provider afterwards.
+ * A single question that fails like this gets the failure as its result. While no call is answered, no call is repeated
+ * or divided. Meanwhile probes test from time to time if the provider answers. A probe is a call for one question.
  *
  *   questions | their call is answered | their call fails
  *   ----------|------------------------|------------------------------------------------------------------------------
  *   fresh     | done                   | waiting
- *   suspected | done                   | divided if a call was answered since their previous failure; otherwise waiting
- *   waiting   | (any other call is answered) suspected: repeated after one failure, divided after two
+ *   suspected | done                   | divided if a later call was answered since their first failure; otherwise waiting
+ *   waiting   | (a later call is answered) suspected: repeated after one failure, divided after two
  *
  * The parts of a divided call are suspected, and the call's failure is their first failure. If all parts of a divided
  * call are answered, twice in a row, the calls were too large. For an hour, calls are then half as large.
@@ -45,8 +45,8 @@ interface Group<One> {
   readonly asked: readonly One[];
   /** Consecutive failures, including the failure that caused the division. */
   readonly failures: number;
-  /** The number of answered calls before the first of these failures. */
-  readonly answersBefore: number;
+  /** The number of calls before the first of these failures. Only answers to later calls count. */
+  readonly callsBefore: number;
   readonly sinceMs: number;
   readonly partOf: Division | null;
 }
@@ -58,7 +58,7 @@ interface Division {
   unanswered: number;
 }
 
-const NEVER_FAILED = { failures: 0, answersBefore: 0, partOf: null } as const;
+const NEVER_FAILED = { failures: 0, callsBefore: 0, partOf: null } as const;
 
 interface Failed<One> {
   /** The questions of the failed call, without the question of a running probe. */
@@ -72,6 +72,7 @@ interface Failed<One> {
 export interface Call<One> {
   readonly group: Group<One>;
   readonly role: 'fresh' | 'suspected' | 'probe';
+  readonly number: number;
   readonly timeoutMs: number;
   readonly sentMs: number;
   /** The failed call that gave a probe its question; undefined for a witness and for other calls. */
@@ -100,7 +101,9 @@ export class CallQueue<One extends Asked> {
   #suspected: Group<One>[] = [];
   #waiting: Failed<One>[] = [];
   readonly #inFlight = { fresh: 0, suspected: 0, probe: 0 };
-  #answers = 0;
+  #calls = 0;
+  /** The number of the latest call that was answered. */
+  #answered = 0;
   readonly #probes = { failures: 0, nextMs: 0 };
   /** The witnesses that no probe has tried since the last answer; null before the first probe. */
   #witnesses: One[] | null = null;
@@ -135,7 +138,7 @@ export class CallQueue<One extends Asked> {
     if (others.length === asked.length) return;
     // For a known poison pill, one failure is enough, because other calls were answered since its last failure.
     for (const one of asked.filter(isKnown)) {
-      this.#suspected.push({ ...fresh, asked: [one], failures: 1, answersBefore: -1 });
+      this.#suspected.push({ ...fresh, asked: [one], failures: 1, callsBefore: -1 });
     }
   }
 
@@ -160,11 +163,11 @@ export class CallQueue<One extends Asked> {
     return Math.max(this.#pausedUntilMs, Math.min(...moments));
   }
 
-  answered({ group, role, sentMs }: Call<One>, nowMs: number): void {
+  answered({ group, role, number, sentMs }: Call<One>, nowMs: number): void {
     const { asked } = group;
     const { usual, suspected } = this.#patience;
     this.#inFlight[role] -= 1;
-    this.#answers += 1;
+    this.#answered = Math.max(this.#answered, number);
     this.#probes.failures = 0;
     this.#witnesses = null;
     const tookMs = nowMs - sentMs;
@@ -174,7 +177,8 @@ export class CallQueue<One extends Asked> {
     if (role === 'suspected') this.#suspectedAnswered(group, nowMs);
     for (const failed of this.#waiting.splice(0)) {
       if (failed.group.asked.length === 0) continue;
-      if (failed.group.failures > 1) this.#divide(failed, nowMs);
+      if (failed.group.callsBefore >= number) this.#waiting.push(failed);
+      else if (failed.group.failures > 1) this.#divide(failed, nowMs);
       else this.#suspected.push({ ...failed.group, sinceMs: nowMs });
     }
   }
@@ -185,8 +189,8 @@ export class CallQueue<One extends Asked> {
     this.#pausedUntilMs = Math.max(this.#pausedUntilMs, nowMs + (error.retryAfterMs ?? 0));
     const { asked } = group;
     const failures = group.failures + 1;
-    const answersBefore = failures === 1 ? this.#answers : group.answersBefore;
-    const failed = { group: { ...group, failures, answersBefore, partOf: null }, probed: 0, sentMs, error };
+    const callsBefore = failures === 1 ? this.#calls : group.callsBefore;
+    const failed = { group: { ...group, failures, callsBefore, partOf: null }, probed: 0, sentMs, error };
     if ('heldBackBy' in error.fields) {
       // The call was not sent.
       if (role === 'fresh') this.#fresh.unshift(group);
@@ -196,7 +200,7 @@ export class CallQueue<One extends Asked> {
     }
     if (role === 'probe') {
       this.#probeFailed(asked, error, nowMs);
-    } else if (failures > 1 && this.#answers > answersBefore) {
+    } else if (failures > 1 && this.#answered > callsBefore) {
       this.#divide(failed, nowMs);
       return;
     } else {
@@ -280,10 +284,11 @@ export class CallQueue<One extends Asked> {
     const wanted = this.#wanted(group);
     if (wanted === null) return null;
     this.#inFlight[role] += 1;
+    this.#calls += 1;
     const isPart = group.partOf !== null || (group.failures > 0 && group.asked.length === 1);
     const patience = isPart ? this.#patience.suspected : this.#patience.usual;
     const timeoutMs = role === 'probe' ? this.#patience.usual.ms * 2 ** this.#probes.failures : patience.ms;
-    return { group: wanted, role, timeoutMs, sentMs: nowMs, from };
+    return { group: wanted, role, number: this.#calls, timeoutMs, sentMs: nowMs, from };
   }
 
   #suspectedAnswered({ asked, partOf }: Group<One>, nowMs: number): void {
@@ -324,7 +329,7 @@ export class CallQueue<One extends Asked> {
     const largestPart = Math.ceil(asked.length / PARTS);
     const unanswered = Math.ceil(asked.length / largestPart);
     const partOf = { items: asked.length, sentMs, unanswered };
-    const part = { failures: 1, answersBefore: this.#answers, sinceMs: nowMs, partOf };
+    const part = { failures: 1, callsBefore: this.#calls, sinceMs: nowMs, partOf };
     for (let from = 0; from < asked.length; from += largestPart) {
       this.#suspected.push({ ...part, asked: asked.slice(from, from + largestPart) });
     }

@@ -99,6 +99,18 @@ test('24 batches that are asked to come back in an hour come back in an hour, wh
   }
 });
 
+test('an answer to a call that was in flight when all begins to fail blames nobody', async () => {
+  const clock = new SteppedClock();
+  const { caller } = calling({
+    clock,
+    refuse: ([, other]) => (other === undefined && clock.monotonicMs() < MINUTE_MS ? refusal(500) : null),
+    takesMs: (asked) => ANSWER_MS * asked.length,
+  });
+  const asked = [2, 1].map((count) => ask(caller, 'overview', questions(count), forever));
+  await clock.advance(2 * MINUTE_MS);
+  for (const { outcomes } of await Promise.all(asked)) assert.ok(outcomes.every(({ kind }) => kind === 'prices'));
+});
+
 test('calls that are not sent, since their endpoint is closed, are no failures', async () => {
   const clock = new SteppedClock();
   const closed = new ConnectorError('PROVIDER_BUSY', 'not sent', {
