@@ -6,6 +6,7 @@ import { notificationEncoder } from '../records/avro/record-encoder.ts';
 import type { SchemaRegistry } from '../records/avro/registry.ts';
 import type { PriceKind } from './bulk-prices.ts';
 import type { MissedWindows } from './core/core-messages.ts';
+import { MARKS_EVERY_MS } from './core/partition-core.ts';
 import type { EnabledKind } from './enabled-kinds.ts';
 import { NAME } from './price-records.ts';
 
@@ -70,8 +71,8 @@ export function createMissedNotices(options: {
     const encode = await notificationEncoder(registry, topic, signal);
     const isKnown = reported.some((one) => one.base === base && one.fromMs <= fromMs && toMs <= one.toMs);
     if (isKnown) return null;
-    // Widens the range: instruments of other partitions were answered up to an interval earlier or later.
-    const around = isins === null ? enabled.refreshIntervalMs : 0;
+    // Widens the range: marks of other partitions differ by up to an interval and the time between two marks.
+    const around = isins === null ? enabled.refreshIntervalMs + MARKS_EVERY_MS : 0;
     const range = {
       fromMs: Math.floor((fromMs - around) / lengthMs) * lengthMs,
       toMs: Math.ceil((toMs + around) / lengthMs) * lengthMs,

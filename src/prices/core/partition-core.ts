@@ -22,7 +22,7 @@ import { type PriceState, priceState, saysThatThereIsNone } from './price-state.
 /** The provider does not know the product, or no longer has the product. */
 const DEFINITE: readonly PriceProblem[] = ['status 404', 'status 410'];
 
-const MARKS_EVERY_MS = 60_000;
+export const MARKS_EVERY_MS = 60_000;
 
 /**
  * Decides the next request, the meaning of an answer and the next commit of one partition. Uses no I/O and no clock.

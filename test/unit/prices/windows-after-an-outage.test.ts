@@ -3,6 +3,7 @@ import { type TestContext, test } from 'node:test';
 import { INTRADAY } from '../../../src/config/price-kinds/all.ts';
 import { ConnectorError } from '../../../src/errors.ts';
 import { createProviderPrices } from '../../../src/prices/provider-prices.ts';
+import { createMissedNotices } from '../../../src/prices/window-progress.ts';
 import type { PriceRequest } from '../../../src/provider/market-data.ts';
 import { createRecordReader } from '../../../src/records/avro/record-reader.ts';
 import { readSchemaText } from '../../../src/records/avro/schema-files.ts';
@@ -24,6 +25,12 @@ class Clock extends SteppedClock {
   }
 }
 
+function kindsWith(catchUpMs: number) {
+  const [plan] = INTRADAY.plans({ fields: ['Close'], interval: ['Minute_5'], lookBackMs: HOUR_MS, catchUpMs });
+  assert.ok(plan);
+  return [{ ...plan, kind: 'intraday', topic: 'intraday-prices', refreshIntervalMs: WINDOW_MS }] as const;
+}
+
 /** A member that follows windows of five minutes, and a provider that has each of them, always the same, but for `without`. */
 async function scene(t: TestContext, { catchUpMs = 24 * HOUR_MS } = {}) {
   const clock = new Clock();
@@ -31,11 +38,7 @@ async function scene(t: TestContext, { catchUpMs = 24 * HOUR_MS } = {}) {
   const list = (ids: readonly string[]) => write(...ids.map((id) => [id, isinOf(id)] as const));
   const provider = { isDown: false, isClosed: false, failing: new Set<string>(), status: 500, most: 0 };
   let broken = 0;
-  const times = { lookBackMs: HOUR_MS, catchUpMs };
-  const [plan] = INTRADAY.plans({ fields: ['Close'], interval: ['Minute_5'], ...times });
-  assert.ok(plan);
-  const kind = { kind: 'intraday', topic: 'intraday-prices', refreshIntervalMs: WINDOW_MS } as const;
-  const kinds = [{ ...plan, ...kind }] as const;
+  const kinds = kindsWith(catchUpMs);
 
   function item({ isin, query }: PriceRequest): string {
     if (provider.failing.has(isin)) return failedItem(isin, `{"status":${provider.status}}`);
@@ -55,11 +58,8 @@ async function scene(t: TestContext, { catchUpMs = 24 * HOUR_MS } = {}) {
       bulkEndpoint: '/bulk',
       async bulk(items, consume) {
         if (provider.isDown) throw new ConnectorError('PROVIDER_BUSY', 'status 500', { fields: { status: 500 } });
-        const answer = {
-          date: clock.wallMs(),
-        };
         const body = chunked(bulkBody(items.map(item)), 10_000);
-        return consume({ ...answer, arrived: async () => null, bytes: () => 0, body });
+        return consume({ date: clock.wallMs(), arrived: async () => null, bytes: () => 0, body });
       },
       single: () => Promise.reject(new Error('only bulk')),
     },
@@ -105,14 +105,10 @@ async function scene(t: TestContext, { catchUpMs = 24 * HOUR_MS } = {}) {
     /** Each window is on the topic once. @returns those that are missing, of an id. */
     missing(id: string, fromMs = START_MS - HOUR_MS): number[] {
       const all = keys();
-      assert.equal(
-        new Set(all).size,
-        all.length,
-        `a window was written twice: ${all.filter((key, index) => all.indexOf(key) !== index)}`,
-      );
-      const there = new Set(
-        all.filter((key) => key.startsWith(`${id}/`)).map((key) => Date.parse(key.split('/')[3] ?? '')),
-      );
+      const twice = all.filter((key, index) => all.indexOf(key) !== index);
+      assert.deepEqual(twice, [], 'a window was written twice');
+      const own = all.filter((key) => key.startsWith(`${id}/`));
+      const there = new Set(own.map((key) => Date.parse(key.split('/')[3] ?? '')));
       const missing: number[] = [];
       for (let ms = fromMs; ms < clock.wallMs() - WINDOW_MS; ms += WINDOW_MS) if (!there.has(ms)) missing.push(ms);
       return missing;
@@ -180,13 +176,24 @@ test('windows before the longest outage that is caught up are reported once, wit
   assert.equal(notifications.length, 1);
   const [{ kind, message, gapFrom, gapTo } = {} as never] = notifications;
   assert.equal(kind, 'windows-missed');
-  assert.match(String(message), /spconnect backfill intraday --from 2026-01-07T08:50:00Z --to 2026-01-07T12:10:00Z$/);
+  assert.match(String(message), /spconnect backfill intraday --from 2026-01-07T08:45:00Z --to 2026-01-07T12:15:00Z$/);
   assert.equal(at.seen().filter(({ name }) => name === 'windowsMissed').length, 1);
   for (const id of IDS) {
     const missing = at.missing(id);
     assert.ok(missing.length > 30);
     for (const ms of missing) assert.ok(ms >= Date.parse(String(gapFrom)) && ms < Date.parse(String(gapTo)));
   }
+});
+
+test('marks of two partitions that lie an interval and a minute apart are of one outage', async () => {
+  const registry = { schemaId: async () => NOTIFICATION_SCHEMA_ID };
+  const noticeOf = createMissedNotices({ kinds: kindsWith(HOUR_MS), topic: TOPICS.notifications, registry });
+  const reported: boolean[] = [];
+  for (const fromMs of [START_MS, START_MS - WINDOW_MS - MINUTE_MS]) {
+    const missed = { kind: 'intraday', fromMs, toMs: START_MS + HOUR_MS, isins: null } as const;
+    reported.push((await noticeOf(missed, START_MS, new AbortController().signal)) !== null);
+  }
+  assert.deepEqual(reported, [true, false]);
 });
 
 test('a market that is closed for longer than that is no outage, at a restart neither', async (t) => {
