@@ -10,9 +10,15 @@ import { rowFacts, rowRecords } from '../../src/sources/tasks/instrument-records
 import { Census } from '../../src/sources/walk/census.ts';
 import { recordRows, sortRows } from '../../src/sources/walk/page-rows.ts';
 import { systemClock } from '../../src/support/clock.ts';
-import { chunked } from '../support/decoding/avro-decoding.ts';
+import { chunked, instrumentDecoder } from '../support/decoding/avro-decoding.ts';
 import { oddBulkBodies, usualBulkBody } from '../support/decoding/bulk-variants.ts';
-import { bulkDecoding, type DecodingCost, decodingCost, pageDecoding } from '../support/decoding/decoding-cost.ts';
+import {
+  bulkDecoding,
+  type DecodingCost,
+  decodingCost,
+  longestTurnMs,
+  pageDecoding,
+} from '../support/decoding/decoding-cost.ts';
 import { oddPages, usualPage } from '../support/decoding/page-variants.ts';
 
 // `node test/bench/decoding.ts` shows the figures: 1.1 to 1.5 for usual bodies, 2.4 for an odd one. These bounds leave
@@ -45,6 +51,18 @@ async function costsAtMost(body: Buffer, decode: ReturnType<typeof pageDecoding>
   const isCheap = costs.some((cost) => cost.ratio < ratio);
   assert.ok(isCheap, JSON.stringify(costs));
 }
+
+test('a body that would grow a hundredfold in memory does not hold up other work for long', async () => {
+  const rows = Array.from({ length: 40 }, () => `{"id":1,"underlyings":[${'{},'.repeat(160_000)}{}]}`);
+  const body = `{"instruments":[${rows.join(',')},{"id":1,"u":[${'{},'.repeat(10_000_000)}{}]}]}`;
+  const decoder = instrumentDecoder({ maxValueBytes: 1_000_000 });
+  const turnMs = (page: string) => longestTurnMs(async () => void (await decoder.decode(chunked(page, 1 << 20))));
+  // How quick this machine is: no turn can be shorter than one of these rows.
+  const one = `{"instruments":[${rows[0]}]}`;
+  const ofOneRowMs = Math.max(await turnMs(one), await turnMs(one));
+  const ofAllMs = Math.min(await turnMs(body), await turnMs(body));
+  assert.ok(ofAllMs < 5 * ofOneRowMs, `a turn took ${ofAllMs} ms, and one row ${ofOneRowMs} ms`);
+});
 
 const ZSTD = 4;
 const PRODUCER = { transactionalId: 'spc-sources-0', producerId: 4_000n, producerEpoch: 1, timeoutMs: 30_000 };

@@ -77,7 +77,8 @@ async function* inChunks(page: Buffer): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < page.length; at += CHUNK_BYTES) yield page.subarray(at, at + CHUNK_BYTES);
 }
 
-async function longestTurnMs(run: () => Promise<void>): Promise<number> {
+/** The longest turn of the event loop meanwhile. */
+export async function longestTurnMs(run: () => Promise<void>): Promise<number> {
   let longestMs = 0;
   // By the clock: some kernels count the CPU of a thread in steps of 4 ms.
   let lastMs = performance.now();
