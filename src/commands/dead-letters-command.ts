@@ -17,6 +17,7 @@ import { loadWholeSettings, loadWithoutProvider } from './command-settings.ts';
 import { atProvider, type ProviderSession } from './provider-session.ts';
 import { listTable, print, printable, textTable } from './shell/output.ts';
 import { type CommandContext, EXIT_CODES } from './shell/terminal.ts';
+import { walksText } from './walk-command.ts';
 
 /** An input on the dead letters topic that could not become a record. */
 interface DeadLetter extends RejectedInput {
@@ -134,6 +135,7 @@ const PROVENANCE = ['spc-source', 'spc-walk', 'spc-since', 'spc-endpoint', 'spc-
 const UNMAPPED_ADVICE =
   'To write what cannot be mapped, with null for a wrong value: set mapping.onMismatch: keepInExtras, and retry.';
 const BY_WALK = 'a walk reads its instrument again';
+const BY_REFRESH = 'a price is requested again without a retry, at the next refresh of its product';
 const SUPERSEDED = 'its topic has the record, or a newer state';
 
 interface Reread {
@@ -141,10 +143,19 @@ interface Reread {
   readonly now: RereadLetter;
 }
 
+const OUTCOME_WORDS = {
+  written: 'written',
+  toWrite: 'to be written',
+  walk: 'walk',
+  superseded: 'superseded',
+  notNeeded: 'not needed',
+  impossible: 'impossible',
+} as const;
+
 interface Retried {
   readonly id: string;
   /** Without --execute, `toWrite` replaces `written`. */
-  readonly outcome: 'written' | 'toWrite' | 'walk' | 'superseded' | 'impossible';
+  readonly outcome: keyof typeof OUTCOME_WORDS;
   readonly says: string;
   readonly records: readonly OutgoingRecord[];
   /** Sources from which the retry requests a walk. */
@@ -163,12 +174,14 @@ export async function deadLettersRetry(
   });
   const rows = shown.map(({ id, outcome, topics, says }) => [
     id,
-    outcome === 'toWrite' ? 'to be written' : outcome,
+    OUTCOME_WORDS[outcome],
     [...topics, says].filter((part) => part !== '').join('; '),
   ]);
   print(context, shown, textTable(rows));
   const isChange = retried.some(({ records, walks }) => records.length + walks.length > 0);
   if (!execute) context.stderr.write(`Nothing was written${isChange ? '; --execute does it' : ''}.\n`);
+  const walks = [...new Set(retried.flatMap((one) => one.walks))];
+  if (execute && walks.length > 0) context.stderr.write(walksText(walks));
   if (!retried.some(({ outcome }) => outcome === 'impossible')) return;
   if (retried.some(({ says }) => says.includes(UNMAPPED))) context.stderr.write(`${UNMAPPED_ADVICE}\n`);
   context.exitWith(EXIT_CODES.failed);
@@ -226,6 +239,8 @@ async function planRetry(
   return all.map(({ letter, now }): Retried => {
     const { id } = letter;
     const source = sourceOf(at, letter);
+    if (letter.source === PRICE_PROCESSOR)
+      return { id, outcome: 'notNeeded', says: BY_REFRESH, records: [], walks: [] };
     if (typeof now === 'string') return { id, outcome: 'impossible', says: now, records: [], walks: [] };
     if (superseded.has(id)) return { id, outcome: 'superseded', says: SUPERSEDED, records: [], walks: [] };
     const walks = source !== undefined && kindOf(source).walks ? [source.name] : [];
@@ -271,7 +286,7 @@ async function reread(
 ): Promise<RereadLetter> {
   const { settings, topics, kafka, clock, signal } = at;
   const source = sourceOf(at, letter);
-  if (letter.source === PRICE_PROCESSOR) return 'it belongs to a price, which is requested again anyway';
+  if (letter.source === PRICE_PROCESSOR) return null;
   if (letter.source === BACKFILL) {
     const request = letter.headers[BACKFILL_REQUEST] ?? 'daily|intraday --from … --to …';
     return `it belongs to a backfill: run \`spconnect backfill ${request} --isin <its ISIN>\``;

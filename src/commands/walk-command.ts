@@ -45,9 +45,14 @@ export async function walkCommand(context: CommandContext, options: WalkOptions,
   );
   const allowed = allowShrink === null ? '' : `may delete ${allowShrink} instruments`;
   print(context, { source: name, ...walk }, textTable([[name, 'walk requested', allowed]]));
-  stderr.write(
-    'Requested. A running connector begins it with its next response of the stream, or after the walk that is running; a ' +
-      'stopped one when it starts. The status shows when it reads the list.\n',
+  stderr.write(walksText([name]));
+}
+
+/** How the requested walks of these sources begin. */
+export function walksText(sources: readonly string[]): string {
+  return (
+    `Requested a walk of ${sources.join(', ')}. A running connector begins it with its next response of the stream, or ` +
+    'after the walk that is running; a stopped one when it starts. The status shows when it reads the list.\n'
   );
 }
 

@@ -315,7 +315,8 @@ without --execute shows which dead letters were written already.`,
     help: `An event is decoded again with the current schemas and settings, and written once, after the events that were
 written meanwhile. A walk reads its instrument, or a row of the list, again in the newest state: a running connector
 must have settings that can map the instrument. The topic has no input of a pre-trade check: the check is requested
-again from the provider, by its id.`,
+again from the provider, by its id. A price needs no retry: the running connector requests it again. The exit code is
+1 when a retry is impossible.`,
     examples: ['dead-letters retry 0'],
     load: async () => (await import('../dead-letters-command.ts')).deadLettersRetry,
   },

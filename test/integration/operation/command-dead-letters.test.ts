@@ -72,13 +72,25 @@ testInstallation(
     assert.deepEqual(outcomes(stillBad.stdout), ['impossible', 'walk', 'walk']);
     assert.match(stillBad.stderr, /set mapping\.onMismatch: keepInExtras, and retry/);
     const unwritten = await scene.spconnect(all);
-    assert.deepEqual(
-      [unwritten.code, unwritten.stderr],
-      [1, `Nothing was written; --execute does it.\n${stillBad.stderr}`],
-    );
+    const [requested = '', ...advice] = stillBad.stderr.split('\n');
+    assert.match(requested, /^Requested a walk of instruments\. A running connector begins it/);
+    const nothing = 'Nothing was written; --execute does it.';
+    assert.deepEqual([unwritten.code, unwritten.stderr], [1, [nothing, ...advice].join('\n')]);
     const before = (await instruments()).length;
     const dry = await scene.spconnect(`${all} --output json`, KEEP);
     assert.deepEqual(outcomes(dry.stdout), ['toWrite', 'walk', 'walk']);
+
+    // A price is requested again without any retry.
+    const writer = kafka.transactionalWriter('processor');
+    await writer.open(async () => {}, AbortSignal.timeout(600_000));
+    const headers = { '__connect.errors.connector.name': 'prices' };
+    await writer.commit({
+      records: [keyedRecord({ name: `${prefix}.dead-letters`, partitions: 1 }, first, Buffer.from('1'), headers)],
+    });
+    const [price] = JSON.parse((await scene.spconnect('dead-letters list --source prices --output json')).stdout);
+    const notNeeded = await scene.spconnect(`dead-letters retry ${price.id} --execute`);
+    assert.deepEqual([notNeeded.code, notNeeded.stderr], [0, '']);
+    assert.match(notNeeded.stdout, new RegExp(`^${price.id}  not needed  a price is requested again without a retry`));
 
     // By two operators at once: what one has written, the other finds written.
     const both = await Promise.all([1, 2].map(() => scene.spconnect(`${all} --execute --output json`, KEEP)));
