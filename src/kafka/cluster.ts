@@ -50,7 +50,7 @@ export interface KafkaCluster {
   groupMembers(groupId: string): Promise<readonly DescribedMember[] | null>;
   /** The id of the cluster. @throws ConnectorError KAFKA_UNREACHABLE. */
   clusterId(): Promise<string>;
-  /** Monotonic time of the last broker response; null before the first. A follower requests every 5 s at least. */
+  /** Monotonic time of the last broker response; null before the first. A log follower sends a request every 5 s. */
   answeredMs(): number | null;
   close(): Promise<void>;
 }

@@ -6,7 +6,7 @@ import type { LogReader } from './log-reader.ts';
 import { type CommittedRecord, type OutgoingRecord, partitionFor, type TargetTopic } from './record.ts';
 
 const LONGEST_VALUE_BYTES = 256 * 1024;
-/** Brokers would refuse a key of a megabyte at every attempt. This would block all later records. */
+/** A broker refuses a key of a megabyte at every attempt, and all later records would wait. */
 const LONGEST_KEY_BYTES = 64 * 1024;
 
 /** An input that could not become a record, and the reason. */

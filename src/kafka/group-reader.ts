@@ -37,7 +37,7 @@ export interface GroupReaderOptions {
   ) => Promise<PartitionReader>;
   /** Called at each join with the member's partitions, perhaps none, and also at a head start (head-start.ts). */
   readonly joined?: (partitions: readonly TopicPartition[]) => void;
-  /** Called with the number of members that divide a limit: after a join all members, later only partition owners. */
+  /** Called with the number of members that share a limit: after a join all members, later only partition owners. */
   readonly members?: ((count: number) => void) | undefined;
   /** Default: round robin. */
   readonly assignor?: Assignor;

@@ -53,7 +53,7 @@ const TABLE = {
   'instrument-events': { settings: { ...deleted(30), ...rows }, schema: 'InstrumentEvent' },
   'pre-trade-checks': { settings: { ...compactedAndDeleted(30), ...rows }, schema: 'PreTradeCheck' },
   prices: { settings: { ...compactedAndDeleted(7), ...rows }, schema: PRICE_KINDS.overview.schema },
-  // Longer than any look-back: an unchanged record is not written again, so it must still exist.
+  // 400 days are longer than any look-back: an unchanged record is not written again, so it must still exist.
   'daily-prices': { settings: { ...compactedAndDeleted(400), ...rows }, schema: PRICE_KINDS.daily.schema },
   'intraday-prices': { settings: { ...compactedAndDeleted(400), ...rows }, schema: PRICE_KINDS.intraday.schema },
   notifications: { settings: deleted(90), partitions: 1, schema: 'Notification' },

@@ -46,13 +46,14 @@ export interface ConsumerOffset {
 
 export interface WriterOptions {
   /**
-   * Resolves when the group confirms, after a given time, that this process owns the partition. An opening needs proof
-   * after the last failure; a transaction needs recent proof at begin and commit. A single process needs no proof.
+   * Resolves when the group confirms, after a given time, that this process owns the partition. An opening needs a
+   * proof newer than the last failure. A transaction needs a recent proof at its begin and commit. A single process
+   * needs no proof.
    */
   readonly ownershipProof?: OwnershipProof['since'];
   /** The number of fencings by an operator since the last call. They do not count as another installation. */
   readonly excused?: () => number;
-  /** All partitions to write, the position's partition first. Called at each opening attempt (kafkajs-hanging.ts). */
+  /** All partitions to write; the position's partition comes first. Called at each attempt (kafkajs-hanging.ts). */
   readonly abortHanging?: () => readonly TopicPartition[];
   readonly abortHangingOffset?: Omit<ConsumerOffset, 'offset' | 'metadata'>;
 }

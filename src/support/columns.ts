@@ -3,7 +3,7 @@ export function columnsOf(stream: { readonly isTTY?: boolean; readonly columns?:
   return stream.isTTY === true ? (stream.columns ?? 80) : Number.POSITIVE_INFINITY;
 }
 
-/** Breaks lines at spaces so that they fit; new rows get the first row's indent. A longer word stays whole. */
+/** Breaks lines at spaces so that they fit. New rows get the indent of their line. A word is never broken. */
 export function folded(text: string, columns: number): string {
   const foldedLine = (line: string) => {
     const indent = /^ */.exec(line)?.[0] ?? '';

@@ -44,7 +44,7 @@ export function openDeadline(
   };
 }
 
-/** Returns the outcome of the work, or throws the error of `late` after `ms` milliseconds; then the work continues. */
+/** Returns the outcome of the work, or throws the error of `late` after `ms` milliseconds. The work is not stopped. */
 export async function within<T>(work: Promise<T>, ms: number, clock: Clock, late: () => Error): Promise<T> {
   const deadline = openDeadline(ms, clock, late);
   try {

@@ -19,7 +19,7 @@ export interface HttpObserver {
   heldBack(wait: { readonly client: string; readonly waitMs: number }): void;
   /** Reports how many processes share the limit of an interface. */
   limitShared(share: { readonly client: string; readonly processes: number }): void;
-  /** Reports another clock, of an interface or of `kafka`. `aheadMs`: its lead over this machine's clock. */
+  /** Reports another clock, of an interface or of `kafka`. `aheadMs`: how far it is ahead of our clock. */
   clockSeen(seen: { readonly clock: string; readonly aheadMs: number }): void;
   tokenAsked(asked: { readonly client: string; readonly failed: boolean }): void;
 }

@@ -38,11 +38,11 @@ const FREE = 0;
 const LEFT = -1;
 
 /*
- * A row of words for each of millions of instruments. The first two words are the id (int64). The index takes 5 to 6
- * bytes for each id; a Map takes 80 to 100 bytes. A removed row may be used again for another id.
+ * Stores a row of words for each of millions of instruments. The first two words are the id (int64). The index takes 5
+ * to 6 bytes for each id; a Map takes 80 to 100 bytes. A removed row may be used again for another id.
  *
  * Rows are found by open addressing: an id's slot is the slot of its hash, or the next free slot after it. The slots
- * are in parts that grow alone. So growth needs no second table, and takes one or two milliseconds.
+ * are divided into parts that grow separately. So growth copies only one part, and takes one or two milliseconds.
  */
 export class IdRows {
   readonly words: WordRows;

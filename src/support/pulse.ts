@@ -16,7 +16,7 @@ export class Pulse {
     return untilAborted(this.#next.promise, signal);
   }
 
-  /** As `next`, but resolves after `ms` milliseconds at most; `ms` may be infinite. */
+  /** Like `next`, but resolves after `ms` milliseconds at most; `ms` may be infinite. */
   async within(ms: number, clock: Clock, signal: AbortSignal): Promise<void> {
     if (ms === Number.POSITIVE_INFINITY) return this.next(signal);
     await within(this.next(signal), Math.min(ms, LONGEST_SLEEP_MS), clock, () => OVER).catch((error: unknown) => {

@@ -2,7 +2,10 @@ const CERTIFICATE = /^(ERR_TLS_|CERT_|UNABLE_TO_|DEPTH_ZERO_SELF_SIGNED|SELF_SIG
 /** Matches errors of Node.js and OpenSSL if the server may not speak TLS. */
 const NO_TLS = /before secure TLS connection|wrong.version.number|packet.length.too.long/i;
 
-/** Null for any other failure. `ca` and `address` name the settings of the trusted authorities and of the address. */
+/**
+ * Advice for a failure of TLS; null for any other failure. `ca` and `address` are the names of settings: of the trusted
+ * authorities, and of the server's address.
+ */
 export function tlsAdvice(cause: unknown, ca: string, address: string): string | null {
   const { code, message } = (cause ?? {}) as { readonly code?: unknown; readonly message?: unknown };
   if (CERTIFICATE.test(String(code))) {

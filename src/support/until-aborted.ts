@@ -1,4 +1,4 @@
-/** Rejects with the signal's reason when the signal aborts. The work continues, because it cannot be interrupted. */
+/** Returns the outcome of the work, or rejects with the signal's reason at its abort. The work is not stopped. */
 export async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const aborted = Promise.withResolvers<never>();
   const onAbort = () => aborted.reject(signal.reason);

@@ -147,7 +147,7 @@ const NORMAL_ERRORS = [
 /** kafkajs' message for a response to an abandoned request. */
 const LATE_RESPONSE = 'Response without match';
 
-/** Namespaces that log lines at each of a dozen attempts. The caller reports the outcome once. */
+/** The namespaces of kafkajs that log at each of a dozen attempts. The caller reports the outcome once. */
 const CONNECTING = ['Connection', 'BrokerPool'];
 
 /** Logs errors of kafkajs as warnings, because kafkajs retries and the caller logs the last failure. */

@@ -65,7 +65,7 @@ export async function fetchConsumerOffset(
     });
   };
   const asked = ask();
-  // Not earlier, because a client that is disconnected while it connects stays connected.
+  // Disconnects only now, because a client that is disconnected while it connects stays connected.
   const over = () => cluster.disconnect().catch(() => {});
   asked.then(over, over);
   try {
@@ -73,7 +73,7 @@ export async function fetchConsumerOffset(
     // The metadata is the topic's id, then the writer's own text. Offsets of earlier versions have no id.
     const [id = '', ...rest] = metadata.split(' ');
     if (id !== '' && id !== (ids.get(topic) ?? id)) return null;
-    // -1 is no offset. kafkajs commits -2, the beginning of the log, when the log no longer contains the position.
+    // -1 means no offset. kafkajs commits -2, the beginning of the log, when the log no longer contains the position.
     return offset < 0n ? null : { offset, metadata: rest.join(' ') };
   } catch (cause) {
     signal.throwIfAborted();

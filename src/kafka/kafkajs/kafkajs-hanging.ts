@@ -18,9 +18,9 @@ import type { Ending, WriterProducer } from './writer-producer.ts';
  *
  * Only records of the last transaction hang: after a lost connection, a producer first ends its last transaction again.
  * A writer aborts a transaction that it cut off itself. For another process's transaction, a commit may repeat a part
- * of a page. An abort could lose a part of an acknowledged page. An opening may leave out partitions, such as a stopped
- * source's. Later their records get that opening's outcome. If some partitions cannot be added, the others are
- * committed. So the coordinator still reports a commit.
+ * of a page. An abort could lose a part of an acknowledged page. An opening may leave out partitions, such as the
+ * partition of a stopped source. The outcome of the opening is kept for them, and a later opening uses it. If some
+ * partitions cannot be added, the others are committed. So the coordinator still reports a commit.
  *
  * One double fault remains: if the process or its coordinator fails between the fence and this commit, the next opening
  * aborts the hanging records.
@@ -29,7 +29,7 @@ import type { Ending, WriterProducer } from './writer-producer.ts';
 const NOT_COMPRESSED = 0;
 const KEY = Buffer.from('["",{"settles":true}]');
 
-/** To continue from the last visible offset would repeat everything after it. */
+/** A writer that continued from the last visible offset would repeat all hidden records. */
 export function transactionHangs(topic: string, partitions: readonly number[], openMs: number): ConnectorError {
   const where = partitions.length === 0 ? topic : `${topic}, partition ${partitions.join(', ')}`;
   const command = `kafka-transactions.sh --bootstrap-server <broker>`;
@@ -82,7 +82,7 @@ export async function fenceAndEnd(
   last.left.opened(partitions, ending);
 }
 
-/** Markers of the last transaction may be lost. The fence proves that no other began, so no offset is read again. */
+/** Markers of the last transaction may be lost. No other transaction began since, so no offset is read again. */
 export async function endAgain(
   producer: WriterProducer,
   { abortHanging, abortHangingOffset, transactionalId, log }: Fencing,
@@ -103,7 +103,7 @@ export function isCutOff(producer: WriterProducer): boolean {
   return producer.cutOffAfter?.() !== undefined;
 }
 
-/** Ends the transaction even if `add` fails. Otherwise the next opening would abort records of a committed one. */
+/** Ends the transaction even if `add` fails. Otherwise the next opening would abort committed records. */
 async function endAll(transaction: Transaction, ending: Ending, add: () => Promise<void>): Promise<void> {
   try {
     await add();
@@ -135,7 +135,7 @@ async function touchAll(
 
 const ADDED = { key: null, addsOnly: true };
 
-/** Adds the group or the position's partition first, because this alone allows a commit that stays known. */
+/** Adds the group or the position's partition first, because this alone makes the coordinator report a commit. */
 async function addAfterFence(
   transaction: Transaction,
   partitions: readonly TopicPartition[],
@@ -170,7 +170,7 @@ async function sendTo(
   }
 }
 
-/** Hanging records in partitions that an opening left out belong to the transaction before that opening. */
+/** The outcome of hanging records in partitions that an opening left out: the outcome at that opening. */
 class LeftPartitions {
   #opened: ReadonlySet<string> = new Set();
   readonly #endings = new Map<string, Ending>();

@@ -9,7 +9,7 @@ import { sendOnce } from './produce/send-messages.ts';
 import { askingForLast } from './writer-producer.ts';
 
 /*
- * Some functions of kafkajs 2.2.4, the last release, lose or repeat data, waste CPU, or fail without need. Each
+ * Some functions of kafkajs 2.2.4, the last release, lose or repeat data, waste CPU, or fail needlessly. Each
  * replacement was written for one exact source text. With another text, its effect is unknown, so loading fails.
  */
 
@@ -46,8 +46,8 @@ function scheduleOnlyWhenPending(original: ScheduleCheck): ScheduleCheck {
 }
 
 /**
- * Compaction can remove the last records of a batch and keep the batch. Then a consumer would wait before their offsets
- * forever. So a control record marks the batch's end. It moves the consumer's offset and reaches no handler.
+ * Compaction can remove the last records of a batch and keep the batch. Then a consumer would wait forever before these
+ * offsets. So a control record marks the batch's end. It moves the consumer's offset and reaches no handler.
  */
 function markBatchEnd(original: DecodeBatch): DecodeBatch {
   return async function decodeRecordBatch(decoder) {
@@ -109,7 +109,7 @@ interface TopicErrors {
   readonly partitions?: readonly PartitionError[];
 }
 
-/** Has one of the lists, depending on the request. */
+/** A response has one of these lists; the kind of request decides which list. */
 interface TopicsResponse {
   readonly topicMetadata?: readonly TopicErrors[];
   readonly errors?: readonly TopicErrors[];
@@ -198,7 +198,7 @@ interface Patch {
 
 const namesTopics = { member: 'parse', replace: namingTopics };
 
-/** In loading order, because a module keeps the functions that it finds when it is loaded. */
+/** The patches in loading order, because a module keeps the functions that it finds when it is loaded. */
 const PATCHES: readonly Patch[] = [
   // Decodes only the fields that a reader uses.
   {

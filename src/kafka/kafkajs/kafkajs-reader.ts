@@ -23,8 +23,8 @@ interface KafkajsReaderOptions {
 }
 
 /**
- * Each reading has its own connection. A reading ends after its end offset, control records, aborted records and
- * emptied batches included. A failed connection is replaced if it made progress. Without progress the reading fails,
+ * Each reading has its own connection. A reading ends at its end offset; control records, aborted records and emptied
+ * batches count as read. A failed connection is replaced if it made progress. Without progress the reading fails,
  * unless a partition has no leader or the topic is unknown for a moment. A follower replaces every connection that
  * fails or stalls, because kafkajs would use the dead connection forever.
  */
@@ -193,7 +193,7 @@ class Reading {
     if (room !== undefined && records.length > 0) await untilAborted(stalled.whileHeld(room()), signal);
   }
 
-  /** No record arrives while a transaction is open. Its coordinator ends the transaction in time, unless it hangs. */
+  /** No record arrives while a transaction is open. The coordinator ends it in time, unless the transaction hangs. */
   #mustMove(): void {
     const { clock, tuning } = this.#options;
     const { topic, behindOpen } = this.#request;
@@ -207,7 +207,7 @@ class Reading {
 /** The cause reaches the caller unchanged. */
 class ReadRefused extends Error {}
 
-/** Skips offsets that were deleted meanwhile. If the log is shorter now, for example recreated, waits at its end. */
+/** Skips offsets that were deleted meanwhile. If the log is shorter now (a recreated topic), waits at its end. */
 function keepWithin(positions: Map<number, bigint>, bounds: ReadonlyMap<number, Bounds>): void {
   for (const [partition, position] of positions) {
     const { low, high } = bounds.get(partition) ?? { low: position, high: position };

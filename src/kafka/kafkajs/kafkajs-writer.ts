@@ -44,7 +44,7 @@ export interface KafkajsWriterOptions extends WriterOptions {
 
 /**
  * After any failure, a kafkajs producer can lose records silently. It reuses the sequence number of a batch that the
- * broker kept. The broker takes the next batch for a duplicate. So no producer is used again after a rejection.
+ * broker kept. Then the broker takes the next batch for a duplicate. So no producer is used again after a rejection.
  *
  * Opening: a new producer with the same transactional id fences the earlier holder; then the writer reads the offset.
  * Committing: rounds of one request to each broker, the source offset in the last round, then a consumer offset. The
@@ -170,7 +170,7 @@ export class KafkajsWriter implements TransactionalWriter {
       this.#inputId = await this.#topicIdOfPosition(signal);
       const position = await untilAborted(readPosition(signal), signal);
       signal.throwIfAborted();
-      // Checked here: ownership is proven now, and `readPosition` has read the operators' marks.
+      // The check is here, because ownership is proven now, and `readPosition` has read the operators' marks.
       this.#refuseWhenShared(this.#options.excused?.() ?? 0);
       this.#live = producer;
       this.#last.ended();
@@ -262,7 +262,7 @@ export class KafkajsWriter implements TransactionalWriter {
     await transaction.commit();
   }
 
-  /** Otherwise an abandoned transaction could continue to send, and even commit, after the broker answers. */
+  /** Stops an abandoned transaction, which could continue to send, and even commit, after the broker answers. */
   #mustBeLive(producer: Producer): void {
     if (this.#live !== producer) throw new Error('the writer was given up or opened again during this commit');
   }

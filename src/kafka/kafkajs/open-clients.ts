@@ -40,7 +40,7 @@ export class BrokerConnections {
     this.#create = create;
   }
 
-  /** kafkajs changes the broker only after a failed connection. A frozen first broker would delay clients. */
+  /** The first broker of a new client, because a frozen broker delays kafkajs: kafkajs changes it only on failure. */
   choose(): string[] {
     const answering = this.#brokers.filter((broker) => !this.#isSilent(broker));
     const from = answering.length > 0 ? answering : this.#brokers;

@@ -17,8 +17,8 @@ const WHAT_TO_DO: Readonly<Record<TopicRefusal, string>> = {
 };
 
 /**
- * Returns undefined if the refusal may be temporary. A broker that has just started knows no topic, so a missing topic is checked
- * again. Larger batches are split at the next attempt. Only a batch of one record cannot be split.
+ * Returns undefined if the refusal may be temporary. A broker that has just started knows no topic, so a missing topic
+ * is checked again. Larger batches are split at the next attempt. Only a batch of one record cannot be split.
  */
 export async function topicRefused(
   cause: unknown,
@@ -45,7 +45,10 @@ export async function topicRefused(
   });
 }
 
-/** Throws for all topics but the first, since other sources need only that. The first has the offset, and is retried. */
+/**
+ * Throws for every topic but the first: other sources do not need such a topic. The first topic has the offset, so
+ * the opening is retried.
+ */
 export async function giveUpAborting(
   cause: AbortHangingFailed,
   { transactionalId, facts, abortHanging }: Pick<WriterOptions, 'abortHanging'> & Opening,

@@ -19,7 +19,7 @@ interface TopicAdminOptions {
 }
 
 const LEADER_POLL_MS = 50;
-/** The longest delay of the start by an optional topic. */
+/** The longest time that an optional topic may delay the start. */
 const REFUSABLE_LEADER_WAIT_MS = 5_000;
 
 export async function ensureTopics(
@@ -152,7 +152,7 @@ async function describedSettings(
   }
 }
 
-/** Creates one topic: for several, kafkajs does not report which existed. False if another process was faster. */
+/** Creates one topic; of several, kafkajs does not report the existing topics. False if another process was faster. */
 async function createTopic(
   admin: Admin,
   { name, partitions, replicationFactor, settings }: TopicSpecification,
@@ -204,7 +204,7 @@ export async function askAdmin<Found>(
     await admin.connect();
     return await ask(admin);
   } finally {
-    // Not earlier, because a client that is disconnected while it connects stays connected.
+    // Disconnects only now, because a client that is disconnected while it connects stays connected.
     admin.disconnect().catch(() => {});
   }
 }

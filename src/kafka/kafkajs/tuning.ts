@@ -10,7 +10,7 @@ export const DEFAULT_TUNING = {
   maxRetryMs: 2_000,
   /** The broker aborts an older transaction. Our writer gives up at the same age. */
   transactionTimeoutMs: 60_000,
-  /** An opening's time after the transaction time-out. Until the time-out, the broker ends an earlier transaction. */
+  /** An opening has the transaction time-out, in which the broker ends an earlier transaction, and this time. */
   openGraceMs: 20_000,
   openBackOff: { initialMs: 100, maximumMs: 2_000 },
   disconnectMs: 3_000,
@@ -49,7 +49,7 @@ export function longestProofMs({ proofMs, groupSessionTimeoutMs }: KafkaTuning):
 /** We wait this much longer for the response to a join than the broker waits for all members. */
 const JOIN_GRACE_MS = 10_000;
 
-/** A join fails later here than at the broker. Else the next join would wait for an abandoned member. */
+/** A join must fail later here than at the broker. Otherwise the next join would wait for an abandoned member. */
 export function joinLimits({ groupJoinMs, groupSessionTimeoutMs, readStallMs }: KafkaTuning): {
   readonly rebalanceMs: number;
   readonly stallMs: number;
@@ -60,7 +60,7 @@ export function joinLimits({ groupJoinMs, groupSessionTimeoutMs, readStallMs }: 
 
 /** The bytes of one fetch, as stored on the broker: a batch or two. More is not faster and uses more memory. */
 export const FETCH_BYTES_PER_PARTITION = 128 * 1024;
-/** The bytes of a member's fetch from one broker. With more, waiting batches outlive the young generation. */
+/** The bytes of a member's fetch from one broker. With more, waiting batches stay in memory longer. */
 export const FETCH_BYTES = 192 * 1024;
 
 /** By default, the coordinator searches for expired transactions every 10 s. */

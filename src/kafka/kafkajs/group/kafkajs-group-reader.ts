@@ -148,7 +148,7 @@ function consumerOf(
   { groupId, assignor }: GroupReaderOptions,
   proof: OwnershipProof,
 ): Consumer {
-  // A member whose process stopped for a session has lost its partitions. It must not claim them at its next join.
+  // A member that was frozen for a session has lost its partitions, and must not claim them at its next join.
   const wasForgotten = () => !proof.holdsSince(clock.monotonicMs() - tuning.groupSessionTimeoutMs);
   return kafka.consumer({
     groupId,
@@ -190,7 +190,7 @@ async function consume(consumer: Consumer, topics: readonly string[], { goAhead,
     partitionsConsumedConcurrently: MAX_PARTITIONS_AT_ONCE,
     async eachBatch({ batch, resolveOffset, isStale }: EachBatchPayload) {
       if (isStale()) return;
-      // Resolved at once, because kafkajs may not know the partition after another join.
+      // The offset is resolved at once, because kafkajs may not know the partition after another join.
       resolveOffset(batch.lastOffset());
       const { topic, partition, messages } = batch;
       const records = messages.map((message) => committedRecord(topic, partition, message));
@@ -215,7 +215,7 @@ async function leave(
   );
 }
 
-/** A heartbeat event has no time. The request before it has a duration, which is negative if the clock was set back. */
+/** A heartbeat event has no time. The request event before it has a duration, negative if the clock was set back. */
 function confirmAtHeartbeats(consumer: Consumer, clock: Clock, confirm: (askedAtMs: number) => void): void {
   let askedAtMs = Number.NEGATIVE_INFINITY;
   consumer.on(consumer.events.REQUEST, ({ payload }) => {

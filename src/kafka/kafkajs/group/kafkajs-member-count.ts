@@ -21,10 +21,10 @@ interface MemberCountOptions {
 }
 
 /**
- * Only owners divide a limit of the group, because standby members send no requests. But an earlier owner may still
- * work. So after each join, and in a rebalance, all members count for one session. All members also count after half a
- * session without confirmation. So a larger share ends before its work moves to others. The count is requested after
- * each join, and with each heartbeat until the group answers.
+ * Only partition owners share a limit of the group, because standby members send no requests. But an earlier owner may
+ * still work. So after each join, and in a rebalance, all members count for one session. All members also count after
+ * half a session without confirmation. So a larger share ends before its work moves to others. The count is requested
+ * after each join, and with each heartbeat until the group answers.
  */
 export function reportMemberCount(options: MemberCountOptions): void {
   const { kafkajs, consumer, members, proof, clock, log, signal } = options;
@@ -52,7 +52,7 @@ export function reportMemberCount(options: MemberCountOptions): void {
     if (reported < all && !isWatching) watch().catch(() => {});
   }
 
-  /** A share among owners is larger than a share among all. It must end in time without any event. */
+  /** A share among owners is larger than a share among all. It must end in time, also if no event arrives. */
   async function watch(): Promise<void> {
     isWatching = true;
     for (; reported < all; report()) await clock.sleep(sessionMs / LOOKS_PER_SESSION, signal);

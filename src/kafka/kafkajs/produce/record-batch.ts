@@ -69,7 +69,7 @@ const CRC_AT = 17;
 const CRC_COUNTS_FROM = 21;
 const MAGIC = 2;
 const TRANSACTIONAL = 16;
-/** The most bytes of a record without key, value and headers: its length, their two lengths, its index, two zeroes. */
+/** The most bytes of a record without key, value and headers: its length and index, two more lengths, two zeroes. */
 const RECORD_BYTES = 4 * MAX_VARINT_BYTES + 2;
 
 export interface BatchRecord {

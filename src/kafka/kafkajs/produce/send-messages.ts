@@ -28,7 +28,7 @@ const PRODUCE = { apiKey: 0, apiVersion: 7, apiName: 'Produce', expectResponse: 
 const DEFAULT_TIMEOUT_MS = 30_000;
 /** The broker ends the previous transaction within milliseconds; kafkajs would wait 50 ms or more each time. */
 const CONCURRENT_WAIT = { initialMs: 1, maximumMs: 20, limitMs: 30_000 };
-/** Records do not wait for a silently lost broker to count as lost, which takes 9 s by default. */
+/** Records do not wait until a silently lost broker counts as lost; by default, this takes 9 s. */
 const RECORDS_LIMIT_MS = 6_000;
 
 const UNKNOWN_TOPIC_OR_PARTITION = 3;
