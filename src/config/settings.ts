@@ -193,8 +193,8 @@ interface PricedSource {
 
 const ADVICE = 'give each source a different legalCountry, or name only one source';
 
-// A topic of prices has one record per instrument, so two sources with the same instrument would delete each other's
-// prices: when one source drops the instrument, its price is deleted although the other source has the instrument.
+// A topic of prices has one record per instrument. So two sources must not price the same instrument: if one source
+// drops the instrument, its price is deleted, although the other source still has the instrument.
 function checkPricedSources({ marketData, prices, sources }: Given, report: Report): void {
   const given = memberOf(prices, 'from');
   const from: readonly unknown[] = Array.isArray(given) ? given : [];

@@ -5,7 +5,7 @@ import { OFFSETS_PARTITIONS } from './topic-plan.ts';
 
 /*
  * The offsets topic has Kafka Connect's exact format. The key `["<source>",{"endpoint":"<source type>"}]` never
- * changes: with another key, a source would move to another writer, and two would run at once. A null value is a reset.
+ * changes: with another key, a source would move to a second writer, and both would run. A null value is a reset.
  */
 
 /** A source's offset: a flat map of primitives, as in Kafka Connect. Integers above 2^53 are text. */
@@ -36,9 +36,9 @@ export function offsetRecord(options: {
 }
 
 /**
- * The offsets by key. A reset key has the mark of the reset (see `parseReset`). An unreadable value becomes an error.
- * Call it in the writer's `readPosition`: only the fence makes the result final.
- * @throws ConnectorError as `readToEnd` does.
+ * Returns the offsets by key. The value of a reset key is the mark of the reset (see `parseReset`). An unreadable value
+ * becomes an error. Call it in the writer's `readPosition`: only the fence makes the result final.
+ * @throws the errors of `readToEnd`.
  */
 export async function readOffsets(
   reader: LogReader,

@@ -207,7 +207,7 @@ export interface Polled extends StreamPlace {
   readonly endpoint: string;
   /** Number of instruments or stream items, including items that were not written. */
   readonly rows: number;
-  /** True if the last response was the end of the stream; false while our offset is in doubt. */
+  /** True if the last response reached the end of the stream; false while our offset is in doubt. */
   readonly caughtUp: boolean;
   readonly durationMs: number;
 }
@@ -221,7 +221,7 @@ export interface DeadRow {
 
 export interface DeadLetterCounts {
   readonly deadLetters: number;
-  /** Dead letters because of their size. All dead letters that are counted in neither field have a wrong type. */
+  /** Dead letters because of their size. Dead letters in neither of these two counts have a field of a wrong type. */
   readonly deadLettersTooLarge: number;
   readonly deadLettersWithoutKey: number;
   readonly dead?: readonly DeadRow[];

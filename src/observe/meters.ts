@@ -18,7 +18,7 @@ type GivenLabels = Readonly<Record<string, string>>;
 
 export type LabelsOf<Name extends MetricName> = Readonly<Record<(typeof METRICS)[Name]['labels'][number], string>>;
 
-/** The metrics of the table, by their names; the compiler knows which labels each one has. */
+/** The metrics of the table, by their names; the compiler knows which labels each metric has. */
 export interface Meters {
   add<Name extends NamesOf<'counter'>>(name: Name, labels: LabelsOf<Name>, value: number): void;
   /** Null means unknown and sets nothing: a cleared gauge then has no series until the next value. */
@@ -76,7 +76,7 @@ export function createMeters(isThere: (name: string) => boolean = () => true): M
   };
 }
 
-/** Every series of a metric with these labels; empty if it lacks a label, or another label has unknown values. */
+/** Every series of a metric with these labels; empty if the metric lacks one, or has a label with unknown values. */
 function seriesWith(labels: GivenLabels, { labels: names, values }: MetricDefinition): readonly GivenLabels[] {
   if (Object.keys(labels).some((name) => !names.includes(name))) return [];
   const others = names.filter((name) => !(name in labels));

@@ -4,7 +4,7 @@ import type { DecodedPrice, PricedInstrument } from '../records/decoding/priced.
 
 /**
  * The overview or a series (part 2.1 of src/provider/README.md). Each kind has a separate schedule, calls and metrics.
- * If a kind has several series, the series name follows: `daily/OHLC`, `intraday/Hour_1/Close`.
+ * If a kind has several series, the name of the series follows the kind: `daily/OHLC`, `intraday/Hour_1/Close`.
  */
 export type PriceKind = PriceQuery['kind'] | `${Exclude<PriceQuery['kind'], 'overview'>}/${string}`;
 

@@ -33,7 +33,7 @@ export interface PartitionTaskOptions {
   readonly groupId: string;
   readonly transactionalId: string;
   readonly writer: TransactionalWriter;
-  /** Resolves after proof that this process still owns the partition. Otherwise it could fence the next owner. */
+  /** Resolves after proof that this process owns the partition. Without the proof, it could fence the next owner. */
   readonly ownershipProof: OwnershipProof['since'];
   readonly committedOffset: (signal: AbortSignal) => Promise<CommittedOffset | null>;
   readonly reader: LogReader;
@@ -79,7 +79,7 @@ export class PartitionTask implements PartitionReader, WorkerTask {
     this.#core = before;
   }
 
-  /** Null before the first session. The core of an ended session stays, so that its prices' ages are still shown. */
+  /** Null before the first session. The core of an ended session stays, so that the prices' ages are still shown. */
   get core(): PartitionCore | null {
     return this.#core;
   }
@@ -245,7 +245,7 @@ export class PartitionTask implements PartitionReader, WorkerTask {
     return notices;
   }
 
-  /** Ends the session when the registry gets a missing schema. The next session reads the instruments with it. */
+  /** Ends the session when the registry gets a missing schema. The next session can read its instruments. */
   #readAgainOnceSchemasAreFound({ over }: PriceSession): void {
     const { instrumentReader, clock, random } = this.#options;
     const signal = AbortSignal.any([this.#options.signal, over.signal]);

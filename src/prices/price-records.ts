@@ -8,9 +8,9 @@ import type { CommittedPart, CoreResult, ReportedFailures } from './core/core-me
 import type { WindowDigests } from './read-windows.ts';
 
 export const NAME = 'prices';
-/** The header with the reason why there is no price, on dead letters and tombstones. */
+/** The header of dead letters and tombstones with the reason why there is no price. */
 export const PROBLEM = 'spc-problem';
-/** The header with the kind of prices, on dead letters: several kinds may share a topic. */
+/** The header of dead letters with the kind of prices, because several kinds may share a topic. */
 export const KIND = 'spc-kind';
 
 export interface PriceTargets {
@@ -95,7 +95,7 @@ class PartRecords {
         const { id, key, reason, value: raw, offsets } = result;
         this.#addDeadLetter({ key, pointer: '', reason, raw }, this.#headersFor(offsets), true);
         this.#forget(id);
-        // If `id` differs from the key, the key is no instrument's id, and no price has the key.
+        // If `id` differs from the key, the key is no instrument's id, and no price has this key.
         if (id === key) this.#addTombstone(id, 'unreadable', this.#provenance);
         return;
       }

@@ -39,7 +39,7 @@ export class WindowDigests {
 /** A window's record is newer than the window's start, but the broker's clock may differ from ours by this much. */
 const CLOCKS_DIFFER_MS = 24 * 3_600_000;
 
-/** Reads the look-back of a series; `partition` is also the number of the instruments' partition. Exported for tests. */
+/** Reads the look-back of a series. Its instruments have the same partition number. Exported for tests. */
 export async function readWindows(options: {
   readonly reader: LogReader;
   readonly topic: string;
@@ -76,7 +76,7 @@ export async function readWindows(options: {
     onRecord({ key, value, offset, timestampMs }) {
       if (key === null || value === null || timestampMs < sinceMs) return;
       const name = key.toString('utf8');
-      // Skips windows that the provider no longer sends: for 100,000 instruments, a day of them takes a gigabyte.
+      // Skips windows that the provider no longer sends: for 100,000 instruments, the windows of a day take a gigabyte.
       const [first, last] = [name.indexOf('/'), name.lastIndexOf('/')];
       if (Date.parse(name.slice(last + 1)) < fromMs) return;
       if (first >= 0 && name.slice(first + 1, last) !== series) return;
@@ -102,7 +102,7 @@ export async function readWindows(options: {
 /** For each series, the end of the windows answered before a session: milliseconds by the provider's clock. */
 export interface AnsweredSeries {
   readonly committed: ReadonlyMap<PriceKind, number>;
-  /** The earliest moment of any product in the previous session. A failing product's lies before the committed mark. */
+  /** The earliest end of any product in the previous session. Failing products end before the committed mark. */
   readonly carried: ReadonlyMap<PriceKind, number>;
 }
 

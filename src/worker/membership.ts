@@ -70,7 +70,7 @@ function isPassing(error: unknown): boolean {
 
 /**
  * One membership, from the join to the leave. The tasks end before the leave: until then the group confirms the
- * ownership for a commit under way. So the next owner does not have to fence this commit.
+ * ownership for a commit in progress. So the next owner does not have to fence this commit.
  *
  * @param endings by partition; each resolves when the partition's last task here has ended.
  */

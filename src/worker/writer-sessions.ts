@@ -5,7 +5,7 @@ import { type BackOff, backOffMs, type Random } from '../support/back-off.ts';
 import type { Clock } from '../support/clock.ts';
 
 const REOPEN_BACK_OFF: BackOff = { initialMs: 200, maximumMs: 30_000 };
-/** The wait after each consecutive fence: the other process, such as an `offsets` command, can finish. */
+/** The wait per consecutive fence, so that the other process (such as an `offsets` command) can finish. */
 const FENCED_WAIT_MS = 1_000;
 const MOST_FENCED_WAITS = 10;
 const RECOVERABLE: readonly ConnectorError['action'][] = ['reopenWriter', 'retry', 'retrySlowly'];
@@ -27,7 +27,7 @@ export interface WriterSessionsOptions<Position> {
   readonly run: (session: WriterSession<Position>) => Promise<void>;
   /** Resolves with true when there is work to run, and with false if no work is left. */
   readonly untilDue?: (signal: AbortSignal) => Promise<boolean>;
-  /** Handles an error that permanently stops one part of the work. True: a new session runs the other parts at once. */
+  /** Handles an error that permanently stops a part of the work. Returns true if a new session runs the other parts. */
   readonly stopFailed?: (error: unknown) => boolean;
   readonly lost: (error: ConnectorError) => void;
   /** The proof that this process still owns the writer; absent for a single process, which needs no proof. */

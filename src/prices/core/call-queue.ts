@@ -113,7 +113,7 @@ export class CallQueue<One extends Asked> {
   /** Parts of calls and single questions have a separate timeout, because they are answered faster. */
   readonly #patience = { usual: new Patience(), suspected: new Patience() };
   #limit = { items: 0, untilMs: 0 };
-  /** The smallest call whose parts were all answered, and when this happened first; null without such a call. */
+  /** The smallest call whose parts were all answered, and the time of the first such call; null without one. */
   #tooLarge: { readonly items: number; readonly atMs: number } | null = null;
 
   constructor(options: CallQueueOptions<One>) {
@@ -365,7 +365,7 @@ export class CallQueue<One extends Asked> {
     from.probed += 1;
   }
 
-  /** No question is probed twice before all are probed once, because the first ones may be poison pills. */
+  /** Every question is probed once before any question is probed again, because some may be poison pills. */
   #anyNotProbed(): Failed<One> | undefined {
     const isLeft = ({ group, probed }: Failed<One>) => group.asked.length > probed;
     if (!this.#waiting.some(isLeft)) for (const failed of this.#waiting) failed.probed = 0;

@@ -16,8 +16,8 @@ export type InstrumentNews =
     };
 
 /**
- * The price on the topic for an instrument. `unproven`: perhaps the price of an earlier isin. `own`: a price of this isin,
- * or no price. `nothing`: a tombstone.
+ * The price on the topic for an instrument. `unproven`: perhaps the price of an earlier isin. `own`: a price of this
+ * isin, or no price. `nothing`: a tombstone.
  */
 export type Shown = (typeof SHOWN)[number];
 

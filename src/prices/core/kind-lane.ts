@@ -17,7 +17,7 @@ const MOST_NAMED = 20;
  */
 class AnsweredWindows {
   readonly kind: PriceKind;
-  /** The low-water mark, as last moved. */
+  /** The low-water mark after its last move. */
   untilMs: number;
   #missed: MissedWindows | null = null;
 
@@ -210,7 +210,7 @@ export class KindLane {
     if (this.windows !== null) planOf(instrument, this.kind).answeredMs = this.windows.untilMs;
   }
 
-  /** Failing products count only if all products fail. Products repaid long ago never count, as few have windows. */
+  /** Moves the mark to the earliest end of all products. Failing products count only if all fail; repaid ones never. */
   moveMark(nowMs: number): void {
     if (this.windows === null) return;
     const wallMs = nowMs + this.#settings.repayment.epochMs(nowMs);

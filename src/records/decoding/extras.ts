@@ -37,7 +37,7 @@ export class Extra {
 }
 
 export class Extras {
-  /** The steps to the writer's position; positions in lists are numbers. Steps deeper than the writer are outdated. */
+  /** The steps to the writer's position; positions in lists are numbers. Deeper steps are outdated. */
   readonly path: (string | number)[] = [];
   driftFields = 0;
   roundedNumbers = 0;

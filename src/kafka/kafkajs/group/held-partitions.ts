@@ -26,7 +26,7 @@ interface Held {
   readSinceJoin: number;
 }
 
-/** A kept partition continues at its reader's position, not at the committed offset. */
+/** The member's partitions. After a join, a kept partition continues at its reader's position. */
 export class HeldPartitions {
   readonly #options: HeldPartitionsOptions;
   #held = new Map<string, Held>();
@@ -39,7 +39,7 @@ export class HeldPartitions {
 
   /** Called at each join, before the next fetch. */
   rejoin(partitions: readonly TopicPartition[]): void {
-    // The response to a join may come after the member's end. Partitions accepted then would never be released.
+    // The response to a join may come after the member's end. Then no code would release these partitions.
     if (this.#isOver) return;
     this.#joins += 1;
     this.#options.fetcher.pause(partitions);
