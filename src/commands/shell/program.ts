@@ -115,7 +115,7 @@ const COMMANDS: Readonly<Record<string, Definition>> = {
     load: async () => (await import('../topics-command.ts')).topicsVerify,
   },
   'topics create': {
-    description: 'Create the missing topics; existing ones are compared and never changed.',
+    description: 'Create the missing topics; existing topics are compared and never changed.',
     examples: ['topics create --output json'],
     load: async () => (await import('../topics-command.ts')).topicsCreate,
   },
@@ -150,12 +150,12 @@ const COMMANDS: Readonly<Record<string, Definition>> = {
   resume: stateCommand(
     'resume',
     'Resume a paused or stopped source.',
-    'A paused source continues where it is, a stopped one from its committed offset.',
+    'A paused source continues from its position, a stopped source from its committed offset.',
   ),
   stop: stateCommand(
     'stop',
     'Stop the task of a source; its offset can be changed after that.',
-    'The other sources continue. resume starts this one from its committed offset.',
+    'The other sources continue. resume starts this source from its committed offset.',
   ),
   restart: stateCommand(
     'restart',
@@ -178,7 +178,7 @@ and the topic, leaves changes of the moment to the stream as a walk does, and wr
     load: async () => (await import('../walk-command.ts')).walkCommand,
   },
   tail: {
-    description: 'Print the records of a topic, decoded, each as it is committed.',
+    description: 'Print the decoded records of a topic as they are committed.',
     arguments: [new Argument('<topic>', 'a topic of the settings, with or without the prefix, like instruments')],
     options: [
       flag('--from-beginning', 'also print the existing records'),
@@ -187,7 +187,7 @@ and the topic, leaves changes of the moment to the stream as a walk does, and wr
       value('--limit <count>', 'end after this many records', wholeNumberOption),
       SHOW_URLS,
     ],
-    help: `Decimals and 64-bit integers are printed exactly. Records that were compacted away are not printed. With
+    help: `Decimals and 64-bit integers are printed exactly. Records that compaction has removed are not printed. With
 --output json each record is one line, with its headers.`,
     examples: ['tail instruments --from-beginning --limit 3', 'tail notifications --until-end --output json'],
     load: async () => (await import('../tail-command.ts')).tailCommand,
@@ -200,7 +200,7 @@ and the topic, leaves changes of the moment to the stream as a walk does, and wr
       value('--limit <count>', 'rows, events or checks at most', wholeNumberOption, 10),
       SHOW_URLS,
     ],
-    help: 'An input that would be a dead letter is printed as one, with its reason. With --output json each record is one line.',
+    help: 'An input that would become a dead letter is printed as a dead letter, with its reason. With --output json each record is one line.',
     examples: ['preview instruments --limit 2'],
     load: async () => (await import('../preview-command.ts')).previewCommand,
   },
@@ -259,9 +259,9 @@ of each offset.`,
       value('--to <time>', 'a time like 2026-03-31T12:00:00Z, or how long ago, like 6h', pastTimeMs).conflicts('since'),
       EXECUTE,
     ],
-    help: `Events that were already written are written again to the events topic, and their instruments have the older state
-until the stream is read up to date. Events that are skipped are missing on the events topic. Walks follow and
-correct the instruments. Stop the source first (spconnect stop), and resume it afterwards.`,
+    help: `Events that were already written are written again to the events topic, but they do not change their instruments.
+Events that are skipped are missing on the events topic. Walks follow and correct the instruments. Stop the source
+first (spconnect stop), and resume it afterwards.`,
     examples: ['offsets set instruments --to 6h'],
     load: async () => (await import('../offsets-command.ts')).offsetsSet,
   },
@@ -279,8 +279,8 @@ correct the instruments. Stop the source first (spconnect stop), and resume it a
     ],
     help: `The position is requested again first, one event at a time: if it can be read, nothing is skipped. Otherwise the source
 continues directly after the events that cannot be read: the unreadable responses name the next offset. If they do
-not, ask the provider for it and give it with --to. --to newest continues at the newest offset of the stream; all
-events before it are lost. A notification (stream-skipped) names the offsets of the lost part. Walks follow and
+not, ask the provider for this offset and give it with --to. --to newest continues at the newest offset of the stream;
+all events before it are lost. A notification (stream-skipped) names the offsets of the lost part. Walks follow and
 correct the instruments. Stop the source first (spconnect stop), and resume it afterwards.`,
     examples: ['offsets skip instruments'],
     load: async () => (await import('../offsets-command.ts')).offsetsSkip,
@@ -288,10 +288,10 @@ correct the instruments. Stop the source first (spconnect stop), and resume it a
   'dead-letters list': {
     description: 'List the dead letters: id, time, source, key, place of the problem, reason.',
     options: [
-      value('--source <source>', 'only those of this source'),
+      value('--source <source>', 'only dead letters of this source'),
       value(
         '--since <time>',
-        'only those since a time, like 2026-03-31T12:00:00Z, or of the last duration, like 6h',
+        'only dead letters since a time, like 2026-03-31T12:00:00Z, or of the last duration, like 6h',
         pastTimeMs,
       ),
       value('--limit <count>', 'the newest, at most this many', wholeNumberOption, 50),
@@ -312,11 +312,11 @@ without --execute shows which dead letters were written already.`,
     description: 'Write events and pre-trade checks that were dead letters, and request a walk for instruments.',
     arguments: [new Argument('<id...>', 'ids of dead-letters list')],
     options: [EXECUTE],
-    help: `An event is decoded again with the current schemas and settings, and written once, after the events that were
-written meanwhile. A walk reads its instrument, or a row of the list, again in the newest state: a running connector
-must have settings that can map the instrument. The topic has no input of a pre-trade check: the check is requested
-again from the provider, by its id. A price needs no retry: the running connector requests it again. The exit code is
-1 when a retry is impossible.`,
+    help: `An event is decoded again with the current schemas and settings. It is written once, after the events that were
+written meanwhile. A walk reads the instrument of the event, or the row of the list, again in its newest state. For
+this, a running connector must have settings that can map the instrument. A dead letter of a pre-trade check has no
+input, so the check is requested again from the provider, by its id. A price needs no retry: the running connector
+requests it again. The exit code is 1 when a retry is impossible.`,
     examples: ['dead-letters retry 0'],
     load: async () => (await import('../dead-letters-command.ts')).deadLettersRetry,
   },
@@ -327,7 +327,7 @@ again from the provider, by its id. A price needs no retry: the running connecto
       new Option('--kind <kind>', 'which prices').choices(['overview', 'daily', 'intraday']).default('overview'),
       value(
         '--fields <names>',
-        "which fields; for an overview several, with commas; none: the provider's default fields",
+        "which fields, for an overview several with commas between them; without it, the provider's default fields",
       ),
       value('--from <when>', 'the first day, or the first instant with its zone'),
       value('--to <when>', 'the last day or instant'),
@@ -353,7 +353,7 @@ again from the provider, by its id. A price needs no retry: the running connecto
   demo: {
     description: 'Start Kafka, a schema registry and a simulated provider, and run the connector with them.',
     options: [
-      flag('--once', 'end when the walk is done and all is priced'),
+      flag('--once', 'end when the walk is done and all instruments are priced'),
       value('--instruments <count>', 'instruments that the provider has', wholeNumberOption, 5_000),
     ],
     common: [],
