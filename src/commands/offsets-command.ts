@@ -87,7 +87,7 @@ export async function offsetsReset(
     if (execute) throw new Error(`The offset of source ${name} was not deleted.`);
     stderr.write(
       `Nothing was changed. With --execute, the offset of source ${name} is deleted. The source then starts from the beginning: ` +
-        'with a complete walk, and with the stream as it is then. Events that it has not read yet are lost; records in the ' +
+        'with a complete walk, and with the newest offset of the stream. Events that it has not read yet are lost; records in the ' +
         `topics stay.${besidesText(change)}\n`,
     );
   }
@@ -256,11 +256,12 @@ type OffsetSkip = Awaited<ReturnType<typeof skipPosition>>;
 function skippedText({ problem, from, to, positions, change }: OffsetSkip, source: string): string {
   if (problem === null) {
     return (
-      'Nothing was changed: the next item of the stream can be read. If a later item cannot, the source requests fewer items ' +
-      `after each failure, and commits the items before it: let it run (spconnect resume ${source}) until its offset stays.\n`
+      'Nothing was changed: the next item of the stream can be read. If a later item cannot be read, the source ' +
+      'requests fewer items after each failure, and commits the items before it. Let the source run ' +
+      `(spconnect resume ${source}) until its offset stops.\n`
     );
   }
-  const many = positions !== null && positions > 1 ? `, nor can the ${positions - 1} after it` : '';
+  const many = positions !== null && positions > 1 ? `, and neither can the next ${positions - 1} responses` : '';
   const what = `The response at ${from ?? 'the start'} cannot be read (${problem})${many}.`;
   const lost = `Everything after ${from ?? 'the start'}, up to and including ${to},`;
   if (change.done) {
@@ -289,7 +290,7 @@ async function skipPosition(at: Installation, session: ProviderSession, { source
   if (given !== undefined && given !== 'newest') assertForm(source, given);
   const planned = await changeOffset(at, { source, execute: false }, () => undefined);
   const { offset } = planned.before;
-  if (offset === null) throw notFound(`Source ${source.name} has no committed offset to go on from.`);
+  if (offset === null) throw notFound(`Source ${source.name} has no committed offset to continue from.`);
   const from = typeof offset.since === 'string' ? offset.since : null;
   const { stream } = session.open(source, 1);
   const found = await unreadableFrom(session, stream, from, signal);

@@ -52,7 +52,7 @@ export async function walkCommand(context: CommandContext, options: WalkOptions,
 export function walksText(sources: readonly string[]): string {
   return (
     `Requested a walk of ${sources.join(', ')}. A running connector begins it with its next response of the stream, or ` +
-    'after the walk that is running; a stopped one when it starts. The status shows when it reads the list.\n'
+    'after its current walk; a stopped connector when it starts. The status shows when the walk reads the list.\n'
   );
 }
 
@@ -62,7 +62,7 @@ const KINDS = {
   corrected: 'would be corrected',
   reEncoded: 'would be written in the current schema',
   deadLetters: 'cannot be mapped, and would be dead letters',
-  gone: 'on the topic alone',
+  gone: 'only on the topic',
 } as const;
 type PlannedKind = keyof typeof KINDS;
 type WalkPlan = Awaited<ReturnType<typeof planWalk>>;

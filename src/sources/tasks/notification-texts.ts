@@ -91,8 +91,8 @@ function followerText(notification: FollowerNotification, words: FollowerWords) 
       if (kind === 'gapProven') return { ...given, kind: 'retention-gap', message: words.proven, lost: words.lost };
       const message =
         `The provider's stream still ends before our offset. The source reads it from ${gapSinceTo} instead of ` +
-        `${gapSinceFrom}. Events between these offsets come again on the events topic. Until then, only walks update the ` +
-        'instruments, so no instrument returns to an earlier state.';
+        `${gapSinceFrom}. Events between these offsets come again on the events topic. Until they have passed, only ` +
+        'walks update the instruments, so no instrument returns to an earlier state.';
       return { ...given, kind: 'stream-reset', message, lost: 'nothing, unless the stream itself has begun again' };
     }
   }

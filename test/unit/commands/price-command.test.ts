@@ -97,7 +97,7 @@ test('fields and intervals are listed in the help, and checked before anything i
   }
   assert.equal(requests, 0);
   const { stdout } = await runWith(['lookup', 'price', '--help']);
-  assert.match(stdout, /none:\s+the provider's default fields/);
+  assert.match(stdout, /without\s+it,\s+the\s+provider's\s+default\s+fields/);
   for (const line of [
     /overview: some of LastPrice, .*LastAccruedInterest/,
     /daily: one of Close, .*LastBidAskAccruedInterest/,
