@@ -27,7 +27,7 @@ export interface KafkaCluster {
   readonly logTail: LogTail;
   readonly groupReader: GroupReader;
   /**
-   * Null if no offset is committed, or if it belongs to an earlier topic of the same name. Waits for an open
+   * Null if no offset is committed, or if the offset belongs to an earlier topic of the same name. Waits for an open
    * transaction that commits an offset. Call it in the writer's `readPosition`: before the fence, a commit may be in
    * progress.
    * @throws ConnectorError KAFKA_UNREACHABLE (also if the partition is missing), TRANSACTION_HANGS, or the signal's

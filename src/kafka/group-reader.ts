@@ -15,7 +15,7 @@ export interface ReadBatch {
 export interface PartitionReader {
   /**
    * The first offset to read. Called at the start and after each rebalance that keeps the partition, when no batch is
-   * in progress. Never below the `nextOffset` of a batch that was taken.
+   * in progress. The result is never below the `nextOffset` of a batch that was taken.
    */
   position(): bigint;
   /** The next batch of this partition comes after the promise resolves. Other partitions are read meanwhile. */

@@ -78,7 +78,7 @@ export function schemaNameOf(role: TopicRole) {
   return TABLE[role].schema;
 }
 
-/** Uses the broker's clock (LogAppendTime): with a wrong time of a producer, brokers refuse or delete a record. */
+/** Uses the broker's clock (LogAppendTime): with a producer's wrong time, brokers would refuse or delete a record. */
 export function topicPlan({ prefix, names, partitions, replicationFactor }: TopicPlanOptions): TopicPlan {
   const specification = (role: TopicRole): TopicSpecification => {
     const own: TopicDefinition = TABLE[role];

@@ -88,7 +88,7 @@ export const withoutAborted: FilterAborted = ({ messages, abortedTransactions })
 
 /**
  * A new producer, and most functions of an admin client, request the metadata of all topics. The original fails on the
- * error of any partition. So one partition of any topic without a leader kept every writer from opening.
+ * error of any partition. So a single partition without a leader, of any topic, prevented the opening of every writer.
  */
 function allWithoutErrors(original: MetadataProtocol): MetadataProtocol {
   return (of) => (asked) => {
@@ -130,7 +130,7 @@ type Parse = (data: TopicsResponse) => Promise<unknown>;
 
 /**
  * A response about several topics has an error code for each topic. The original throws the first error without its
- * topic. That error may be "not attempted". Here the error has the field `topics`: all topics with its code.
+ * topic. That error may be "not attempted". Here the error has the field `topics`: all topics with the same code.
  */
 function namingTopics(original: Parse): Parse {
   return async (data) => {
@@ -157,8 +157,8 @@ type CreateFetchManager = (options: {
 }) => FetchManager;
 
 /**
- * A stopped member must not fetch. When a partition's leader changes, the original replaces its loops. If the member
- * leaves meanwhile, nothing ends the new loops, which take 100 % CPU. Here their first fetch stops them.
+ * A stopped member must not fetch. When a partition's leader changes, the original replaces its fetch loops. If the
+ * member leaves meanwhile, nothing ends the new loops, which take 100 % CPU. Here their first fetch stops them.
  */
 function stoppedForGood(original: CreateFetchManager): CreateFetchManager {
   return (options) => {

@@ -10,7 +10,7 @@ export const DEFAULT_TUNING = {
   maxRetryMs: 2_000,
   /** The broker aborts an older transaction. Our writer gives up at the same age. */
   transactionTimeoutMs: 60_000,
-  /** An opening has the transaction time-out, in which the broker ends an earlier transaction, and this time. */
+  /** Time for an opening, in addition to the transaction time-out in which the broker ends an earlier transaction. */
   openGraceMs: 20_000,
   openBackOff: { initialMs: 100, maximumMs: 2_000 },
   disconnectMs: 3_000,
@@ -29,7 +29,7 @@ export const DEFAULT_TUNING = {
   confirmIntervalMs: 300,
   /**
    * The maximum age of a proof of ownership, and at most half a session. The age begins when the heartbeat is sent. The
-   * group reassigns a partition a session later at the earliest. So the next request has at least 4 s.
+   * group waits at least a session before it reassigns a partition. So the next request has at least 4 s.
    */
   proofMs: 2_000,
   /** A reader's fetch waits at most this long for data. The reader's disconnect takes at most the same time. */

@@ -14,7 +14,7 @@ import {
 export interface WriterProducer extends Producer {
   /**
    * The state of the last transaction. Call it before this producer begins a transaction. Undefined if the coordinator
-   * does not know the id, or is older than 3.0. @throws Error if no coordinator answers.
+   * does not know the id, or is a broker below 3.0. @throws Error if no coordinator answers.
    */
   lastTransaction?(): Promise<string | undefined>;
   /** The last transaction's ending, commit or abort, if one of its connections was lost; else undefined. */

@@ -40,7 +40,7 @@ interface ListDecoderOptions<Row, Context> extends Pick<RecordOptions, 'clock' |
 }
 
 // Reads a body in *units*: the opening brace, a member outside the list, one row. If the input ends within a unit, the
-// unit is read again after its input has doubled. Of a row that is too long or too deep, only the end is found.
+// unit is read again after its input has doubled. The decoder only finds the end of a row that is too long or too deep.
 // Such a row, or a row with invalid UTF-8, becomes a failure. The other rows stay usable.
 class BodyDecoder<Row, Context> {
   readonly #options: ListDecoderOptions<Row, Context>;
