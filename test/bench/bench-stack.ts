@@ -49,7 +49,6 @@ export function benchEnvironment(
   return connectorEnvironment(stack, { referenceDataUrl: url, ...login }, more);
 }
 
-/** A prefix that no run had before. */
 export function freshPrefix(): string {
   return `bench-${process.pid}-${Math.round(systemClock.wallMs())}`;
 }

@@ -54,7 +54,6 @@ function isinOf(index: number): string {
   return first11 + isinCheckDigit(first11);
 }
 
-/** Writes rows one after the other. */
 class RowWriter {
   readonly #rows: readonly TemplateRow[];
 

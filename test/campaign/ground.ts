@@ -10,7 +10,6 @@ import { startTcpProxy, type TcpProxy } from '../support/network/tcp-proxy.ts';
 
 /** What the connectors stand on: Kafka and registry, and what a campaign needs to disturb them. */
 export interface Ground {
-  /** Where the brokers listen. */
   readonly brokers: readonly string[];
   readonly registryUrl: string;
   /** Absent where the brokers belong to someone else: they are neither killed nor cut off. */

@@ -48,14 +48,12 @@ export function openComposeProject(root: string, command: readonly string[], sig
         throw new Error(`${(error as Error).message}\nNot healthy: ${unhealthy.join(', ')}\n${logs}`, { cause: error });
       }
     },
-    /** Runs a command in a service's container. */
     exec: (service: string, command: readonly string[]) => compose(['exec', '-T', service, ...command]),
     /** The id of a service's one container, stopped or not. */
     container: (service: string) => compose(['ps', '--all', '--quiet', service]),
   };
 }
 
-/** The ports of this machine that the compose file publishes. */
 export function publishedPorts(composeText: string): readonly number[] {
   return [...composeText.matchAll(/"127\.0\.0\.1:(?:\$\{\w+:-)?(\d+)\}?:\d+"/g)].map(([, port]) => Number(port));
 }

@@ -15,11 +15,9 @@ const PACKAGES = ['docker.io', 'iptables'];
 /** The daemon ends its containers with itself. */
 const TIDY_UP = 'kill "$1"; while kill -0 "$1" 2>/dev/null; do sleep 1; done; rm -rf "$2"';
 
-/** A Docker daemon that answers. */
 export interface DockerEngine {
   /** Whether it was started here, and holds nothing of anybody else. */
   readonly isOwn: boolean;
-  /** Runs `docker` against it. */
   docker(args: readonly string[], limitMs?: number): Promise<string>;
   /** Ends what was started here, with all its images and data. */
   stop(): Promise<void>;

@@ -1,4 +1,4 @@
-import { copyFile, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, mkdtemp, readdir, realpath, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { getContainerRuntimeClient } from 'testcontainers';
@@ -18,8 +18,61 @@ import { prometheusPrograms } from '../support/documents/promtool.ts';
 import type { DockerEngine } from './docker-engine.ts';
 import { addLibraries, createMachineRoot, makeWritable, putFolder, putProgram } from './machine-root.ts';
 import { findProgram, run } from './run.ts';
-import { addNode, node } from './stand-ins/node.ts';
-import type { StandIn } from './stand-ins/stand-in.ts';
+
+/** What takes the place of an image that cannot be pulled. */
+interface StandIn {
+  /** What is real in it and what is not, for the reader of the outcome. */
+  readonly what: string;
+  /** What the image says beside its files, as instructions of a Dockerfile. */
+  readonly changes: readonly string[];
+  /**
+   * Adds to a root that has a shell already.
+   *
+   * @throws ConnectorError STACK_UNAVAILABLE when this machine lacks what it is made of
+   */
+  fill(root: string, context: StackContext): Promise<void>;
+}
+
+const NPM = 'usr/local/lib/node_modules/npm';
+const CERTIFICATES = 'etc/ssl/certs/ca-certificates.crt';
+
+/** This very Node.js, with the npm of this machine and the registry and authorities that it is set up for. */
+const node: StandIn = {
+  what: `Node.js ${process.versions.node} of this clone and the npm of this machine`,
+  changes: ['CMD ["node"]'],
+  async fill(root) {
+    await addNode(root);
+    const npm = await findNpm();
+    await putFolder(npm, join(root, NPM));
+    await symlink(`../lib/node_modules/npm/bin/npm-cli.js`, join(root, 'usr/local/bin/npm'));
+    const setting = async (name: string) => {
+      const value = await run('npm', ['config', 'get', name]);
+      return value === 'null' || value === 'undefined' ? undefined : value;
+    };
+    const authorities = (await setting('cafile')) ?? process.env.NODE_EXTRA_CA_CERTS;
+    if (authorities) await copyFile(authorities, join(root, CERTIFICATES));
+    const registry = await setting('registry');
+    await mkdir(join(root, 'usr/local/etc'), { recursive: true });
+    // An address with a login in it does not go into an image.
+    const lines = [
+      ...(authorities ? [`cafile=/${CERTIFICATES}`] : []),
+      ...(registry && !registry.includes('@') ? [`registry=${registry}`] : []),
+      'update-notifier=false',
+    ];
+    await writeFile(join(root, 'usr/local/etc/npmrc'), `${lines.join('\n')}\n`);
+  },
+};
+
+async function addNode(root: string): Promise<void> {
+  await putProgram(process.execPath, join(root, 'usr/local/bin/node'));
+  await addLibraries(root, [process.execPath]);
+}
+
+async function findNpm(): Promise<string> {
+  const command = process.env.npm_execpath ?? (await findProgram('npm'));
+  if (command === undefined) throw new ConnectorError('STACK_UNAVAILABLE', 'there is no npm on the path');
+  return dirname(dirname(await realpath(command)));
+}
 
 /** A program of this folder under Node.js, for what is no real program here. */
 function smallServer(options: {
@@ -185,7 +238,6 @@ export function standInFor(image: string): StandIn | undefined {
 export interface ImagesAtHand {
   readonly real: readonly string[];
   readonly standIns: readonly string[];
-  /** Removes the stand-ins. */
   remove(): Promise<void>;
 }
 

@@ -44,7 +44,6 @@ async function privateClone(clone: string): Promise<string> {
   return clone;
 }
 
-/** The paths of the repository that the Dockerfile copies. */
 function copiedPaths(): readonly string[] {
   return instructions
     .filter(({ name, text }) => name === 'COPY' && !text.startsWith('--from'))
@@ -62,7 +61,6 @@ function start([program = '', ...args]: readonly string[], env: Readonly<Record<
   );
 }
 
-/** Runs a program of the image to its end. */
 async function runToEnd(command: readonly string[], env: Readonly<Record<string, string>> = {}) {
   const running = start(command, env);
   const { code } = await running.ended;

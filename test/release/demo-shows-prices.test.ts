@@ -17,7 +17,6 @@ const FRESHNESS =
 /** Isin, name, bid, ask, and when it was observed. */
 const ROW = /^ *[A-Z]{2}[A-Z0-9]{9}\d {2}\S.* {2}\d+\.?\d* {2,}\d+\.?\d* {2,}\d\d:\d\d:\d\d(?: +pulled)?$/gm;
 
-/** A stream that keeps what is written. */
 function written() {
   const { stream, text } = collector();
   return Object.assign(stream, { text });

@@ -86,7 +86,6 @@ test('one of three brokers is lost: what has too few replicas waits and skips no
   assert.equal(await eventually('all positions are seen', positions, (count) => count >= PAGES), PAGES);
 });
 
-/** What is committed, as texts. */
 async function readTexts(cluster: KafkaCluster, topic: string): Promise<string[]> {
   const records = await untilReached(() => readCommitted(cluster, topic));
   return records.map(({ value }) => String(value));

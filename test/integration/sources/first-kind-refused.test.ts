@@ -13,7 +13,6 @@ const INSTRUMENTS = 20;
 const NEW_ISSUES = 60;
 const NEW_ISIN = 'CH9999999999';
 
-/** The isins that have a price of a kind. */
 function pricedAs(connector: RunningConnector, kind: string): Set<string> {
   const batches = connector.fieldsOf('batchPriced').filter((batch) => batch.kind === kind);
   return new Set(batches.flatMap(({ prices }) => (prices as PricedItem[]).map(({ isin }) => isin)));

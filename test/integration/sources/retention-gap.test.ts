@@ -31,7 +31,6 @@ interface Scene extends Omit<Installation, 'start'> {
   start(): Promise<RunningConnector>;
 }
 
-/** A connector whose wall clock is the provider's. */
 async function sceneOrSkip(t: TestContext, options: SimulatorOptions): Promise<Scene | undefined> {
   const at = await installation(t, { simulator: { instruments: INSTRUMENTS, ...options }, source: SOURCE });
   if (!at) return undefined;

@@ -30,7 +30,6 @@ async function assertFails(connector: ConnectorProcess): Promise<string> {
   return plainText(connector);
 }
 
-/** Stops it as an orchestrator does. */
 async function stop(connector: ConnectorProcess): Promise<void> {
   connector.child.kill('SIGTERM');
   assert.equal((await connector.ended).code, 0, connector.lines.join('\n'));

@@ -14,7 +14,6 @@ export interface ConnectorCommand {
   readonly stack: TestStack;
   readonly simulator: Simulator;
   readonly prefix: string;
-  /** Settings of the one source. */
   readonly source?: Readonly<Record<string, string | number>>;
   /** Further lines of the settings file. */
   readonly more?: string;

@@ -76,7 +76,6 @@ export interface ConnectorProcess {
   readonly lines: readonly string[];
   /** Resolves with the first line that holds this text; rejects when the process ends first. */
   line(containing: string): Promise<string>;
-  /** How it ended. */
   readonly ended: Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>;
 }
 

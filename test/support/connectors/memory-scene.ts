@@ -45,7 +45,6 @@ function createSharedTime() {
     provider,
     connector,
     nowMs: provider.wallMs,
-    /** Does something once this much time has passed from now on. */
     after(ms: number, action: () => void) {
       plans.push({ atMs: provider.wallMs() + ms, action });
     },
@@ -90,7 +89,6 @@ export async function memoryScene(t: TestContext, options: SimulatorOptions) {
     kafka,
     overrides,
     start,
-    /** Runs a connector for this long and stops it. */
     async live(ms: number, source: Sources) {
       const connector = await start(source);
       time.after(ms, () => void connector.stop());

@@ -86,7 +86,6 @@ export async function startConnector(
     ended,
     stop,
     until,
-    /** The fields of all events of this name so far. */
     fieldsOf: (name: keyof Events) => seen.filter((event) => event.name === name).map(({ fields }) => fields),
     /** The first event of this name, past or to come; rejects when the connector ends without it. */
     async event(name: keyof Events) {

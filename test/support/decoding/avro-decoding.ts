@@ -9,7 +9,6 @@ export const SCHEMA_ID = 7;
 const schema = readSchemaText('Instrument');
 const reader = createRecordReader({ schemas: new Map([[SCHEMA_ID, schema]]) });
 
-/** A body in chunks of a size. */
 export async function* chunked(body: string | Uint8Array, chunkBytes = 1_000): AsyncGenerator<Uint8Array> {
   const bytes = Buffer.from(body as string);
   for (let start = 0; start < bytes.length; start += chunkBytes) yield bytes.subarray(start, start + chunkBytes);

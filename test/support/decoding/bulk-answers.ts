@@ -89,7 +89,6 @@ export function bulkPricesFrom(body: string | Uint8Array, { chunkBytes = 1_000, 
   return { prices, asked };
 }
 
-/** What this body, given for these isins, becomes. */
 export function answersOf(
   body: string | Uint8Array,
   isins: readonly string[],
@@ -99,7 +98,6 @@ export function answersOf(
   return prices.ask(options.kind ?? 'overview', questionsFor(isins), new AbortController().signal);
 }
 
-/** The JSON of a bulk response of these items. */
 export function bulkBody(
   items: readonly string[],
   errors = items.some((item) => item.includes('"response":null')),
@@ -116,7 +114,6 @@ export function failedItem(isin: string, problem = 'null'): string {
   return `{"responseIdentifier":{"isin":"${isin}"},"response":null,"errorResponse":${problem}}`;
 }
 
-/** The records of the answer at a position, read back. */
 export function recordsOf({ answers }: BulkResponse, position = 0): readonly ReadableRecord[] {
   const answer = answers[position];
   if (answer?.kind !== 'prices') throw new Error(`Item ${position} is ${JSON.stringify(answer)}.`);

@@ -4,7 +4,6 @@ import { createSimulator } from '../../../src/dev/simulator/simulator.ts';
 import { seededRandom } from '../../simulation/random.ts';
 import { type Entries, mapTree, shuffled } from './page-variants.ts';
 
-/** A bulk response, and the isins that it answers. */
 export interface BulkBody {
   readonly isins: readonly string[];
   readonly body: Buffer;

@@ -23,7 +23,6 @@ export interface DecodingCost {
 
 type Decode = (body: AsyncIterable<Uint8Array>) => Promise<object>;
 
-/** The decoder of a page of instruments. */
 export function pageDecoding(): Decode {
   const decoder = createPageDecoder({
     schema: readSchemaText('Instrument'),

@@ -9,7 +9,6 @@ import {
 import { createSimulator } from '../../../src/dev/simulator/simulator.ts';
 import { seededRandom } from '../../simulation/random.ts';
 
-/** A page of the list as the provider sends it. */
 export async function usualPage(instruments: number): Promise<Buffer> {
   const simulator = await createSimulator({ instruments, seed: 5, port: 0, auth: false });
   try {

@@ -11,7 +11,6 @@ const EVENT_SCHEMA_ID = 8;
 const CHECK_SCHEMA_ID = 9;
 export const NOTIFICATION_SCHEMA_ID = 10;
 
-/** Reads records of every kind. */
 export const reader = createRecordReader({
   schemas: new Map([
     [SCHEMA_ID, readSchemaText('Instrument')],
@@ -33,7 +32,6 @@ export function eventDecoder(options: Partial<EventDecoderOptions> = {}) {
   });
 }
 
-/** What these events, given as JSON texts, become. */
 export async function decodeEvents(
   events: readonly string[],
   options: Partial<EventDecoderOptions> = {},

@@ -3,11 +3,9 @@ import type { Command } from 'commander';
 import { createProgram } from '../../../src/commands/shell/program.ts';
 import { createRedaction } from '../../../src/observe/redaction.ts';
 
-/** A command as its definition has it. */
 interface DocumentedCommand {
   /** With the commands that it stands under: `offsets reset`. */
   readonly path: string;
-  /** With its arguments. */
   readonly usage: string;
   /** `--since` and the like. */
   readonly options: readonly string[];

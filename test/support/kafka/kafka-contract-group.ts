@@ -78,7 +78,6 @@ function answerInputs({ cluster, input, output, signal, onAssigned }: AnsweringO
 const ALL = [0, 1, 2, 3];
 const PARTITIONS = ALL.length;
 
-/** The promises of `GroupReader` and of consumer offsets. */
 export function testGroupContract(every: Contract): void {
   const contract = (title: string, body: (parts: Parts) => Promise<void>) =>
     every(title, async (subject, t) => body(await prepare(t, subject)));

@@ -10,7 +10,6 @@ const PARTITIONS = 2;
 /** A record that is not expected is waited for as long as this test can afford. */
 const NOTHING_COMES_MS = 300;
 
-/** The promises of `LogTail`. */
 export function testLogTailContract(every: Contract): void {
   const contract = (title: string, body: (parts: Parts) => Promise<void>) =>
     every(title, async (subject, t) => body(await prepare(t, subject)));

@@ -15,7 +15,6 @@ const silent = { debug() {}, info() {}, warn() {}, error() {} };
 const READ_STALL_MS = 120_000;
 const MOST_READINGS = 4;
 
-/** The real broker, as one test sees it. */
 export type TestKafka = NonNullable<Awaited<ReturnType<typeof kafkaOrSkip>>>;
 
 /** A test against the real broker; skipped, with the reason, where none can be started. */

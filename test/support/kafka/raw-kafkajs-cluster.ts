@@ -113,7 +113,6 @@ async function openRawCluster(t: TestContext, brokers: readonly string[]) {
       }
       return topic;
     },
-    /** One transaction of these values. */
     async commit(producer: Producer, topic: string, ...values: readonly string[]) {
       const transaction = await producer.transaction();
       await transaction.send({ topic, messages: values.map((value) => ({ value })) });

@@ -25,7 +25,6 @@ function contentOf(value: Buffer): string {
   return createHash('sha1').update(value.subarray(WIRE_HEADER_BYTES)).digest('base64');
 }
 
-/** What is on a topic. */
 export function contents(records: readonly CommittedRecord[]): KeyedContent[] {
   return records.map(({ key, value }) => ({ key: String(key), content: value === null ? null : contentOf(value) }));
 }

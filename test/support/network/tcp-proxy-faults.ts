@@ -39,7 +39,6 @@ export interface FaultRule {
 }
 
 export interface RuleHandle {
-  /** How many requests the rule has hit. */
   hits(): number;
   /** How many of those that it delivered late the broker has answered. */
   answeredLate(): number;

@@ -119,13 +119,11 @@ export interface TracedRequest extends ProxiedRequest {
 export interface TcpProxies {
   /** kafkajs' `socketFactory`: leads every connection to the proxy before its broker, though brokers advertise themselves. */
   readonly socketFactory: (options: SocketFactoryOptions) => Socket;
-  /** Every request seen so far, in order. */
   readonly trace: readonly TracedRequest[];
   /** From now on the rule applies; an earlier rule that matches a request goes first. */
   addRule(rule: FaultRule): RuleHandle;
   /** From now on all passes; connections in a black hole stay there. */
   clearRules(): void;
-  /** Cuts all connections and stops listening. */
   close(): Promise<void>;
 }
 
