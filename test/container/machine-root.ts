@@ -33,17 +33,8 @@ read -r -t 5 status <&3
  * machine. Neither a package mirror nor root is needed, as for a whole Debian it would be.
  */
 export async function createMachineRoot(root: string): Promise<void> {
-  for (const folder of [
-    'etc/ssl/certs',
-    'root',
-    'proc',
-    'sys',
-    'dev',
-    'usr/bin',
-    'usr/lib',
-    'usr/lib64',
-    'usr/local/bin',
-  ]) {
+  const ofPrograms = ['usr/bin', 'usr/lib', 'usr/lib64', 'usr/local/bin'];
+  for (const folder of ['etc/ssl/certs', 'root', 'proc', 'sys', 'dev', ...ofPrograms]) {
     await mkdir(join(root, folder), { recursive: true });
   }
   for (const [name, target] of Object.entries(LINKED)) await symlink(target, join(root, name));

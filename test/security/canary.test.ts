@@ -56,16 +56,10 @@ const FAULTS: readonly FaultRule[] = [
     fault: { kind: 'body', status: 400, body: `{"error":"${SECRET}","error_description":"${SECRET}"}` },
   },
 ];
+const CONNECTORS = ['instruments/config', 'checks/config', 'checks/status', 'none/status'];
 const PAGES = [
-  '/',
-  '/status.json',
-  '/readyz?verbose',
-  '/metrics',
-  '/connectors?expand=info&expand=status',
-  '/connectors/instruments/config',
-  '/connectors/checks/config',
-  '/connectors/checks/status',
-  '/connectors/none/status',
+  ...['/', '/status.json', '/readyz?verbose', '/metrics', '/connectors?expand=info&expand=status'],
+  ...CONNECTORS.map((path) => `/connectors/${path}`),
 ];
 
 testInstallation('no secret leaves through the log, the metrics, the status page or a topic', SCENE, async (_t, at) => {

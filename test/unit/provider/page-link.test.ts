@@ -16,16 +16,10 @@ test('only an explicit null or empty text ends the list', () => {
   assert.throws(() => nextInstrumentCursor(new Map(), BASE), { code: 'PROTOCOL_VIOLATION', message: /no links\.next/ });
 });
 
-for (const link of [
-  '//evil.example/v1/instruments?minId=1',
-  '\\\\evil.example\\x?minId=1',
-  '/\t/evil.example/x?minId=1',
-  'https://evil.example/x?minId=1',
-  'https://reference.example:8443/x?minId=1',
-  'http://reference.example/x?minId=1',
-  'https://user@reference.example/x?minId=1',
-  'https://:secret@reference.example/x?minId=1',
-]) {
+const EVIL = ['//evil.example/v1/instruments', '\\\\evil.example\\x', '/\t/evil.example/x', 'https://evil.example/x'];
+const LOGINS = ['https://user@reference.example/x', 'https://:secret@reference.example/x'];
+const OTHERS = ['https://reference.example:8443/x', 'http://reference.example/x', ...LOGINS];
+for (const link of [...EVIL, ...OTHERS].map((place) => `${place}?minId=1`)) {
   test(`a link to another origin is refused by name: ${JSON.stringify(link)}`, () => {
     assert.throws(() => nextInstrumentCursor(links(link), BASE), {
       code: 'PROTOCOL_VIOLATION',
