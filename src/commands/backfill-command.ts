@@ -41,7 +41,7 @@ export async function backfillCommand(
     .map(([name, text]) => (text === undefined ? `no --${name}` : `--${name} ${printable(text)}`));
   if (fromMs === null || lastMs === null) return refuse(`found ${wrong.join(' and ')}; expected ${form}.`);
   const range = { fromMs, toMs: lastMs + (kind === 'daily' ? DAY_MS : 0) };
-  if (fromMs >= range.toMs) refuse('found a --from that is not before --to; expected an earlier one.');
+  if (fromMs >= range.toMs) refuse('found a --from that is not before --to; expected an earlier --from.');
   const isins = [
     ...(options.isin ?? []),
     ...(options.isinFile
@@ -110,14 +110,14 @@ async function problemsOf({ absent, unreadable, series }: Problems, command: str
     for (const [problem, products] of Map.groupBy(failed, (one) => one.problem)) {
       const isins = products.map(({ isin }) => isin);
       const lines = saysThatThereIsNone(problem) ? notes : problems;
-      lines.push(`${name}: the provider gave no prices (${problem}) for ${named(isins)}. Their dead letters say more.`);
+      lines.push(`${name}: the provider gave no prices (${problem}) for ${named(isins)}. Their dead letters give the details.`);
     }
   }
   const mayComeYet = series.flatMap(({ failed }) => failed).filter(({ problem }) => !saysThatThereIsNone(problem));
   const failed = [...new Set(mayComeYet.map(({ isin }) => isin))];
   if (failed.length > 0) {
     const option = await productsOption(failed);
-    problems.push('The same command does not repeat these requests. Request them alone:', `  ${command} ${option}`);
+    problems.push('The same command does not repeat these requests. To request only these products again:', `  ${command} ${option}`);
   }
   return { notes, problems };
 }

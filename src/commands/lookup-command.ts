@@ -70,7 +70,7 @@ export async function lookupPrice(context: CommandContext, options: PriceOptions
   if (response === null) return unknown(context, `product with this isin, or marketData.url ${TRY_URL}`);
   const { found } = response;
   if (!(found instanceof Map && isResponseType(found.get('$type'), query.kind))) {
-    const text = `Expected a response of $type ${responseType(query.kind)}, but its $type is missing or another one.`;
+    const text = `Expected a response of $type ${responseType(query.kind)}, but its $type is missing or different.`;
     throw new ConnectorError('BODY_MALFORMED', text);
   }
   stdout.write(output === 'json' ? writtenJson(toJsonText(found, 2)) : pricesAsTable(found));

@@ -129,7 +129,7 @@ function createSession(settings: Settings, http: HttpClient, clock: Clock, signa
         minId = page.next;
         if (minId === null) return;
         if (asked !== null && BigInt(minId) <= BigInt(asked)) {
-          const text = `The cursor of the list goes from ${asked} to ${minId}, expected a greater one: the list would never end.`;
+          const text = `The cursor of the list goes from ${asked} to ${minId}; expected a greater id, because the list would never end.`;
           throw new ConnectorError('WALK_CURSOR_REPEATED', text);
         }
       }

@@ -150,7 +150,7 @@ async function checkMarketData({ settings, signal }: CheckOptions): Promise<read
       throw new ConnectorError(
         'BODY_MALFORMED',
         'The response to a bulk request has the wrong form: expected a list of "items", one for each product. ' +
-          'Is marketData.url (MARKET_DATA_URL) that of another service?',
+          'Does marketData.url (MARKET_DATA_URL) name another service?',
       );
     }),
   );

@@ -79,7 +79,7 @@ const wrong: Record<string, { args: string[]; says: RegExp }> = {
   },
   'a range that ends before it begins': {
     args: ['backfill', 'daily', '--from', '2026-02-02', '--to', '2026-02-01'],
-    says: /^error: found a --from that is not before --to; expected an earlier one\.\nUsage: spconnect backfill/,
+    says: /^error: found a --from that is not before --to; expected an earlier --from\.\nUsage: spconnect backfill/,
   },
   'an instant of such a day': {
     args: ['backfill', 'intraday', '--from', '2026-02-30T06:00:00Z', '--to', '2026-03-02T06:00Z'],
