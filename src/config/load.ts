@@ -38,12 +38,12 @@ export interface LoadedSettings {
   readonly warnings: readonly string[];
 }
 
-/** Like `loadSettings`, with the origin of each value. Throws as `loadSettings` does. */
+/** Like `loadSettings`, with the origin of each value. The errors are the same. */
 export async function loadSettingsTree(options: LoadSettingsOptions): Promise<LoadedSettings> {
   const { env, readFile = readText, onSecret = () => {} } = options;
   const file = settingsFile(options.file, env);
   const text = options.text ?? (await readSettingsFile(file, readFile));
-  // Loaded only now, because every command imports this module, and a usage error must not wait for these modules.
+  // These modules are loaded late: every command imports this file, and a usage error must not wait for the modules.
   const [{ readSettingsTree }, { settingsWarnings, withoutRetired }, { createSettingsSchema }, { problemsOf }] =
     await Promise.all([
       import('./yaml-tree.ts'),

@@ -221,7 +221,7 @@ function checkPricedSources({ marketData, prices, sources }: Given, report: Repo
   }
 }
 
-/** Codes of two and of three letters can name one country; an instrument has one legal country. */
+/** A code of two letters and a code of three letters may name the same country. An instrument has one legal country. */
 function mayOverlap(one: PricedSource, other: PricedSource): boolean {
   if (one.country === null || other.country === null) return true;
   return one.country === other.country || one.country.length !== other.country.length;

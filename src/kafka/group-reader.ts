@@ -71,7 +71,10 @@ export interface Assignor {
   assign(members: readonly GroupMember[]): ReadonlyMap<string, readonly TopicPartition[]>;
 }
 
-/** A disconnected member sees only network errors. Without proof, its next writer would fence the rightful owner. */
+/**
+ * Proof that the group still counts this process as the owner of a partition. A disconnected member sees only network
+ * errors. Without proof, its next writer would fence the new owner.
+ */
 export interface OwnershipProof {
   /** Call it when the group confirms a request. `askedAtMs` is the monotonic time at which the request was sent. */
   confirm(askedAtMs: number): void;

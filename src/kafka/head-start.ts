@@ -7,9 +7,9 @@ import type { TopicPartition } from './topic.ts';
  * A broker lets the first member of a group wait for others, 3 s by default (group.initial.rebalance.delay.ms). But an
  * empty group's partitions have no owner. So the member starts with the partitions that it would get alone. The
  * response to its join confirms these partitions, or takes some away. Before the response, the member requests the
- * group's state and sends no heartbeats. It counts as confirmed while the group has no second member.
+ * group's state and sends no heartbeats. The member counts as confirmed while the group has no second member.
  *
- * Two replicas may start together. Then the later replica fences the earlier one, and both wait for their joins.
+ * Two replicas may start together. Then the later replica fences the earlier replica, and both wait for their joins.
  */
 
 export interface DescribedGroup {

@@ -157,12 +157,12 @@ export const PRICE_METRICS = {
   spconnect_prices_age_max_seconds: gauge(['price'], 'Age in seconds of the oldest of the newest prices.'),
   spconnect_prices_overdue: gauge(
     ['price'],
-    'Instruments, except failing and repaid ones, that were not priced for one and a half refresh intervals.',
+    'Instruments (not failing, not repaid) that were not priced for one and a half refresh intervals.',
   ),
   spconnect_prices_pulled: gauge(['price'], 'Instruments whose newest snapshot says that quoting is inactive.'),
   spconnect_prices_failing: gauge(
     ['price', 'problem'],
-    'Instruments, except repaid ones, whose last request got no price, by problem.',
+    'Instruments (not repaid) whose last request got no price, by problem.',
   ),
   spconnect_prices_input_lag: gauge([], 'Instrument records that are not read yet.'),
 };

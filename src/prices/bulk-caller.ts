@@ -50,7 +50,7 @@ export class BulkCaller {
     return this.#callsOf(kind).maxItems;
   }
 
-  /** Resolves when each question has its outcome. @throws the signal's reason, or an error that no retry corrects. */
+  /** Resolves when each question has its outcome. @throws the signal's reason, or an error that ends the batch. */
   ask(batch: AskedBatch, answered: Answered, signal: AbortSignal): Promise<void> {
     return this.#callsOf(batch.kind).ask(batch, answered, signal);
   }

@@ -102,7 +102,7 @@ export async function readWindows(options: {
 /** For each series, the end of the windows answered before a session: milliseconds by the provider's clock. */
 export interface AnsweredSeries {
   readonly committed: ReadonlyMap<PriceKind, number>;
-  /** The earliest end of any product in the previous session. Failing products end before the committed mark. */
+  /** The earliest end of any product in the previous session. A failing product may end before the committed mark. */
   readonly carried: ReadonlyMap<PriceKind, number>;
 }
 

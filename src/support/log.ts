@@ -9,5 +9,5 @@ export interface Log {
   error(fields: LogFields, message: string): void;
 }
 
-/** For commands, which print their results themselves. */
+/** A log for commands, which print their results themselves. */
 export const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {} };

@@ -46,7 +46,7 @@ export interface MembershipOptions
  * needs no operator. The fence and the committed position make each join safe. The second half is the task's writer
  * (writer-sessions.ts).
  *
- * @returns never: rejects with the signal's reason, or with an error that no repetition corrects.
+ * @returns never: rejects with the signal's reason, or with an error that a retry cannot correct.
  */
 export async function runMember(options: MembershipOptions): Promise<never> {
   const { verifyStart, signal } = options;

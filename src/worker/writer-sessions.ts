@@ -42,7 +42,7 @@ export interface WriterSessionsOptions<Position> {
  * fences earlier writers and reads the position. Then it runs from the position. A failure of the writer ends the
  * session and drops its pending requests. The next session starts in the same way, from the committed position.
  *
- * @returns if no work is left; rejects with the signal's reason, or with an error that no repetition corrects.
+ * @returns if no work is left; rejects with the signal's reason, or with an error that a retry cannot correct.
  */
 export async function runWriterSessions<Position>(options: WriterSessionsOptions<Position>): Promise<void> {
   const { writer, readPosition, run, untilDue, ownershipProof, clock, random, signal } = options;

@@ -64,7 +64,7 @@ export function marketDataSettings(secrets: SecretReader) {
       'Where the provider serves market data; without it there are no prices.',
       null,
     ),
-    // Optional, because most users have one account, and a secret in two places is easily rotated in one place only.
+    // `auth` is optional: most users have one account, and a secret in two places may be rotated in one place only.
     auth: setting(
       nullable(authenticationSettings(secrets)),
       'How the connector authenticates; null: with referenceData.auth.',

@@ -113,7 +113,7 @@ const eventsSource = group({
   topics: ownTopics(group({ 'instrument-events': ownTopic('instrument-events') })),
 }).transform(inMilliseconds(...FOLLOWING));
 
-/** Never a default source, because a reader of these records gets a URL and can trade with it. */
+/** This is never a default source, because a reader of these records gets a URL and can trade with it. */
 const preTradeChecksSource = group({
   name,
   type: sourceType('pre-trade-checks'),

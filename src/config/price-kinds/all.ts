@@ -125,7 +125,7 @@ function seriesPlan(
     return { fromMs, toMs: toMs < wallMs ? toMs : null };
   }
   function query(windows: WindowRange | null): PriceQuery {
-    if (windows === null) throw new TypeError('A series is requested by its windows.');
+    if (windows === null) throw new TypeError('The request of a series needs windows.');
     return between(windows.fromMs, windows.toMs);
   }
   return { series, inRecords, query, windows: { lengthMs, range } };

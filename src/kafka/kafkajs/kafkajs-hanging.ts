@@ -14,12 +14,13 @@ import type { Ending, WriterProducer } from './writer-producer.ts';
  *
  * So before any offset is read, one transaction ends the hanging records in every partition and in the offset's group.
  * If the coordinator reports a commit of the last transaction, the new transaction adds all partitions and commits,
- * without a record. Otherwise it writes to all partitions, which also shows whether they take records, and aborts.
+ * without a record. Otherwise it writes to all partitions and aborts. The writes also show if the partitions take
+ * records.
  *
  * Only records of the last transaction hang: after a lost connection, a producer first ends its last transaction again.
- * A writer aborts a transaction that it cut off itself. For another process's transaction, a commit may repeat a part
- * of a page. An abort could lose a part of an acknowledged page. An opening may leave out partitions, such as the
- * partition of a stopped source. The outcome of the opening is kept for them, and a later opening uses it. If some
+ * A writer aborts a transaction that it cut off itself. It commits a transaction of another process: this may repeat a
+ * part of a page, but an abort could lose a part of an acknowledged page. An opening may leave out partitions, such as
+ * the partition of a stopped source. The outcome of the opening is kept for them, and a later opening uses it. If some
  * partitions cannot be added, the others are committed. So the coordinator still reports a commit.
  *
  * One double fault remains: if the process or its coordinator fails between the fence and this commit, the next opening

@@ -24,7 +24,7 @@ const END = -1;
 /** The index of a broker's connection that is used only for fetches. The broker has two connections. */
 const FETCHES = 1;
 
-/** kafkajs closes a connection only after all responses have arrived, but a fetch waits long. */
+/** kafkajs closes a connection only after all responses, and a fetch waits long. So waiting fetches are rejected. */
 function dropFetches({ brokerPool }: Pick<Cluster, 'brokerPool'>): void {
   for (const { connectionPool } of Object.values(brokerPool.brokers)) {
     const connection = connectionPool.pool[FETCHES];

@@ -62,7 +62,7 @@ function markBatchEnd(original: DecodeBatch): DecodeBatch {
 }
 
 /**
- * The original starts at most one aborted transaction per record, in the order of the transactions' *ends*. It also
+ * At each record, the original sees the start of at most one aborted transaction, in the order of the *ends*. It also
  * takes a key of four zero bytes for an abort marker. Both errors let aborted records through.
  */
 export const withoutAborted: FilterAborted = ({ messages, abortedTransactions }) => {

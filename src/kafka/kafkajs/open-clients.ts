@@ -40,7 +40,7 @@ export class BrokerConnections {
     this.#create = create;
   }
 
-  /** The first broker of a new client, because a frozen broker delays kafkajs: kafkajs changes it only on failure. */
+  /** Chooses the first broker of a client. kafkajs would wait long for a frozen broker, so silent brokers are avoided. */
   choose(): string[] {
     const answering = this.#brokers.filter((broker) => !this.#isSilent(broker));
     const from = answering.length > 0 ? answering : this.#brokers;

@@ -210,7 +210,7 @@ export class KindLane {
     if (this.windows !== null) planOf(instrument, this.kind).answeredMs = this.windows.untilMs;
   }
 
-  /** Moves the mark to the earliest end of all products. Failing products count only if all fail; repaid ones never. */
+  /** Moves the mark to the earliest end. Failing products count only if all products fail; repaid products never. */
   moveMark(nowMs: number): void {
     if (this.windows === null) return;
     const wallMs = nowMs + this.#settings.repayment.epochMs(nowMs);

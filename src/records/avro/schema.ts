@@ -70,7 +70,7 @@ export function parseSchema(text: string): RecordNode {
 function parseNode(raw: unknown, namespace: string, named: Map<string, RecordNode>): SchemaNode {
   if (typeof raw === 'string') return parseName(raw, namespace, named);
   if (Array.isArray(raw)) {
-    if (raw.length !== 2 || raw[0] !== 'null') throw new Error('Only unions ["null", T] are used.');
+    if (raw.length !== 2 || raw[0] !== 'null') throw new Error('Expected a union of the form ["null", T].');
     return { kind: 'nullable', inner: parseNode(raw[1], namespace, named) };
   }
   const attributes = asAttributes(raw);
@@ -142,7 +142,7 @@ function parseLogical(attributes: Readonly<Record<string, unknown>>): LogicalTyp
   if (name === 'date' && attributes.type === 'int') return { name };
   const isMoment = name === 'local-timestamp-millis' || name === 'timestamp-millis' || name === 'timestamp-micros';
   if (isMoment && attributes.type === 'long') return { name };
-  throw new Error(`The logical type ${String(name)} is not used.`);
+  throw new Error(`The logical type ${String(name)} is not supported.`);
 }
 
 function qualified(name: string, namespace: string): string {

@@ -72,7 +72,7 @@ export function createEventDecoder(options: EventDecoderOptions): EventDecoder {
       if (eventValue === null || instrumentValue === null || flaw !== null) {
         return failureOf(key, flaw ?? heads.mismatches, reader.copy(start, end));
       }
-      if (id === null || key === null) throw new Error('The schema of instruments has no long field id.');
+      if (id === null || key === null) throw new Error('The Instrument schema has no field id of type long.');
       return {
         kind: 'event',
         key,

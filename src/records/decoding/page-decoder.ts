@@ -51,7 +51,7 @@ export function createPageDecoder(options: PageDecoderOptions): PageDecoder {
       const key = id === null ? null : String(id);
       const flaw = value === null ? writer.mismatches : tooLong(value, options);
       if (value === null || flaw !== null) return failureOf(key, flaw ?? writer.mismatches, reader.copy(start, end));
-      if (id === null || key === null) throw new Error('The schema has no long field id.');
+      if (id === null || key === null) throw new Error('The schema has no field id of type long.');
       const { driftFields, roundedNumbers } = writer.extras;
       const isin = fieldText(reader, plan, 0, 'isin');
       return { kind: 'record', key, id, isin, value, driftFields, roundedNumbers };

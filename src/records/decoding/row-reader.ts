@@ -129,7 +129,7 @@ export class RowReader {
 
   #object(plan: ValuePlan, start: number, note: number, depth: number): number {
     const record = plan.record;
-    if (record === null) throw new Error('A plan of a record without its members.');
+    if (record === null) throw new Error('The plan of a record has no members.');
     const { json } = this;
     const { bytes } = json;
     if (depth > DEEPEST_NESTING) json.tooDeep(start);
@@ -173,7 +173,7 @@ export class RowReader {
 
   #list(plan: ValuePlan, start: number, note: number, depth: number): number {
     const item = plan.item;
-    if (item === null) throw new Error('A plan of a list without its elements.');
+    if (item === null) throw new Error('The plan of a list has no elements.');
     const { json } = this;
     const { bytes } = json;
     if (depth > DEEPEST_NESTING) json.tooDeep(start);

@@ -110,7 +110,7 @@ function openMember(options: KafkajsGroupReaderOptions, request: GroupReaderOpti
     // hour. Without a heartbeat, no member may write. A new member begins with the new time.
     onConfirmed();
   });
-  // After a crash, `restart` is always false here. The consumer would stay alive and read nothing.
+  // After a crash, `restart` is always false here: the consumer would stay alive and read nothing. So the member fails.
   consumer.on(consumer.events.CRASH, ({ payload }) => failed.reject(payload.error));
   let isKnown = false;
   consumer.on(consumer.events.REQUEST, ({ payload }) => {

@@ -22,9 +22,9 @@ interface MemberCountOptions {
 
 /**
  * Only partition owners share a limit of the group, because standby members send no requests. But an earlier owner may
- * still work. So after each join, and in a rebalance, all members count for one session. All members also count after
- * half a session without confirmation. So a larger share ends before its work moves to others. The count is requested
- * after each join, and with each heartbeat until the group answers.
+ * still work. So all members count for one session after each join and in a rebalance. They also count after half a
+ * session without confirmation. So a larger share ends before its work moves to others. The count is requested after
+ * each join, and with each heartbeat until the group answers.
  */
 export function reportMemberCount(options: MemberCountOptions): void {
   const { kafkajs, consumer, members, proof, clock, log, signal } = options;
