@@ -69,13 +69,15 @@ export interface SeriesReport extends SeriesProgress {
  */
 export async function backfill(at: Installation, request: BackfillRequest) {
   const { settings, clock, signal } = at;
-  const { marketData } = settings;
+  const { marketData, prices } = settings;
+  const isFollowed = prices.enabled && prices.kinds[request.kind].enabled;
   const limit = marketData?.requestsPerSecond ?? Number.POSITIVE_INFINITY;
   const requestsPerSecond = checkedRate(request.rate, limit, request.refuse);
   const limited = marketData && { ...marketData, requestsPerSecond };
   return atMarketData({ settings: { ...settings, marketData: limited }, clock }, async (http) => {
     const all = seriesOf(at, request.kind);
-    for (const { windows } of all) if (windows) checkRange(request.range, windows, clock.wallMs(), request.refuse);
+    const now = { wallMs: clock.wallMs(), isFollowed };
+    for (const { windows } of all) if (windows) checkRange(request.range, windows, now, request.refuse);
     const registry = await createRegistry(settings.schemaRegistry, { clock, log: silentLog });
     const { followed, instruments, absent, unreadable } = await readInstruments(at, registry, request.isins);
     const reports: SeriesReport[] = [];

@@ -26,14 +26,23 @@ const MOST_ITEMS = 1_000;
 /**
  * Refuses a range that reaches into the look-back of the price processor. Compaction keeps the last written record, so
  * a backfill could replace a newer state of a window with an older state. One hour of margin covers late responses and
- * clock differences.
+ * clock differences. If the settings do not follow the kind, only windows that are still open are refused.
  */
-export function checkRange({ toMs }: WindowRange, windows: SeriesWindows, wallMs: number, refuse: Refuse): void {
-  const { fromMs: limitMs } = windows.range(wallMs - HOUR_MS, wallMs);
+export function checkRange(
+  { toMs }: WindowRange,
+  windows: SeriesWindows,
+  { wallMs, isFollowed }: { readonly wallMs: number; readonly isFollowed: boolean },
+  refuse: Refuse,
+): void {
+  const limitMs = isFollowed
+    ? windows.range(wallMs - HOUR_MS, wallMs).fromMs
+    : Math.floor(wallMs / windows.lengthMs) * windows.lengthMs;
+  const why = isFollowed ? 'what the price processor follows' : 'what is still open';
+  const from = isFollowed ? ' (prices.kinds.*.lookBack, and an hour)' : '';
   if (toMs > limitMs) {
     refuse(
-      `found windows up to ${new Date(toMs).toISOString()}; expected a --to that leaves out what the price processor follows: ` +
-        `windows that open at ${new Date(limitMs).toISOString()} or later (prices.kinds.*.lookBack, and an hour).`,
+      `found windows up to ${new Date(toMs).toISOString()}; expected a --to that leaves out ${why}: ` +
+        `windows that open at ${new Date(limitMs).toISOString()} or later${from}.`,
     );
   }
 }

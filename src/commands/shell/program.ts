@@ -226,10 +226,11 @@ last walk do not count as differences: a walk deletes them, unless a recent even
     ],
     help: `The series are those of the settings (prices.kinds). After an interruption, run the same command again: it
 continues where it stopped, while the broker keeps the offsets of a group without members (seven days by default).
-Windows within the lookBack of the price processor are not written. A running connector sends its requests in addition
-to --rate: in steady operation, half of the limit keeps both within the limit. The exit code is 1 when a product is on no
-topic of instruments, or a request for it failed in this run or an interrupted run. A product without prices at the
-provider (404, 410), such as a repaid product, is not a failure. All such ISINs are named.`,
+If the settings follow this kind, windows within the lookBack of the price processor are not written. A running
+connector sends its requests in addition to --rate: in steady operation, half of the limit keeps both within the limit.
+The exit code is 1 when a product is on no topic of instruments, or a request for it failed in this run or an
+interrupted run. A product without prices at the provider (404, 410), such as a repaid product, is not a failure. All
+such ISINs are named.`,
     examples: [
       'backfill daily --from 2026-01-01 --to 2026-03-31',
       'backfill intraday --from 2026-03-30T06:00:00Z --to 2026-03-30T18:00:00Z --isin CH0012032048',

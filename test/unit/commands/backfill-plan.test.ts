@@ -10,13 +10,22 @@ const refuse = (text: string) => assert.fail(text);
 const [days] = DAILY.plans({ fields: ['OHLC'], ...times });
 const windows = days?.windows;
 
-test('windows that the processor follows, or followed an hour ago, are refused', () => {
+test('windows that the processor follows, or followed an hour ago, are refused; of another kind, only open ones', () => {
   assert.ok(windows);
   const fromMs = Date.UTC(2026, 0, 1);
   const toMs = Date.UTC(2026, 4, 2);
-  checkRange({ fromMs, toMs }, windows, NOW_MS, refuse);
-  const wrong = { fromMs, toMs: toMs + DAY_MS };
-  assert.throws(() => checkRange(wrong, windows, NOW_MS, refuse), /expected a --to that leaves out/);
+  for (const [isFollowed, lastMs, why] of [
+    [true, toMs, /expected a --to that leaves out what the price processor follows: .*lookBack/],
+    [
+      false,
+      Date.UTC(2026, 4, 10),
+      /expected a --to that leaves out what is still open: windows that open at 2026-05-10/,
+    ],
+  ] as const) {
+    const now = { wallMs: NOW_MS, isFollowed };
+    checkRange({ fromMs, toMs: lastMs }, windows, now, refuse);
+    assert.throws(() => checkRange({ fromMs, toMs: lastMs + DAY_MS }, windows, now, refuse), why);
+  }
 });
 
 test('a backfill takes half of the limit, or what it is given within the limit', () => {
