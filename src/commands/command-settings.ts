@@ -1,5 +1,12 @@
 import { readFile } from 'node:fs/promises';
-import { DEFAULT_SETTINGS_FILE, loadSettings, loadSettingsTree, SETTINGS_FILE_VARIABLE } from '../config/load.ts';
+import {
+  DEFAULT_SETTINGS_FILE,
+  loadSettings,
+  loadSettingsTree,
+  SETTINGS_FILE_VARIABLE,
+  settingsFile,
+} from '../config/load.ts';
+import { memberOf } from '../config/problem.ts';
 import type { Settings } from '../config/settings.ts';
 import { nearestName } from '../config/suggestion.ts';
 import { readSettingsTree, type SettingsTree } from '../config/yaml-tree.ts';
@@ -77,6 +84,36 @@ async function unusedVariables({ variables: used }: SettingsTree, env: Given['en
     .flatMap((name) => [name, `${name}_FILE`].filter((one) => env[one]));
   const why = 'Set but without effect, because the settings file does not refer to them';
   return unused.length === 0 ? [] : [`${why}: ${unused.join(', ')}.`];
+}
+
+/**
+ * Adds the place in the settings file, and the variables that gave the value, to each line that begins with a setting.
+ * `note` names variables in the text that have no effect, because the settings file does not refer to them; else null.
+ */
+export async function withOrigins(
+  { config, env }: Pick<Given, 'config' | 'env'>,
+  text: string,
+): Promise<{ readonly placed: string; readonly note: string | null }> {
+  const file = settingsFile(config, env);
+  const [own, usual] = await Promise.all([file, USUAL_FILE].map((one) => readFile(one, 'utf8').catch(() => null)));
+  if (own == null || usual == null) return { placed: text, note: null };
+  const tree = readSettingsTree(own, env);
+  const placed = text.replace(
+    /^([A-Z_]+: )?([a-z]\w*(?:\.\w+)+)(?=[ ,])/gm,
+    (line, code: string = '', setting: string) => {
+      const path = setting.split('.');
+      const at = tree.positionOf(path, 'value');
+      if (at === undefined || memberOf(tree.value, path[0] ?? '') === undefined) return line;
+      const origins = tree.originsOf(path);
+      const from = origins.length > 0 ? ` (from ${origins.join(' and ')})` : '';
+      return `${code}${file}:${at.line}:${at.column} ${setting}${from}`;
+    },
+  );
+  const known = readSettingsTree(usual, {}).variables;
+  const named = new Set(text.match(/\b[A-Z][A-Z0-9_]+\b/g));
+  const unused = [...named].filter((name) => known.has(name) && !tree.variables.has(name));
+  const note = `Without effect, because ${file} does not refer to them: ${unused.join(', ')}.`;
+  return { placed, note: unused.length > 0 ? note : null };
 }
 
 /** Finds the source with this name. An unknown name is a usage error that lists the known names. */

@@ -5,6 +5,6 @@ import type { CommandContext } from './shell/terminal.ts';
 
 export async function configPrint(context: CommandContext): Promise<void> {
   const { config, env, redaction } = context;
-  const printed = effectiveSettings(await loadSettingsTree({ file: config, env, onSecret: redaction.register }), env);
+  const printed = effectiveSettings(await loadSettingsTree({ file: config, env, onSecret: redaction.register }));
   print(context, printed.value, settingsYaml(printed));
 }

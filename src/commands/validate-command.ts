@@ -2,7 +2,6 @@ import { type Settings, type SourceSettings, topicOf } from '../config/settings.
 import { adviceBehind, ConnectorError, type ErrorCode } from '../errors.ts';
 import type { KafkaCluster } from '../kafka/cluster.ts';
 import { offsetKey, offsetPartition, readAllOffsets } from '../kafka/offset-store.ts';
-import type { Redaction } from '../observe/redaction.ts';
 import { createMarketData } from '../provider/market-data.ts';
 import { readJson } from '../records/json/json-scanner.ts';
 import { createKafkaCluster } from '../run/kafka-client.ts';
@@ -12,7 +11,7 @@ import { createSubjects } from '../run/registry-client.ts';
 import { systemClock } from '../support/clock.ts';
 import { silentLog } from '../support/log.ts';
 import { systemRandom } from '../support/system-random.ts';
-import { loadWithWarnings } from './command-settings.ts';
+import { loadWithWarnings, withOrigins } from './command-settings.ts';
 import { atMarketData, atProvider } from './provider-session.ts';
 import { listedSubject } from './schemas-command.ts';
 import { print, textTable } from './shell/output.ts';
@@ -30,7 +29,7 @@ export async function validateCommand(
       await openClients(usable.settings, signal);
       return usable;
     })
-    .catch((error: unknown) => problemsOf(error, redaction));
+    .catch((error: unknown) => problemsOf(error, context));
   if (!('settings' in loaded)) {
     const { problems, warnings } = loaded;
     if (output === 'text') for (const warning of warnings) stderr.write(`warning: ${warning}\n`);
@@ -51,6 +50,8 @@ export async function validateCommand(
   const rows = checks.map(({ what, state, says, toDo }) => [state, what, `${says} ${toDo}`]);
   print(context, { ok, problems: [], warnings, checks }, textTable(rows));
   if (ok) return;
+  const { note } = await withOrigins(context, checks.map(({ says, toDo }) => `${says} ${toDo}`).join('\n'));
+  if (note !== null) stderr.write(`${note}\n`);
   stderr.write('Some checks failed: the lines above say what was found, and what to do.\n');
   exitWith(EXIT_CODES.failed);
 }
@@ -75,13 +76,15 @@ function openKafka(settings: Settings): Promise<KafkaCluster> {
   return createKafkaCluster(settings, { clock: systemClock, random: systemRandom, log: silentLog });
 }
 
-function problemsOf(error: unknown, redaction: Redaction) {
+async function problemsOf(error: unknown, context: CommandContext) {
+  const { redaction } = context;
   if (!(error instanceof ConnectorError) || error.code !== 'SETTINGS_INVALID') throw error;
-  const [title = '', ...lines] = redaction.redact(error.message).split('\n');
+  const { placed, note } = await withOrigins(context, redaction.redact(error.message));
+  const [title = '', ...lines] = placed.split('\n');
   const { warnings } = error.fields;
   return {
     problems: lines.length === 0 ? [title] : lines,
-    warnings: Array.isArray(warnings) ? warnings.map((warning) => redaction.redact(String(warning))) : [],
+    warnings: [warnings ?? [], note ?? []].flat().map((warning) => redaction.redact(String(warning))),
   };
 }
 

@@ -2,14 +2,14 @@ import { z } from 'zod';
 import { memberOf, type Problem, type SettingPath } from './problem.ts';
 import { FileReference } from './secret.ts';
 import { nearestName } from './suggestion.ts';
+import type { SettingsTree } from './yaml-tree.ts';
 
 type Issue = z.core.$ZodIssue;
 const MAXIMUM_SHOWN = 60;
 
-export interface IssueContext {
+export interface IssueContext extends Pick<SettingsTree, 'variablesOf' | 'originsOf'> {
   readonly schema: z.ZodType;
   readonly given: unknown;
-  readonly variablesOf: (path: SettingPath) => readonly string[];
 }
 
 /**
@@ -57,9 +57,12 @@ function issueProblems(issue: Issue, around: SettingPath, context: IssueContext)
   return [wrongValue(path, context)];
 }
 
-/** Names the variable of the environment for a missing value, if the file refers to a variable. */
-function variableHint(message: string, path: SettingPath, { schema, given, variablesOf }: IssueContext): string {
+/** Names the variables that gave the value; for a missing value, the variable to which the file refers. */
+function variableHint(message: string, path: SettingPath, context: IssueContext): string {
+  const { schema, given, variablesOf, originsOf } = context;
   const [variable] = variablesOf(path);
+  const origins = originsOf(path);
+  if (origins.length > 0) return ` (from ${origins.join(' and ')})`;
   if (variable === undefined || !message.startsWith('is missing')) return '';
   return documentationOf(schema, path, given).secret
     ? ` (set ${variable}, or ${variable}_FILE to the path of a file that holds it)`
@@ -85,22 +88,22 @@ function unknownKey(path: SettingPath, { schema, given }: IssueContext): Problem
   return { path: [...parent, key], message: `unknown setting; ${types ? `only type ${types} has it` : hint}` };
 }
 
-function wrongValue(path: SettingPath, { schema, given, variablesOf }: IssueContext, options?: string): Problem {
+function wrongValue(path: SettingPath, { schema, given, originsOf }: IssueContext, options?: string): Problem {
   // A list that was given as one text is split, so its entries have no separate position in the file.
   const place = valueAt(given, path) === undefined && typeof path.at(-1) === 'number' ? path.slice(0, -1) : path;
   const documentation = documentationOf(schema, place, given);
   const { secret } = documentation;
   const wanted = options ?? documentation.wanted ?? 'another value';
   const value = valueAt(given, place);
-  const variables = variablesOf(place);
+  const origins = originsOf(place);
   if (value === undefined) return { path: place, message: `is missing; expected ${wanted}` };
   if (value instanceof FileReference && !secret) {
     return {
       path: place,
-      message: `${variables.map((name) => `${name}_FILE`).join()} is set, but only secrets are read from files`,
+      message: `${origins.join()} is set, but only secrets are read from files`,
     };
   }
-  const came = variables.length > 0 ? `the value of ${variables.join(' and ')}` : describe(value, secret);
+  const came = origins.length > 0 ? `the value of ${origins.join(' and ')}` : describe(value, secret);
   return { path: place, message: `found ${came}; expected ${wanted}` };
 }
 

@@ -57,14 +57,15 @@ export async function loadSettingsTree(options: LoadSettingsOptions): Promise<Lo
   const { value: given, warnings } = withoutRetired(tree.value);
   warnings.push(...settingsWarnings(given));
   const checked = isParsed ? await schema.safeParseAsync(given ?? {}) : undefined;
-  const context = { schema, given, variablesOf: tree.variablesOf };
+  const context = { ...tree, schema, given };
   const found = checked?.error ? await problemsOf(checked.error.issues, context) : [];
   const problems = [...environmentProblems(env), ...inFileOrder(tree, found)];
   if (problems.length > 0 || !checked?.success) throw settingsInvalid(file, problems, { warnings });
   return { settings: checked.data, tree, schema, warnings };
 }
 
-function settingsFile(given: string | undefined, env: Environment): string {
+/** The settings file that a command reads. */
+export function settingsFile(given: string | undefined, env: Environment): string {
   const isUsual = given === undefined || given === DEFAULT_SETTINGS_FILE;
   return (isUsual && env[SETTINGS_FILE_VARIABLE]) || (given ?? DEFAULT_SETTINGS_FILE);
 }

@@ -4,7 +4,6 @@ import { alternativeFor, layersOf } from './issue-problems.ts';
 import type { LoadedSettings } from './load.ts';
 import type { SettingPath } from './problem.ts';
 import { FileReference } from './secret.ts';
-import type { Environment } from './yaml-tree.ts';
 
 interface PrintedSetting {
   readonly path: SettingPath;
@@ -22,7 +21,7 @@ type Group = Readonly<Record<string, unknown>>;
  * Prints all settings in the form of the settings file, with defaults and environment, so that the text can be loaded
  * again. A secret is shown as its variable or file. The text of a secret in the settings file is left out.
  */
-export function effectiveSettings({ schema, tree }: LoadedSettings, env: Environment): Printed {
+export function effectiveSettings({ schema, tree }: LoadedSettings): Printed {
   const settings: PrintedSetting[] = [];
 
   function print(member: z.ZodType, given: unknown, path: SettingPath): unknown {
@@ -65,8 +64,8 @@ export function effectiveSettings({ schema, tree }: LoadedSettings, env: Environ
   function originOf(path: SettingPath): string {
     const variables = tree.variablesOf(path);
     if (variables.length === 0) return 'file';
-    const set = variables.filter((name) => env[name] || env[`${name}_FILE`]);
-    return set.length > 0 ? `environment: ${set.join(', ')}` : `file; ${variables.join(', ')} is not set`;
+    const origins = tree.originsOf(path);
+    return origins.length > 0 ? `environment: ${origins.join(', ')}` : `file; ${variables.join(', ')} is not set`;
   }
 
   const value = print(schema, tree.value ?? {}, []);

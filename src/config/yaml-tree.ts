@@ -10,6 +10,8 @@ export interface SettingsTree {
   /** Line and column, from 1, of a setting; if unknown, of the nearest group around the setting. */
   positionOf(path: SettingPath, at: 'key' | 'value'): Position | undefined;
   variablesOf(path: SettingPath): readonly string[];
+  /** The variables that gave the value; empty if the value stands in the file. */
+  originsOf(path: SettingPath): readonly string[];
   readonly variables: ReadonlySet<string>;
 }
 
@@ -54,6 +56,8 @@ export function readSettingsTree(text: string, env: Environment): SettingsTree {
       return undefined;
     },
     variablesOf: (path) => placeOf(path)?.variables ?? [],
+    originsOf: (path) =>
+      (placeOf(path)?.variables ?? []).flatMap((name) => [name, `${name}_FILE`].filter((one) => env[one])),
     variables: new Set([...places.values()].flatMap(({ variables }) => variables)),
   };
 }

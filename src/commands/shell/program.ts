@@ -471,8 +471,10 @@ export async function runCommandLine(terminal: Terminal): Promise<number> {
     exitCode = code;
   };
   let isEndless = false;
+  let config = '';
   const program = createProgram({ ...terminal, exitWith, redaction });
   program.hook('preAction', (all, chosen) => {
+    ({ config = '' } = chosen.opts());
     isEndless = chosen.parent === all && ENDLESS.includes(chosen.name()) && !chosen.opts().untilEnd;
   });
   try {
@@ -486,7 +488,10 @@ export async function runCommandLine(terminal: Terminal): Promise<number> {
       terminal.stderr.write(`${error.cause} ended the command before it was done: its result is not known.\n`);
       return EXIT_CODES.interrupted;
     }
-    terminal.stderr.write(describeError(error, redaction));
+    const text = describeError(error, redaction);
+    const { withOrigins } = await import('../command-settings.ts');
+    const { placed, note } = await withOrigins({ config, env: terminal.env }, text);
+    terminal.stderr.write(note === null ? placed : `${placed}${note}\n`);
     const isUsage = error instanceof ConnectorError && error.code === 'SETTINGS_INVALID';
     return isUsage ? EXIT_CODES.usage : EXIT_CODES.failed;
   }

@@ -40,6 +40,24 @@ test('variables that the settings file does not refer to are a warning', async (
   assert.equal(code, 0);
   assert.match(stderr, /Set but without effect, because .*: HTTPS_PROXY, KAFKA_PASSWORD_FILE\.$/m);
   assert.doesNotMatch((await runWith(['validate'], { env: REQUIRED })).stderr, /without effect/);
+
+  // A hint at a variable that the file does not refer to.
+  const hinted = await runWith(['lookup', 'price', 'CH0012032048', '--config', file]);
+  assert.match(
+    hinted.stderr,
+    /or MARKET_DATA_URL\.\n.*\nWithout effect, because \S+ does not refer to them: MARKET_DATA_URL\.\n$/,
+  );
+  const plain = await settingsFile(
+    t,
+    settingsText({
+      schemaRegistry: 'schemaRegistry: { url: http://a.example, auth: { type: bearer, token: abcdefgh } }',
+      referenceData: 'referenceData: { url: http://a.example, auth: { type: none } }',
+    }),
+  );
+  assert.match(
+    (await runWith(['validate', '--config', plain])).stderr,
+    /^warning: Without effect, because \S+ .*: ALLOW_HTTP\.$/m,
+  );
 });
 
 test('each printed setting says where its value comes from', async (t) => {
@@ -123,7 +141,12 @@ test('validate refuses the contents that run refuses', async (t) => {
   const provider = (more: string) => ({
     referenceData: `referenceData: { url: https://provider.example, auth: { type: none }, ${more} }`,
   });
+  const env = { PROXY: 'host:3128' };
   for (const [own, problem] of [
+    [
+      provider(`proxy: "\${PROXY}"`),
+      /^\S+:1:78 referenceData\.proxy \(from PROXY\) is not an http or https address\.$/m,
+    ],
     [provider('proxy: "host:3128"'), 'referenceData.proxy is not an http or https address.'],
     [provider('proxy: "http://u:a%@host:1"'), 'referenceData.proxy has a login with a bare %; write it as %25.'],
     [provider(`ca: ${pem}`), 'referenceData.ca, cert or key cannot be used as PEM.'],
@@ -138,7 +161,7 @@ test('validate refuses the contents that run refuses', async (t) => {
       'schemaRegistry.proxy is not an http or https address.',
     ],
   ] as const) {
-    const { code, stdout } = await runWith(['validate', '--config', await settingsFile(t, settingsText(own))]);
+    const { code, stdout } = await runWith(['validate', '--config', await settingsFile(t, settingsText(own))], { env });
     assert.equal(code, 2, stdout);
     if (typeof problem === 'string') assert.ok(stdout.includes(problem), stdout);
     else assert.match(stdout, problem);
