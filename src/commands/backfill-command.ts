@@ -110,14 +110,14 @@ async function problemsOf({ absent, unreadable, series }: Problems, command: str
     for (const [problem, products] of Map.groupBy(failed, (one) => one.problem)) {
       const isins = products.map(({ isin }) => isin);
       const lines = saysThatThereIsNone(problem) ? notes : problems;
-      lines.push(`${name}: the provider gave no prices (${problem}) for ${named(isins)}. Their dead letters give the details.`);
+      lines.push(`${name}: the provider gave no prices (${problem}) for ${named(isins)}. Their dead letters say why.`);
     }
   }
   const mayComeYet = series.flatMap(({ failed }) => failed).filter(({ problem }) => !saysThatThereIsNone(problem));
   const failed = [...new Set(mayComeYet.map(({ isin }) => isin))];
   if (failed.length > 0) {
     const option = await productsOption(failed);
-    problems.push('The same command does not repeat these requests. To request only these products again:', `  ${command} ${option}`);
+    problems.push('The same command does not repeat these requests. To request them again:', `  ${command} ${option}`);
   }
   return { notes, problems };
 }

@@ -90,7 +90,7 @@ function planText({ source, topic, rows, held, counts, deletes, deletesNot, isSe
   const sentences = [
     'Nothing was written.',
     `The list of source ${source} has ${counted(rows, 'row')}, ${topic} holds ${counted(held, 'instrument')}.`,
-    gone > 0 && (deletes ? `A walk would delete ${countText(gone)}.` : `Of those that are gone: ${why}.`),
+    gone > 0 && (deletes ? `A walk would delete ${countText(gone)}.` : `${countText(gone)} only on the topic: ${why}.`),
     contradicting > 0 &&
       `${counted(contradicting, 'row')} would not be used: recent events contradict ${contradicting === 1 ? 'it' : 'them'}.`,
     touched > 0 && `${counted(touched, 'instrument')} changed meanwhile: a walk leaves them to the stream.`,

@@ -23,7 +23,7 @@ export function html(parts: TemplateStringsArray, ...values: readonly Insertable
   return { html: parts.map((part, position) => part + (inserted[position] ?? '')).join('') };
 }
 
-/** Also replaces control characters, except line breaks, with blanks. */
+/** Escapes HTML, and replaces control characters, except line breaks, with blanks. */
 function escaped(text: string): string {
   return text.replace(/[^\P{Cc}\n]/gu, ' ').replace(/[&<>"']/g, (character) => ESCAPES[character] ?? '');
 }

@@ -30,5 +30,5 @@ export const EXIT_CODE_MEANINGS: Readonly<Record<keyof typeof EXIT_CODES, string
   failed: 'The command failed or found a problem; the last lines on stderr say what, and what to do.',
   usage: 'The arguments or the settings are wrong; nothing was started.',
   interrupted:
-    'SIGINT or SIGTERM ended the command before it was done: its result is not known. After Ctrl-C, npx ends with this code whatever its command ends with.',
+    'SIGINT or SIGTERM ended the command before it was done: its result is not known. After Ctrl-C, npx always ends with this code.',
 };

@@ -174,9 +174,8 @@ function createRate(clock: Clock) {
 }
 
 /**
- * Waits until every instrument has its price or a reason for its absence. Waits at most a minute, and ends when the
- * signal aborts. The processor's own count is not enough: between two fetches, the newest pages may be unknown to the
- * processor.
+ * Waits until every instrument has a price, or a reason why it has no price. Waits at most a minute, and ends when the
+ * signal aborts. The processor's own count is not enough, because the processor may not know the newest pages yet.
  * @param instruments the number of instruments at the provider
  */
 export async function firstPrices(

@@ -36,7 +36,7 @@ export type Walk =
   /** The walk waits for the margin, because the list may lag behind the stream. */
   | { readonly phase: 'margin'; readonly drain: Drain; readonly streamStart: string | null }
   | ({ readonly phase: 'paging' } & WalkMemory)
-  /** The stream is read up to its end at the arrival of the page's last byte. */
+  /** The stream is read up to the end that it had at the arrival of the page's last byte. */
   | ({ readonly phase: 'draining'; readonly page: FetchedPage; readonly drain: Drain } & WalkMemory)
   /** The list ended. It is requested again from each of `places`. */
   | ({ readonly phase: 'verifying'; readonly places: readonly (string | null)[] } & Verified & WalkMemory)
@@ -83,8 +83,8 @@ export function walkAtStart(offset: InstrumentsOffset): { readonly walk: Walk; r
 }
 
 /**
- * Reads the stream up to its end at a page's last byte, or at the start of a walk. Only responses to later requests
- * count. ListPages may send the first of these requests after the page has arrived.
+ * Reads the stream up to the end that it had at the last byte of a page, or at the start of a walk. Only responses to
+ * later requests count. ListPages may send the first of these requests after the page has arrived.
  */
 export interface Drain {
   readonly startedMs: number;
