@@ -25,7 +25,7 @@ export type RowDifference = 'added' | 'corrected' | 'reEncoded' | 'deadLetters';
 
 /** Time for the commit and its way to a reader, in addition to poll interval and hand-off margin. */
 const COMMIT_MS = 5_000;
-/** More differences are not changes of the moment. */
+/** If more instruments differ, the differences are not only recent changes. */
 export const MOST_SUSPECTS = 10_000;
 
 export interface ComparisonOptions {
@@ -35,7 +35,7 @@ export interface ComparisonOptions {
   /** The longest time from a change at the provider to its record on the topic; undefined: from the settings. */
   readonly settle: number | undefined;
   readonly onProgress: (text: string) => void;
-  /** Is called before the census takes the row. */
+  /** Called before the census takes the row. */
   readonly onRow: (difference: RowDifference, row: DecodedRow, census: Census) => void;
 }
 
@@ -90,7 +90,7 @@ export async function compareList(
     await digests.load(found.unknownSchemaId);
     return digestOf(value);
   };
-  /** Waits until the connector has written earlier changes, then gives the newest values on the topic. */
+  /** Waits until the connector has written earlier changes, then returns the newest values on the topic. */
   async function settled(ids: ReadonlyMap<bigint, unknown>): Promise<ReadonlyMap<bigint, Buffer | null>> {
     onProgress(`${counted(ids.size, 'instrument')} compared again in ${Math.ceil(settleMs / 1_000)} s`);
     await clock.sleep(settleMs, signal);

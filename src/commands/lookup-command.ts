@@ -49,7 +49,6 @@ interface PriceOptions {
   readonly interval?: string;
 }
 
-/** The options that each kind of prices refuses. */
 const SPAN = { from: true, to: true, interval: true };
 const REFUSED = { overview: SPAN, daily: { interval: true }, intraday: {} };
 

@@ -86,7 +86,6 @@ export function sessionReader(name: SchemaName): RecordReader {
   return createRecordReader({ schemas: new Map([[NO_SCHEMA_ID, readSchemaText(name)]]) });
 }
 
-/** A schema without a registry id. */
 export function unregistered(name: SchemaName): Registered {
   return { schema: readSchemaText(name), schemaId: NO_SCHEMA_ID };
 }

@@ -25,12 +25,10 @@ const STATES: Readonly<Partial<Record<ErrorCode, TopicFinding['state']>>> = {
   TOPIC_MISMATCH: 'wrong',
 };
 
-/** `topics verify`: compares every topic of the settings with the brokers. */
 export function topicsVerify(context: CommandContext): Promise<void> {
   return eachTopic(context, { create: false });
 }
 
-/** `topics create`: also creates the missing topics. Never alters an existing topic. */
 export function topicsCreate(context: CommandContext): Promise<void> {
   return eachTopic(context, { create: true });
 }

@@ -56,7 +56,6 @@ export function walksText(sources: readonly string[]): string {
   );
 }
 
-/** The kinds of changes that a walk makes. */
 const KINDS = {
   added: 'would be added',
   corrected: 'would be corrected',

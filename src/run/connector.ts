@@ -227,7 +227,7 @@ function textOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Waits until Kafka has started. A wrong topic stops only the parts that need it; if all need it, the process ends. */
+/** Waits for Kafka. A wrong topic stops only the parts that need it; if all parts need it, the process ends. */
 async function ensureTopicsInTime(
   { topics, mayBeRefused }: PlannedSources,
   { settings, events, signal }: ConnectorOptions,

@@ -37,7 +37,6 @@ const NAME = 'kafka.sasl';
 
 type Deps = Pick<KafkajsOptions, 'clock' | 'random' | 'log' | 'wrap'> & { readonly observer?: HttpObserver };
 
-/** Creates the Kafka client of the settings, once per process. */
 export async function createKafkaCluster(
   settings: Pick<Settings, 'prefix' | 'kafka'>,
   options: Deps,

@@ -11,7 +11,6 @@ interface FileSettings {
   readonly proxy?: Secret | null;
 }
 
-/** Reads the present content of all files; rejects if a file cannot be read. */
 export async function readFiles({ ca, cert, key, proxy }: FileSettings): Promise<NetworkFiles> {
   const [caText, certText, keyText, proxyText] = await Promise.all(
     [ca, cert, key, proxy].map((file) => file?.readNow()),

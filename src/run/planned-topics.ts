@@ -7,7 +7,6 @@ import { readSchemaText, type SchemaName } from '../records/avro/schema-files.ts
 
 export type PlannedSources = ReturnType<typeof planSources>;
 
-/** The topics that the settings need, and the topics that each source writes. */
 export function planSources({ prefix, topics, sources, prices }: Settings) {
   const { partitions, replicationFactor } = topics;
   const shared: TopicPlan = topicPlan({ prefix, names: topics.names, partitions, replicationFactor });

@@ -137,7 +137,6 @@ export async function runPriceProcessor(parts: PriceProcessorParts): Promise<nev
   });
 }
 
-/** The parts that all partitions share: kinds of prices, calls and topics. */
 function pricing({ settings, topics, verified, registry, clock, random, events, ...parts }: PriceProcessorParts) {
   const { prices, mapping } = settings;
   const [first, ...others] = enabledKinds(prices);

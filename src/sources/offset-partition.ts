@@ -129,10 +129,7 @@ interface Session extends OffsetPartitionOptions {
   readonly blamed: (source: Source, isCertain: boolean) => void;
 }
 
-/**
- * Runs until the writer fails, the signal aborts, another source is due, or all sources have ended. A commit that has
- * begun is finished first.
- */
+/** Runs until the writer fails, the signal aborts, a source is due, or all have ended. A begun commit is finished. */
 async function runSession(options: Session): Promise<void> {
   const { kafka, clock, random, events, targets, sources, runStates, offsets, topicIds } = options;
   const session = new AbortController();

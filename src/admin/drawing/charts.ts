@@ -94,7 +94,6 @@ export function ageChart(title: string, text: string, steps: readonly AgeStep[])
   });
 }
 
-/** The possible time spans of a chart, in minutes. */
 const SPANS = [30, 60, 120, 240];
 const MOST_MINUTES = 240;
 const MOST_BARS = 60;

@@ -11,7 +11,6 @@ const TRIED_WITHIN_MS = 5 * 60_000;
 
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
 
-/** Members that each call of `status` computes. */
 type Derived = 'wanted' | 'isRead' | 'secondsToRetentionCliff' | 'secondsToNextWalk' | 'walk' | 'written' | 'perMinute';
 
 interface Known extends Mutable<Omit<SourceStatus, Derived>> {

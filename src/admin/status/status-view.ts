@@ -42,7 +42,6 @@ export interface Item {
   readonly at?: string;
 }
 
-/** Counts of the last minutes, or counts of prices by age. */
 export type Chart =
   | { readonly title: string; readonly perMinute: readonly number[] }
   | { readonly title: string; readonly text: string; readonly ages: readonly AgeStep[] };
@@ -333,7 +332,6 @@ function agesText({ ageP50Ms, ageP99Ms }: ShownKind): string {
   return `half below ${durationText(ageP50Ms / 1_000)}, 99 % below ${durationText(ageP99Ms / 1_000)}`;
 }
 
-/** The other replicas in words. */
 interface Fleet {
   /** `2 replicas price; this one has 3 of 6 partitions`. */
   readonly lines: readonly string[];

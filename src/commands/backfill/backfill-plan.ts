@@ -20,7 +20,6 @@ const HOUR_MS = 3_600_000;
 const MOST_WINDOWS_OF_ITEM = 5_000;
 /** The approximate limit of windows in one transaction. */
 const MOST_WINDOWS_OF_PAGE = 20_000;
-/** The most instruments of one request. */
 const MOST_ITEMS = 1_000;
 
 /**

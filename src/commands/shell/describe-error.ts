@@ -8,8 +8,8 @@ const WHERE_SETTINGS_ARE =
   'Nothing was started. config/connector.yaml lists every setting, config/README.md explains how to set them.';
 
 /**
- * Describes an error for people: problem and remedy, or the stack of an unexpected error. Ends with a line break. Of an
- * error of the operating system, only the message is shown, because it names the cause.
+ * Describes an error for people: problem and remedy, or the stack of an unexpected error. Ends with a line break. For
+ * an error of the operating system, only the message is shown, because it names the cause.
  */
 export function describeError(error: unknown, redaction: Pick<Redaction, 'redact'>, source?: string): string {
   return `${withoutControls(redaction.redact(textOf(error, source)))}\n`;

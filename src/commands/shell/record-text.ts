@@ -83,7 +83,6 @@ export function withoutUrl(check: ReadableRecord): ReadableRecord {
   return JSON.parse(JSON.stringify(check, hidden));
 }
 
-/** As `withoutUrl` for a check in `value`; any other value is unchanged. */
 export function withoutUrlIn<Holder extends { readonly value: ReadableValue }>(holder: Holder): Holder {
   const { value } = holder;
   if (value === null || typeof value !== 'object' || isList(value)) return holder;

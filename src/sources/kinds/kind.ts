@@ -24,7 +24,6 @@ import { type CoreTaskOptions, createFollowerTask, type FollowerRows } from '../
 import type { FollowedStream } from '../tasks/followed-stream.ts';
 import type { WalkRequests } from '../wanted-states.ts';
 
-/** Everything that distinguishes a type of source. */
 export interface SourceKind<Own extends SourceSettings = SourceSettings, Offset extends AnyOffset = AnyOffset> {
   /** The class in Kafka Connect's REST interface. */
   readonly connectorClass: string;
@@ -152,7 +151,6 @@ export function withSchemas<Name extends SchemaName, Decoders>(
   };
 }
 
-/** Opens a source that only follows a stream. */
 export function openFollowed<Row>(
   source: SourceSettings,
   context: SourceContext,

@@ -22,7 +22,6 @@ import {
 } from './stream.ts';
 import { isBefore } from './stream-response.ts';
 
-/** Times in milliseconds. */
 export interface FollowerSettings {
   /** Committed in the offset. */
   readonly filter: string;

@@ -204,7 +204,6 @@ function beginRound(
   return { ...doubt, round: { wants: 'verify', start: held.since, at: held.since, cameMs, overtakes: false } };
 }
 
-/** Ends a round without a result. */
 function endRound(doubt: Doubt, nowMs: number): Doubt {
   return { ...doubt, round: null, firstMs: null, lastMs: nowMs };
 }

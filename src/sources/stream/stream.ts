@@ -119,7 +119,6 @@ export function streamAtStart(nowMs: number): Stream {
   };
 }
 
-/** Reads one response to our offset. */
 export function followStream(
   stream: Stream,
   position: StreamPosition,

@@ -27,7 +27,6 @@ export interface CoreTaskOptions {
   readonly random: Random;
 }
 
-/** A decision with its response. */
 export interface Asked<Decision, Row> {
   readonly decision: Decision;
   /** Null if the decision does not follow a response of the stream. */

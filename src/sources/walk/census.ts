@@ -19,7 +19,6 @@ const DIGEST = 3;
 const WIDTH = 5;
 const MARK_BITS = 6;
 
-/** The comparison of a row with the record on the topic. */
 export type CensusComparison = 'absent' | 'same' | 'sameUnderOtherSchema' | 'different';
 
 /**
@@ -124,7 +123,6 @@ export class Census {
     return (this.#marksOf(id) & SEEN) !== 0;
   }
 
-  /** The ids that no row has shown. */
   *unseen(): Generator<bigint> {
     for (const row of this.#rows.rows())
       if ((this.#rows.words.get(row, MARKS) & SEEN) === 0) yield this.#rows.idAt(row);

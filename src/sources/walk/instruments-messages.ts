@@ -126,7 +126,6 @@ export interface WalkRequest {
   readonly allowShrink: number | null;
 }
 
-/** Times are in milliseconds. */
 export interface InstrumentsSettings extends Omit<FollowerSettings, 'begins'> {
   readonly walkIntervalMs: number;
   readonly handoffMarginMs: number;
