@@ -1,4 +1,4 @@
-/** Returns the outcome of the work, or rejects with the signal's reason if the signal aborts. Does not stop the work. */
+/** Returns the work's outcome, or rejects with the signal's reason if the signal aborts. Does not stop the work. */
 export async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const aborted = Promise.withResolvers<never>();
   const onAbort = () => aborted.reject(signal.reason);

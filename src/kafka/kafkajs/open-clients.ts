@@ -40,7 +40,7 @@ export class BrokerConnections {
     this.#create = create;
   }
 
-  /** Chooses the first broker of a client. kafkajs would wait long for a frozen broker, so silent brokers are avoided. */
+  /** Chooses the first broker of a client. kafkajs waits long for a frozen broker, so silent brokers are avoided. */
   choose(): string[] {
     const answering = this.#brokers.filter((broker) => !this.#isSilent(broker));
     const from = answering.length > 0 ? answering : this.#brokers;
