@@ -33,15 +33,17 @@ export interface HttpRequest {
 }
 
 /**
- * One interface of the provider over HTTP. Each call is one attempt; the caller repeats it. The exception is a 401: the
- * client requests new credentials once, and repeats the request once. While a refusal holds an endpoint back, calls
- * send nothing and reject at once with PROVIDER_BUSY; `retryAfterMs` is the remaining time. The other ConnectorErrors
- * are PROVIDER_UNREACHABLE, PROVIDER_TIMEOUT (headers, body and `consume` took too long together),
- * PROVIDER_UNAUTHORIZED, PROVIDER_REFUSED, PROVIDER_ASKS_FOR_LESS, PROVIDER_REDIRECT, PROTOCOL_VIOLATION, TOKEN_FAILED
- * and the BODY_… codes. If the caller aborts, the call rejects with the signal's reason. The call passes on errors of
- * `consume`; a ConnectorError without an endpoint gets the request's endpoint. Errors for a status have `fields: {
- * status, endpoint }`, and `retryAfterMs` if the server names a time. A 400 is PROVIDER_REFUSED: the caller checks
- * `fields.status`, because only the caller knows whether a smaller request is possible.
+ * One interface of the provider over HTTP. Each call is one attempt, and the caller repeats it. Only a 401 is repeated
+ * here, once, with new credentials. If the caller aborts, the call rejects with the signal's reason.
+ *
+ * - PROVIDER_BUSY: a refusal holds the endpoint back. Nothing was sent; `retryAfterMs` is the remaining time.
+ * - PROVIDER_TIMEOUT: headers, body and `consume` took too long together.
+ * - PROVIDER_REFUSED: also for a 400, because only the caller knows if a smaller request is possible.
+ * - Other codes: PROVIDER_UNREACHABLE, PROVIDER_UNAUTHORIZED, PROVIDER_ASKS_FOR_LESS, PROVIDER_REDIRECT,
+ *   PROTOCOL_VIOLATION, TOKEN_FAILED and the BODY_… codes.
+ *
+ * Errors for a status have `fields: { status, endpoint }`, and `retryAfterMs` if the server names a time. Errors of
+ * `consume` are passed on; a ConnectorError without an endpoint gets the endpoint of the request.
  */
 export interface HttpClient {
   /** @param consume reads the response within the request's deadline, and may leave the rest of the body unread */

@@ -1,4 +1,4 @@
-// Unsafe in a message: control and format characters (terminal escapes, marks of text direction), line separators.
+// Unsafe characters: control and format characters (terminal escapes, marks of text direction), line separators.
 const UNSAFE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 const ADDRESS = /\b[a-z][a-z0-9+.-]{0,30}:\/\/[^\s"']+/gi;
 

@@ -18,14 +18,14 @@ const DECODERS: ReadonlyMap<string, () => Transform> = new Map<string, () => Tra
 
 export const ACCEPTED_ENCODINGS = [...DECODERS.keys()].join(', ');
 
-/** The body of a response: decoded, counted, and never longer than its cap. The stream's owner destroys the stream. */
+/** The body of a response: decoded, counted, and limited in length. The stream's owner destroys the stream. */
 export interface ResponseBody {
   readonly chunks: BodyChunks;
   arrived(): Promise<BodyEdges | null>;
   bytes(): number;
   /** The error that broke the body, even if the reader did not report this error. */
   failure(): ConnectorError | undefined;
-  /** Reads a short rest, so that a cut is noticed and the connection stays usable. Rejects if the body is cut. */
+  /** Reads the rest if it is short, so that a cut is noticed and the connection stays usable. Rejects after a cut. */
   finish(): Promise<void>;
 }
 

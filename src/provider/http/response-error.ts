@@ -18,7 +18,7 @@ export interface ProblemText {
   readonly said: string;
   /** The first errors of a ValidationProblemDetails, as `name: reason`. */
   readonly validation: readonly string[];
-  /** `type`, `instance`, and members that the interface does not name, such as a trace id, for a provider's support. */
+  /** `type`, `instance`, and members that the interface does not name, such as a trace id for its support. */
   readonly members: Readonly<Record<string, string>>;
 }
 
