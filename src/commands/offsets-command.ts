@@ -311,7 +311,7 @@ async function skipPosition(at: Installation, session: ProviderSession, { source
       from,
       notices({ offset: now }) {
         const what = `${SOURCE_WORDS[source.type].item}s`;
-        const healed = kindOf(source).walks ? '; instruments are healed by the walks that follow' : '';
+        const healed = kindOf(source).walks ? '; the next walks correct the instruments' : '';
         const value = encode({
           source: source.name,
           kind: 'stream-skipped',

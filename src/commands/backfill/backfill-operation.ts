@@ -197,7 +197,7 @@ function resultOf(
   isNews: Parameters<SeriesBackfill['ask']>[2],
 ): CoreResult {
   if (outcome === undefined || outcome.kind === 'dropped')
-    throw new RangeError('A page was answered with fewer outcomes than it had questions.');
+    throw new RangeError('The response to a page has fewer outcomes than the page has questions.');
   if (outcome.kind === 'prices') {
     const records = outcome.records.filter(({ key }) => opensWithin(String(key), range));
     return { kind: 'prices', instrument, answer: { ...outcome, records }, offsets: [] };

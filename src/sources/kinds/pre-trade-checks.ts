@@ -81,7 +81,7 @@ export const PRE_TRADE_CHECKS: SourceKind<SourceSettingsOf<'pre-trade-checks'>, 
         if (key === null) return 'its id could not be read, and a check can be requested only by its id';
         try {
           const value = await requestCheck(checks, await decoder(signal), key, signal);
-          if (value === null) return 'the provider has no check of its id any more';
+          if (value === null) return 'the provider no longer has a check with this id';
           const received = new Date(clock.wallMs()).toISOString();
           const own = { ...headers, 'spc-endpoint': `${endpoint}/id/{id}`, 'spc-received': received };
           return keyedRecord(target, key, value, own);

@@ -62,7 +62,7 @@ export class ListPages {
   async take(request: PageRequest, signal: AbortSignal): Promise<InstrumentsPage> {
     this.#keepAhead(request);
     const [taken = this.#begin(request, signal), ...ahead] = this.#ahead;
-    this.#taken?.stop.abort(new Error('Its place in the walk is passed.'));
+    this.#taken?.stop.abort(new Error('The walk has passed this page.'));
     this.#taken = taken;
     this.#ahead = ahead;
     this.#askAhead(signal);

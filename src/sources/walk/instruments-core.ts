@@ -417,7 +417,7 @@ function startWithoutOffset(
 
 function withStream(state: CoreState, { offset, stream, committedMs }: FollowerState): CoreState {
   const { since } = offset;
-  if (since === null) throw new Error('A source of instruments was left without its offset.');
+  if (since === null) throw new Error('An instruments source has lost its offset.');
   return { ...state, stream, committedMs, offset: { ...state.offset, ...offset, since } };
 }
 

@@ -43,7 +43,7 @@ function takeFirstPage(walk: In<'margin'>, page: Of<'page'>, at: WalkContext): W
   const { nowMs, settings, offset } = at;
   const { drain, streamStart } = walk;
   if (!drain.isReached || nowMs - drain.startedMs < marginMs(settings, offset)) {
-    throw new Error('A page was handed over before the margin had passed.');
+    throw new Error('A page was delivered before the margin had passed.');
   }
   const lag = { censusMs: drain.startedMs, pagesMs: nowMs, streamStart, contradicted: new Map(), linkedMs: 0 };
   return takePage({ phase: 'paging', flaws: new Set(), lastId: null, lag }, page, at);
