@@ -207,7 +207,7 @@ function checkPricedSources({ marketData, prices, sources }: Given, report: Repo
   if (!isPriced(marketData, prices)) return;
   if (from.length === 0 && all.length > 1) {
     const names = all.map(({ name }) => JSON.stringify(name)).join(', ');
-    report(['prices', 'from'], `is empty, and there are ${all.length} instruments sources: name those of ${names}`);
+    report(['prices', 'from'], `is empty, but there are ${all.length} instruments sources; use some of ${names}`);
   }
   const positions = [...new Set(from)].map((name) => ({ name, position: from.indexOf(name) }));
   const named = positions.flatMap(({ name, position }) =>

@@ -14,8 +14,7 @@ import type { Ending, WriterProducer } from './writer-producer.ts';
  *
  * So before any offset is read, one transaction ends the hanging records in every partition and in the offset's group.
  * If the coordinator reports a commit of the last transaction, the new transaction adds all partitions and commits,
- * without a record. Otherwise it writes to all partitions and aborts. The writes also show if the partitions take
- * records.
+ * without a record. Otherwise it writes to all partitions and aborts; this also shows if they take records.
  *
  * Only records of the last transaction hang: after a lost connection, a producer first ends its last transaction again.
  * A writer aborts a transaction that it cut off itself. It commits a transaction of another process: this may repeat a
@@ -171,7 +170,7 @@ async function sendTo(
   }
 }
 
-/** The outcome of hanging records in partitions that an opening left out: the outcome at that opening. */
+/** For partitions that an opening left out: the outcome of their hanging records, as known at that opening. */
 class LeftPartitions {
   #opened: ReadonlySet<string> = new Set();
   readonly #endings = new Map<string, Ending>();

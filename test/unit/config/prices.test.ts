@@ -91,7 +91,7 @@ const priced = (from: string, ...sources: readonly string[]) => ({
 
 test('of several instruments sources it must be said whose instruments are priced', async () => {
   const [all, my] = [instruments('all'), instruments('my', ', scope: my')];
-  await refused(priced('', all, my), /prices\.from: is empty, and there are 2 instruments sources: name .*"all", "my"/);
+  await refused(priced('', all, my), /prices\.from: is empty, but there are 2 instruments sources; use .*"all", "my"/);
   assert.deepEqual((await accepted(priced('all', all, my))).prices.from, ['all']);
   assert.deepEqual((await accepted(priced('my, my', all, my))).prices.from, ['my', 'my']);
   const without = await accepted({ ...priced('', all, my), marketData: '' });
