@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { createServer } from 'node:http';
+import { createServer, type OutgoingHttpHeaders } from 'node:http';
 import type { Socket } from 'node:net';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { ConnectorError } from '../../../../src/errors.ts';
@@ -100,19 +100,12 @@ test('what the reader of an answer finds wrong is reported with the request that
   const client = clientFor(t, url);
   const cause = new Error('why');
   const wrong = new ConnectorError('BODY_MALFORMED', 'The body has no list.', { cause, fields: { byte: 3 } });
-  await assert.rejects(
-    client.get(page, () => Promise.reject(wrong), never),
-    (error: ConnectorError) => {
-      assert.deepEqual([error.code, error.cause, error.fields], [wrong.code, cause, { byte: 3, endpoint: page.path }]);
-      assert.equal(error.message, `GET ${url}${page.path} of referenceData: The body has no list.`);
-      return true;
-    },
-  );
+  const reading = client.get(page, () => Promise.reject(wrong), never);
+  const message = `GET ${url}${page.path} of referenceData: The body has no list.`;
+  await assert.rejects(reading, { code: wrong.code, cause, fields: { byte: 3, endpoint: page.path }, message });
   const named = new ConnectorError('PROVIDER_BUSY', 'Of another request.', { fields: { endpoint: '/other' } });
-  await assert.rejects(
-    client.get(page, () => Promise.reject(named), never),
-    named,
-  );
+  const failing = client.get(page, () => Promise.reject(named), never);
+  await assert.rejects(failing, named);
 });
 
 test('a caller that aborts gets its own reason, before and during the answer', async (t) => {
@@ -231,39 +224,31 @@ test('refusals say what to do: 413 asks for less, 400 and 404 are reported with 
   }
 });
 
+/** The error of a request with a key that the provider answers with this problem. */
+async function errorOf(t: TestContext, problem: object, headers: OutgoingHttpHeaders = {}, isPost = false) {
+  const { url } = await serve(t, (_, response) => {
+    response.writeHead(400, { 'content-type': 'application/problem+json', ...headers });
+    const body = JSON.stringify(problem);
+    response.end(headers['content-encoding'] === 'gzip' ? gzipSync(body) : body);
+  });
+  const authorization = { headers: async () => ({ 'x-key': 'canary-key' }), renew: async () => null };
+  const client = clientFor(t, url, { authorization });
+  const asking = isPost ? client.post({ ...page, body: '{}' }, text, never) : client.get(page, text, never);
+  return asking.catch((caught) => caught);
+}
+
 test('an error reports title and detail of the problem, escaped, cut, without addresses and what was sent', async (t) => {
   const detail = `\r\n\u001b[2J see https://host/x?since=1 for canary-key ${'x'.repeat(1_000)}`;
-  const { url } = await serve(t, (_, response) => {
-    response.writeHead(400, { 'content-type': 'application/problem+json', 'content-encoding': 'gzip' });
-    response.end(gzipSync(JSON.stringify({ title: 'Bad', detail, status: 400 })));
-  });
-  const credentials = { 'x-key': 'canary-key' };
-  const authorization = { headers: async () => credentials, renew: async () => null };
-  const error = await clientFor(t, url, { authorization })
-    .get(page, text, never)
-    .catch((caught) => caught);
+  const error = await errorOf(t, { title: 'Bad', detail, status: 400 }, { 'content-encoding': 'gzip' });
   assert.match(error.message, /400 \(Bad: \\u\{d\}\\u\{a\}\\u\{1b\}\[2J see \[address\] for \[secret\] x+…\)/);
   assert.ok(error.message.length < 500);
 });
 
 test('what a validation problem says of each name is kept in the fields, a few of it, without what was sent', async (t) => {
-  const reasons = {
-    'items[3].isin': ['is canary-key', 'is short'],
-    fields: ['x\n'],
-    a: [],
-    b: 'text',
-    c: [1],
-    d: ['late'],
-  };
+  const isin = ['is canary-key', 'is short'];
+  const reasons = { 'items[3].isin': isin, fields: ['x\n'], a: [], b: 'text', c: [1], d: ['late'] };
   const date = 'Sun, 06 Nov 1994 08:49:37 GMT';
-  const { url } = await serve(t, (_, response) => {
-    response.writeHead(400, { 'content-type': 'application/problem+json', date });
-    response.end(JSON.stringify({ title: 'Not valid', status: 400, errors: reasons }));
-  });
-  const authorization = { headers: async () => ({ 'x-key': 'canary-key' }), renew: async () => null };
-  const error = await clientFor(t, url, { authorization })
-    .post({ ...page, body: '{}' }, text, never)
-    .catch((caught) => caught);
+  const error = await errorOf(t, { title: 'Not valid', status: 400, errors: reasons }, { date }, true);
   assert.deepEqual(error.fields, {
     status: 400,
     endpoint: '/v1/instruments',
@@ -285,14 +270,7 @@ test('an error names type, instance and the further members of the problem, a fe
     'a\u001b': null,
     ...Object.fromEntries(Array.from({ length: 20 }, (_, at) => [`m${at}`, at])),
   };
-  const { url } = await serve(t, (_, response) => {
-    response.writeHead(400, { 'content-type': 'application/problem+json' });
-    response.end(JSON.stringify(members));
-  });
-  const authorization = { headers: async () => ({ 'x-key': 'canary-key' }), renew: async () => null };
-  const error = await clientFor(t, url, { authorization })
-    .get(page, text, never)
-    .catch((caught) => caught);
+  const error = await errorOf(t, members);
   assert.deepEqual(error.fields.problem, {
     type: 'provider.example/errors/busy#late',
     instance: '/v1/instruments',
@@ -305,10 +283,8 @@ test('an error names type, instance and the further members of the problem, a fe
     m2: '2',
     m3: '3',
   });
-  assert.match(
-    error.message,
-    /400 \(Bad; type: provider\.example\/errors\/busy#late; instance: \/v1\/instruments; traceId: /,
-  );
+  const said = /400 \(Bad; type: provider\.example\/errors\/busy#late; instance: \/v1\/instruments; traceId: /;
+  assert.match(error.message, said);
 });
 
 test('the body of an error neither hides its status nor delays it for long', async (t) => {
@@ -408,13 +384,10 @@ test('a cut body is noticed by its reader, and by the client when the reader swa
     });
     const client = clientFor(t, url);
     let seen: unknown;
-    const reading = client.get(
-      page,
-      async (answer) => {
-        seen = await text(answer).catch((error) => error);
-      },
-      never,
-    );
+    const swallowing = async (answer: HttpResponse) => {
+      seen = await text(answer).catch((error) => error);
+    };
+    const reading = client.get(page, swallowing, never);
     await assert.rejects(reading, { code: 'BODY_INCOMPLETE', action: 'retry' }, head);
     assert.equal((seen as { code?: string })?.code, 'BODY_INCOMPLETE', head);
     const wrapping = async (answer: HttpResponse) => {
@@ -422,11 +395,8 @@ test('a cut body is noticed by its reader, and by the client when the reader swa
     };
     await assert.rejects(client.get(page, wrapping, never), { code: 'BODY_INCOMPLETE' }, head);
     // A reader that stopped at the end of the JSON has not seen the cut; the client has.
-    await assert.rejects(
-      client.get(page, async () => 'ended early', never),
-      { code: 'BODY_INCOMPLETE' },
-      head,
-    );
+    const early = client.get(page, async () => 'ended early', never);
+    await assert.rejects(early, { code: 'BODY_INCOMPLETE' }, head);
   }
 });
 

@@ -1,14 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ConnectorError } from '../../../../src/errors.ts';
 import { chunked, decodeRow, instrumentDecoder, readRow } from '../../../support/decoding/avro-decoding.ts';
 
 async function malformed(body: string | Uint8Array, message: RegExp): Promise<void> {
-  await assert.rejects(instrumentDecoder().decode(chunked(body)), (error) => {
-    assert.ok(error instanceof ConnectorError, String(error));
-    assert.equal(error.code, 'BODY_MALFORMED');
-    assert.match(error.message, message);
-    return true;
+  await assert.rejects(instrumentDecoder().decode(chunked(body)), {
+    name: 'ConnectorError',
+    code: 'BODY_MALFORMED',
+    message,
   });
 }
 

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ConnectorError } from '../../../../src/errors.ts';
 import {
   CHECKS,
   DAY_MS,
@@ -152,10 +151,7 @@ test('a third gap within a day stops the source, after a restart too', () => {
   const second = scene.prove({ ...broken, start: { kind: 'start', since: '90-0' } });
   assert.equal(second?.offset?.gapsHealedAtMs.length, 2);
   const restarted = new Scene(EVENTS, second?.offset ?? null, scene.dateMs);
-  assert.throws(
-    () => restarted.prove(broken),
-    (error) => error instanceof ConnectorError && error.code === 'RETENTION_GAPS_REPEAT',
-  );
+  assert.throws(() => restarted.prove(broken), { name: 'ConnectorError', code: 'RETENTION_GAPS_REPEAT' });
   assert.equal(restarted.core.offset?.since, '90-0');
   const nextDay = new Scene(EVENTS, second?.offset ?? null, scene.dateMs + DAY_MS);
   assert.ok(nextDay.prove(broken));
@@ -216,6 +212,15 @@ function unmoved(settings: typeof EVENTS): Scene {
   return scene;
 }
 
+/** One that holds a fresh offset beside its own. */
+function holding(): Scene {
+  const scene = unmoved(EVENTS);
+  scene.take({ kind: 'start', since: '80-0' });
+  scene.take({ kind: 'verifyStart', taken: true });
+  scene.pass(POLL_MS).take(QUIET);
+  return scene;
+}
+
 test('it is committed at once, and nothing is reported, since nothing is lost', () => {
   const scene = unmoved(EVENTS);
   scene.take({ kind: 'start', since: '80-0' });
@@ -231,10 +236,7 @@ test('it is committed at once, and nothing is reported, since nothing is lost', 
 });
 
 test('an offset that moves meanwhile stays ours', () => {
-  const scene = unmoved(EVENTS);
-  scene.take({ kind: 'start', since: '80-0' });
-  scene.take({ kind: 'verifyStart', taken: true });
-  scene.pass(POLL_MS).take(QUIET);
+  const scene = holding();
   // The event log lags: what lies between the two comes hours later.
   scene.pass(20 * HOUR_MS).take({ items: 1, next: '79-0' });
   assert.equal(scene.core.offset?.held, null);
@@ -243,10 +245,7 @@ test('an offset that moves meanwhile stays ours', () => {
 });
 
 test('how long a fresh offset was held survives a restart, by the clock that says less', () => {
-  const scene = unmoved(EVENTS);
-  scene.take({ kind: 'start', since: '80-0' });
-  scene.take({ kind: 'verifyStart', taken: true });
-  scene.pass(POLL_MS).take(QUIET);
+  const scene = holding();
   const { offset: committed } = scene.pass(10 * HOUR_MS).take(QUIET);
   assert.equal(committed?.held?.heldMs, 10 * HOUR_MS + POLL_MS);
   const sinceAfter = (byProviderMs: number, byUsMs: number) => {
@@ -261,10 +260,7 @@ test('how long a fresh offset was held survives a restart, by the clock that say
 });
 
 test('a doubt about our offset puts the fresh one off, and an answer without one lets it take the place', () => {
-  const scene = unmoved(EVENTS);
-  scene.take({ kind: 'start', since: '80-0' });
-  scene.take({ kind: 'verifyStart', taken: true });
-  scene.pass(POLL_MS).take(QUIET);
+  const scene = holding();
   scene.pass(EVENTS.offsetHoldMs).take({ next: '5-0', nextId: '4-0' });
   assert.equal(scene.core.offset?.since, '5-0');
   scene.pass(POLL_MS).take(QUIET);

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ConnectorError } from '../../../../src/errors.ts';
 import {
   type FollowerOffset,
   readFollowerOffset,
@@ -94,10 +93,8 @@ test('a status that says nothing about an offset, and an answer that nobody aske
   const scene = new Scene(EVENTS, offsetAt(EVENTS, '5-0'));
   assert.throws(() => scene.answer({ kind: 'refused', status: 403 }), /says nothing about an offset/);
   assert.throws(() => new Scene(EVENTS, null).answer({ next: '5-0' }), /without an offset was given stream/);
-  assert.throws(
-    () => new Scene(CHECKS, null).answer({ kind: 'start', since: 'a' }),
-    /without an offset was given start/,
-  );
+  const checks = new Scene(CHECKS, null);
+  assert.throws(() => checks.answer({ kind: 'start', since: 'a' }), /without an offset was given start/);
   assert.throws(() => new Scene(CHECKS, offsetAt(CHECKS, null)).answer({ kind: 'refused' }), /says nothing/);
 });
 
@@ -176,10 +173,8 @@ test('an offset from before our own clock was kept is read as if both clocks had
 
 test('an offset of another filter stops the source', () => {
   const raw = writeFollowerOffset(OFFSET);
-  assert.throws(
-    () => readFollowerOffset(raw, { ...expected, filter: 'scope=my' }),
-    (error) => error instanceof ConnectorError && error.code === 'FILTER_CHANGED' && /new-issues/.test(error.message),
-  );
+  const refused = { name: 'ConnectorError', code: 'FILTER_CHANGED', message: /new-issues/ };
+  assert.throws(() => readFollowerOffset(raw, { ...expected, filter: 'scope=my' }), refused);
 });
 
 for (const [what, change] of Object.entries({
@@ -197,9 +192,8 @@ for (const [what, change] of Object.entries({
   'healed gaps that are none': { gapsHealedAt: '2026-01-01T01:00:00Z x' },
 })) {
   test(`an offset with ${what} is unreadable`, () => {
-    assert.throws(
-      () => readFollowerOffset({ ...writeFollowerOffset(OFFSET), ...change }, expected),
-      (error) => error instanceof ConnectorError && error.code === 'OFFSET_UNREADABLE',
-    );
+    const written = { ...writeFollowerOffset(OFFSET), ...change };
+    const refused = { name: 'ConnectorError', code: 'OFFSET_UNREADABLE' };
+    assert.throws(() => readFollowerOffset(written, expected), refused);
   });
 }
