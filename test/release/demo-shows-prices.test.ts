@@ -62,7 +62,7 @@ test('the demo ends with every product priced, a table of some and how fresh all
   const python = await pythonWith([packages]);
   if (python === null) t.diagnostic('no python3 with these packages can be had here: the line of Python was not run');
   else {
-    const options = { cwd: root, env: { ...process.env, ...shell }, timeout: 120_000 };
+    const options = { cwd: root, env: { ...process.env, ...shell }, timeout: 600_000 };
     const read = await promisify(execFile)('sh', ['-c', `exec "$0" ${printed}`, python], options);
     assert.ok(read.stdout.trim().split('\n').length >= INSTRUMENTS, read.stdout);
   }

@@ -193,12 +193,12 @@ testInstallation(
     );
     // Prices keep coming meanwhile.
     const args = [join(root, file), stack.brokers.join(','), stack.registryUrl, `${prefix}.prices`];
-    const { stdout } = await promisify(execFile)(python, args, { timeout: 120_000 });
+    const { stdout } = await promisify(execFile)(python, args, { timeout: 600_000 });
     const rows = stdout.trim().split('\n');
     for (const row of rows)
       assert.match(row, /^\d+ [A-Z]{2}\w{10} (?:\d+(?:\.\d*[1-9])?|None) (?:\d+(?:\.\d*[1-9])?|None)$/);
     assert.equal(new Set(rows.map((row) => row.split(' ')[0])).size, simulator.size);
-    const misspelled = promisify(execFile)(python, args.with(-1, `${prefix}.price`), { timeout: 120_000 });
+    const misspelled = promisify(execFile)(python, args.with(-1, `${prefix}.price`), { timeout: 600_000 });
     await assert.rejects(misspelled, {
       code: 1,
       stdout: '',
