@@ -54,10 +54,8 @@ test('a campaign of a few kills loses nothing and doubles nothing, and ends at w
   assert.deepEqual(violations, ['lost']);
   assert.match(tableOf(report.rows), /\| kill -9 .* \| 1 \| 0 \| 0 \| 0 \| 0 \| .* s \|/);
   const { rounds } = report.totals;
-  assert.match(
-    said.at(-1) ?? '',
-    new RegExp(`^VIOLATION in round ${rounds}, \\{"number":${rounds},.*\nthe connector: lost: `),
-  );
+  const says = new RegExp(`^VIOLATION in round ${rounds}, \\{"number":${rounds},.*\nthe connector: lost: `);
+  assert.match(said.at(-1) ?? '', says);
   assert.deepEqual([report.command, report.seed], ['npm test', 3], 'what is needed to see it again');
   const [log] = logs;
   assert.ok(log && log.universe.events.length > 5 && log.prices.results.length > 5);

@@ -65,10 +65,8 @@ prices: { kinds: { overview: { refreshInterval: ${REFRESH_SECONDS}s } } }`,
   const later = await eventually('ages go on growing', status, isOlder);
   const [known, before] = [later, { sources }].map((one) => Date.parse(one.sources[0]?.caughtUpAt ?? ''));
   assert.ok(Math.abs((known ?? 0) - (before ?? 0)) < 100, 'as of the same moment');
-  assert.match(
-    (await missingNow(url, new AbortController().signal))[0] ?? '',
-    /^Not ready: kafka: has not answered since \d\d:\d\d:\d\d UTC$/,
-  );
+  const says = /^Not ready: kafka: has not answered since \d\d:\d\d:\d\d UTC$/;
+  assert.match((await missingNow(url, new AbortController().signal))[0] ?? '', says);
   const terminal = await runWith(['status', '--url', url]);
   assert.match(terminal.stderr, /: not ready; .*\nKafka has not answered for .*: nothing is written\.\n/);
   assert.match(terminal.stdout, /RUNNING, waiting for Kafka .*\n {2}Stream +caught up as of \d\d:\d\d:\d\d UTC$/m);

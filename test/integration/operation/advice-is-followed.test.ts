@@ -168,10 +168,8 @@ testInstallation(
       const env = { SCOPE: 'my' };
       const checked = await scene.spconnect('validate --connect', env);
       assert.equal(checked.code, 1, checked.stdout);
-      assert.match(
-        checked.stdout,
-        /^failed +offset of source instruments +.*"scope=my".*`spconnect stop instruments`/m,
-      );
+      const says = /^failed +offset of source instruments +.*"scope=my".*`spconnect stop instruments`/m;
+      assert.match(checked.stdout, says);
       connector = await scene.start({ env: { ...STAYS, ...env } });
       await follow(scene, 'FILTER_CHANGED', await failureOf(connector), env);
       await connector.event('walkCompleted');

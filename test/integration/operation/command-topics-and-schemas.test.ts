@@ -111,10 +111,8 @@ topics: { replicationFactor: "\${REPLICATION_FACTOR:-1}" }`;
   );
   const port = await portOf(t, foreign);
   const other = await scene.spconnect('validate --connect', { MARKET_DATA_URL: `http://127.0.0.1:${port}` });
-  assert.match(
-    other.stdout,
-    /^failed +prices of marketData .*wrong form: expected a list of "items".*MARKET_DATA_URL/m,
-  );
+  const says = /^failed +prices of marketData .*wrong form: expected a list of "items".*MARKET_DATA_URL/m;
+  assert.match(other.stdout, says);
 
   // The provider in the place of the registry.
   const wrong = { SCHEMA_REGISTRY_URL: scene.simulator.referenceDataUrl };

@@ -159,10 +159,8 @@ testInstallation(
       assert.equal((await run.ended).code, 1);
       const text = run.lines.join('\n');
       const named = only.length > 0 ? isins.slice(5) : isins;
-      assert.match(
-        text,
-        new RegExp(`daily/OHLC: the provider gave no prices \\(refused 400\\) for ${named.join(', ')}\\.`),
-      );
+      const says = new RegExp(`daily/OHLC: the provider gave no prices \\(refused 400\\) for ${named.join(', ')}\\.`);
+      assert.match(text, says);
       const advice = /spconnect (backfill .*)/.exec(text)?.[1];
       requests.push(`daily --from ${from} --to ${to}`);
       assert.equal(advice, `backfill ${requests.at(-1)} --config ${file} --isin ${named.join(' ')}`);
@@ -172,10 +170,8 @@ testInstallation(
     );
     // One for each request, series and instrument.
     const found = letters.map(({ headers }) => String(headers['spc-backfill']));
-    assert.deepEqual(
-      found,
-      requests.flatMap((request, at) => Array.from({ length: 2 * (at < 2 ? 30 : 25) }, () => request)),
-    );
+    const expected = requests.flatMap((request, at) => Array.from({ length: 2 * (at < 2 ? 30 : 25) }, () => request));
+    assert.deepEqual(found, expected);
     const retried = at.startProcess('dead-letters', 'retry', String(letters[0]?.offset));
     await retried.ended;
     assert.match(retried.lines.join('\n'), /run `spconnect backfill daily --from /);
@@ -214,10 +210,8 @@ testInstallation(
     t.after(simulator.onRequest((endpoint) => endpoint === 'bulk' && askedAtMs.push(performance.now())));
     const finished = at.startProcess(...command);
     assert.deepEqual(await finished.ended, { code: 0, signal: null }, finished.lines.join('\n'));
-    assert.match(
-      finished.lines.join('\n'),
-      new RegExp(`the provider gave no prices \\(none\\) for ${bad}\\. Their dead letters`),
-    );
+    const says = new RegExp(`the provider gave no prices \\(none\\) for ${bad}\\. Their dead letters`);
+    assert.match(finished.lines.join('\n'), says);
     // They are spaced where they are sent: a busy machine may let the first one arrive late.
     const tookMs = (askedAtMs.at(-1) ?? 0) - (askedAtMs[0] ?? 0);
     const leastMs = ((Math.max(askedAtMs.length, 3) - 1) * 1_000) / Number(RATE);
@@ -231,16 +225,12 @@ testInstallation(
 
     const asked = at.startProcess(...command, '--isin', good, 'CH0000000000');
     assert.equal((await asked.ended).code, 1);
-    assert.match(
-      asked.lines.join('\n'),
-      /No instrument of the topics in prices\.from has these ISINs: CH0000000000\. Check --isin/,
-    );
+    const unknown = /No instrument of the topics in prices\.from has these ISINs: CH0000000000\. Check --isin/;
+    assert.match(asked.lines.join('\n'), unknown);
     const fast = at.startProcess(...command.slice(0, -4), '--rate', '2000');
     assert.equal((await fast.ended).code, 2);
-    assert.match(
-      fast.lines.join('\n'),
-      /a --rate of 2000; expected more than 0 and at most marketData\.requestsPerSecond/,
-    );
+    const tooFast = /a --rate of 2000; expected more than 0 and at most marketData\.requestsPerSecond/;
+    assert.match(fast.lines.join('\n'), tooFast);
   },
 );
 

@@ -65,10 +65,8 @@ test('an area is one process, but for a file that needs its own; what needs a st
   }
   const [area, alone] = areaProcesses(root, FILES, root);
   assert.deepEqual(area?.files, FILES.slice(3, 5));
-  assert.match(
-    await readFile(area?.entry ?? '', 'utf8'),
-    /import\(".*d\.test\.ts"\);\nawait import\(".*e\.test\.ts"\)/,
-  );
+  const imports = /import\(".*d\.test\.ts"\);\nawait import\(".*e\.test\.ts"\)/;
+  assert.match(await readFile(area?.entry ?? '', 'utf8'), imports);
   assert.deepEqual(alone, { entry: join(root, FILES[5] ?? ''), files: [FILES[5]] });
   const files = stackProcesses(root, FILES).flatMap(({ files }) => files);
   assert.deepEqual(files, [FILES[6], FILES[2], FILES[1], FILES[0]]);

@@ -280,10 +280,8 @@ test('what an operator has paused or stopped is as it should be', async (t) => {
   scene.operator.wants('checks', { state: 'stopped' });
   scene.board.events.sourceStopped({ source: 'checks' });
   scene.operator.wants('prices', { state: 'stopped' });
-  assert.match(
-    await ready(scene),
-    /^200[\s\S]*instruments: paused as requested[\s\S]*checks: stopped as requested[\s\S]*prices: stopped/,
-  );
+  const says = /^200[\s\S]*instruments: paused as requested[\s\S]*checks: stopped as requested[\s\S]*prices: stopped/;
+  assert.match(await ready(scene), says);
 });
 
 test('metrics come as Prometheus asks for them, and nothing may be kept or guessed at', async (t) => {

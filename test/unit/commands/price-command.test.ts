@@ -41,10 +41,8 @@ test('an overview is a line for each value that there is', async (t) => {
   const { look, isin } = await scene(t);
   const { code, stdout } = await look(isin, '--fields', 'LastOpen,LastClose');
   assert.equal(code, 0);
-  assert.match(
-    stdout,
-    /^lastOpen +\d+\.\d+\nlastOpenObservedAtTimestamp +2026-01-07T00:00:00\S*\nlastClose +\d+\.\d+\n/,
-  );
+  const shape = /^lastOpen +\d+\.\d+\nlastOpenObservedAtTimestamp +2026-01-07T00:00:00\S*\nlastClose +\d+\.\d+\n/;
+  assert.match(stdout, shape);
 });
 
 test('a series is a table with a line for each window and a column for each price', async (t) => {
@@ -119,10 +117,8 @@ test('a refused login names the section that it comes from, and its variables', 
   const { spconnect } = await providerScene(t, { instruments: 1 }, { CLIENT_SECRET: 'canary-9' });
   const { code, stderr } = await spconnect('lookup', 'price', 'CH0012032048');
   assert.equal(code, 1);
-  assert.match(
-    stderr,
-    /request of referenceData\.auth .*, clientSecret \(CLIENT_SECRET\) and scope of referenceData\.auth/,
-  );
+  const says = /request of referenceData\.auth .*, clientSecret \(CLIENT_SECRET\) and scope of referenceData\.auth/;
+  assert.match(stderr, says);
 });
 
 test('without an address of the market data interface nothing is asked', async (t) => {

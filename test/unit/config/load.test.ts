@@ -52,10 +52,8 @@ test('a setting of an earlier version that has no effect any more is a warning',
   const text = settingsText({ sources: 'sources: [{ name: mine, type: instruments, drainLimit: 30s }]' });
   const { settings, warnings } = await loadSettingsTree({ text, env: {} });
   assert.equal(settings.sources[0]?.name, 'mine');
-  assert.match(
-    warnings.join(),
-    /^sources\[0\]\.drainLimit has no effect since version 0\.2\.0: [^,]+, [^,]+\. Remove it\.$/,
-  );
+  const says = /^sources\[0\]\.drainLimit has no effect since version 0\.2\.0: [^,]+, [^,]+\. Remove it\.$/;
+  assert.match(warnings.join(), says);
 });
 
 test('a wrong type hides neither the other problems of its group nor warnings', async () => {
@@ -66,10 +64,8 @@ test('a wrong type hides neither the other problems of its group nor warnings', 
   const problems = (await problemsIn(wrong)).map((line) => line.replace(/^\S+ referenceData\.auth\.|; .*/g, ''));
   assert.deepEqual(problems, ['tokenUrl: is missing', 'type: found the string "oauth"', 'tokenURL: unknown setting']);
   const refused = await loadSettings({ text: wrong, env: {} }).catch((error: ConnectorError) => error.fields.warnings);
-  assert.match(
-    String(refused),
-    /^sources\[0\]\.drainLimit has .*,sources\[0\]\.deleteOnEventTypes: "repaiment" is not/,
-  );
+  const says = /^sources\[0\]\.drainLimit has .*,sources\[0\]\.deleteOnEventTypes: "repaiment" is not/;
+  assert.match(String(refused), says);
 });
 
 test('secrets can be had, are registered with the log, and are never printed', async () => {

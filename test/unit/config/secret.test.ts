@@ -79,10 +79,8 @@ test('what cannot be a secret is refused without being quoted', async (t) => {
   assert.match(await problem(`${CANARY}\nx`), /secret has a line break or another control character$/);
   assert.match(await problem('x'.repeat(2_000_000)), /secret is longer than 1048576 characters$/);
   assert.throws(() => secrets.fromText(`${CANARY}\r\nx: y`), /^Error: has a line break/);
-  await assert.rejects(
-    secrets.fromFile('/no/such/file', 'secret'),
-    /^Error: \/no\/such\/file cannot be read \(ENOENT\)$/,
-  );
+  const says = /^Error: \/no\/such\/file cannot be read \(ENOENT\)$/;
+  await assert.rejects(secrets.fromFile('/no/such/file', 'secret'), says);
   assert.deepEqual(reported, []);
 });
 

@@ -52,10 +52,8 @@ test('one series keeps the plain name, as text or as a list of one', async () =>
 
 test('a series that is named twice, or none, is refused', async () => {
   for (const fields of ['[OHLC, OHLC]', '[]', 'Mid']) {
-    await assert.rejects(
-      settingsWith(`daily: { enabled: true, fields: ${fields} }`),
-      /prices\.kinds\.daily\.fields.*OHLC/s,
-    );
+    const says = /prices\.kinds\.daily\.fields.*OHLC/s;
+    await assert.rejects(settingsWith(`daily: { enabled: true, fields: ${fields} }`), says);
   }
 });
 

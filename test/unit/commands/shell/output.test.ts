@@ -12,9 +12,7 @@ test('where a terminal is too narrow for a table, each value has its line, and n
   const shown = (size: { isTTY?: boolean; columns?: number }) => listTable(of(size), ['id', 'source', 'reason'], rows);
   assert.equal(shown({}).split('\n')[0], 'id  source       reason');
   assert.equal(shown({ isTTY: true, columns: 80 }), shown({}));
-  assert.equal(
-    shown({ isTTY: true, columns: 25 }),
-    'id      1\nsource  instruments\nreason  a reason of some\nwords\n\nid      2\nreason  another\n',
-  );
+  const expected = 'id      1\nsource  instruments\nreason  a reason of some\nwords\n\nid      2\nreason  another\n';
+  assert.equal(shown({ isTTY: true, columns: 25 }), expected);
   assert.equal(listTable(of({}), ['id'], []), '');
 });

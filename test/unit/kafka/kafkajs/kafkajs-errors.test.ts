@@ -38,9 +38,7 @@ test('a TLS connection to a port without TLS says so; a connection that was lost
   const server = createServer((socket) => socket.once('data', () => socket.end()));
   const port = await portOf(t, server);
   const [error] = await once(connect({ port, host: '127.0.0.1' }), 'error').catch((error: unknown) => [error]);
-  assert.match(
-    kafkaReason(new Error('of the client', { cause: error })),
-    /: check that the port in kafka\.brokers \(KAFKA_BROKERS\) speaks TLS$/,
-  );
+  const advice = /: check that the port in kafka\.brokers \(KAFKA_BROKERS\) speaks TLS$/;
+  assert.match(kafkaReason(new Error('of the client', { cause: error })), advice);
   assert.equal(kafkaReason(new Error('Broker not connected')), 'the connection to the broker was lost');
 });

@@ -325,10 +325,8 @@ test('a private key that cannot be used is reported by its setting, and never qu
   const signing = { clientAuthentication: 'private_key_jwt', privateKey: async () => 'canary-key' } as const;
   const error = await value(createAuthorization(oauth2(url, signing), options())).catch((caught) => caught);
   assert.equal(error.code, 'TOKEN_FAILED');
-  assert.match(
-    error.message,
-    /^marketData\.auth\.privateKey is not the PEM text of a private key for RS256; check the file/,
-  );
+  const says = /^marketData\.auth\.privateKey is not the PEM text of a private key for RS256; check the file/;
+  assert.match(error.message, says);
   assert.doesNotMatch(error.message, /canary/);
   assert.deepEqual(requests, []);
 });

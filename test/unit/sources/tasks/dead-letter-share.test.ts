@@ -35,10 +35,8 @@ test('after a thousand good events one in twenty may be dead', () => {
 test('one answer with too many stops it, however good those before were', () => {
   const share = new DeadLetterShare(0.05);
   takenUntilTooMany(share, 1_000, 0);
-  assert.throws(
-    () => share.check(rows(100, 21), 'events?since=9-9'),
-    /21 of 121 rows of events\?since=9-9 do not map.*at \/issuePrice/,
-  );
+  const says = /21 of 121 rows of events\?since=9-9 do not map.*at \/issuePrice/;
+  assert.throws(() => share.check(rows(100, 21), 'events?since=9-9'), says);
 });
 
 test('an answer that is asked for again counts once, and empty or good ones stop nothing', () => {
