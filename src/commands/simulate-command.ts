@@ -33,7 +33,7 @@ export async function simulateCommand(
   const { referenceDataUrl, marketDataUrl, tokenUrl, controlUrl, clientId, clientSecret } = simulator;
   stderr.write(
     `A simulated provider listens at ${simulator.url}; Ctrl-C ends it. Its control path, which breaks responses and moves\n` +
-      `the clock, is ${controlUrl} (src/dev/simulator/README.md). These lines are for a connector in another shell. They contain no real secret:\n`,
+      `the clock, is ${controlUrl} (src/dev/simulator/README.md). Values for a connector in another shell; no value is secret:\n`,
   );
   stdout.write(
     output === 'json'
