@@ -125,7 +125,7 @@ function checkProvider({ settings, signal }: CheckOptions): Promise<readonly Con
     const checks: ConnectionCheck[] = [];
     for (const source of sources) {
       const check = await attempt(name(source), signal, async () => {
-        // Reads as the source does, so that the address of another service is noticed.
+        // Reads as the source does, so that a url of another service is noticed.
         await session.open(source, 1).stream.start(signal);
         return 'it can be read';
       });
@@ -138,7 +138,7 @@ function checkProvider({ settings, signal }: CheckOptions): Promise<readonly Con
   });
 }
 
-/** Requests for one product get 404 for an unknown product and for a wrong url, so a bulk request is sent. */
+/** Sends a bulk request: a request for one product gets 404 for an unknown product, and also for a wrong url. */
 async function checkMarketData({ settings, signal }: CheckOptions): Promise<readonly ConnectionCheck[]> {
   if (settings.marketData === null) return [];
   const items = [{ isin: UNKNOWN_ISIN, query: { kind: 'overview' as const, fields: [] } }];

@@ -97,7 +97,7 @@ test('a broker that cannot start reports why, and keeps its log', async (t) => {
     ),
   );
   if (!error) return;
-  assert.match(error.message, /^Kafka .* did not start: kafka-broker-1 ended with code 1; its last log line: .*\.log\)$/);
+  assert.match(error.message, /^Kafka .* did not start: kafka-broker-1 ended with code 1; its last line: .*\.log\)$/);
   const log = /\(log: (.*)\)$/.exec(error.message)?.[1] ?? '';
   assert.ok(log.startsWith(folder));
   assert.match(await readFile(log, 'utf8'), /no\.such\.Reporter/);

@@ -96,7 +96,7 @@ function endOf(child: ChildProcess, logFile: string): string {
 function lastWords(logFile: string): string {
   const lines = readFileSync(logFile, 'utf8').split('\n');
   const last = lines.findLast((line) => line.trim() !== '' && !/^\s+at /.test(line)) ?? 'nothing';
-  return `its last log line: ${last.trim().slice(0, 200)} (log: ${logFile})`;
+  return `its last line: ${last.trim().slice(0, 200)} (log: ${logFile})`;
 }
 
 export type EndWatch = () => void;
