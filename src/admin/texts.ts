@@ -20,6 +20,11 @@ const UNITS: readonly [name: string, seconds: number][] = [
   ['s', 1],
 ];
 
+/** The time of day of an instant in ISO 8601. */
+export function timeText(at: string): string {
+  return `${at.slice(11, 19)} UTC`;
+}
+
 /** A duration for people, in its two largest units: `6 d 23 h`, `4 min 10 s`, `0 s`. */
 export function durationText(seconds: number): string {
   const whole = Math.round(Math.abs(seconds));

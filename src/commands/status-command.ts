@@ -19,8 +19,7 @@ export async function statusCommand(
   const base = url ?? adminUrl((await loadWithoutProvider(context)).admin);
   if (watch) return watchStatus(context, base, systemClock);
   const status = await requestStatus(base, context.signal);
-  print(context, status, linesText(cardLines(status)));
-  context.stderr.write(linesText(headLines(status)));
+  print(context, status, linesText([...headLines(status), ...cardLines(status)]));
   if (!status.ready) context.exitWith(EXIT_CODES.failed);
 }
 

@@ -8,6 +8,8 @@ import { PRICE_METRICS, SOURCE_METRICS } from './metric-table.ts';
 export interface Metrics {
   readonly events: Events;
   readonly httpObserver: HttpObserver;
+  /** How far each other clock, of an interface or of `kafka`, was last seen ahead of our clock. */
+  readonly clocksAheadMs: ReadonlyMap<string, number>;
   /** At each later scrape, `setGauges` sets the present values of the gauges of sources and prices. */
   follow(setGauges: (meters: Pick<Meters, 'set'>) => void): void;
   text(): Promise<string>;
@@ -34,6 +36,7 @@ export function createMetrics(options: {
   for (const client of CLIENTS) meters.startAtZero({ client });
   for (const source of options.sources) meters.startAtZero({ source });
   for (const labels of series) meters.startAtZero(labels);
+  const clocksAheadMs = new Map<string, number>();
   let countedLines = 0;
   const countDroppedLines = () => {
     const lines = droppedLogLines();
@@ -50,7 +53,8 @@ export function createMetrics(options: {
   let setGauges: (meters: Pick<Meters, 'set'>) => void = () => {};
   return {
     events: toAll([startAtZero, countEvents(meters)]),
-    httpObserver: createHttpMetrics(meters),
+    httpObserver: createHttpMetrics(meters, clocksAheadMs),
+    clocksAheadMs,
     follow(given) {
       setGauges = given;
     },
@@ -75,7 +79,7 @@ function gaugesIn<Table extends Readonly<Record<string, { readonly type: string 
   return Object.keys(table).filter((name) => table[name]?.type === 'gauge') as GaugeNames<Table>[];
 }
 
-function createHttpMetrics(meters: Meters): HttpObserver {
+function createHttpMetrics(meters: Meters, clocksAheadMs: Map<string, number>): HttpObserver {
   return {
     requested({ client, endpoint, code, durationMs, bytes }) {
       meters.add('spconnect_http_requests_total', { client, endpoint, code }, 1);
@@ -85,7 +89,10 @@ function createHttpMetrics(meters: Meters): HttpObserver {
     heldBack: ({ client, waitMs }) =>
       meters.add('spconnect_http_rate_limit_wait_seconds_total', { client }, waitMs / 1_000),
     limitShared: ({ client, processes }) => meters.set('spconnect_rate_limit_processes', { client }, processes),
-    clockSeen: ({ clock, aheadMs }) => meters.set('spconnect_clock_ahead_seconds', { clock }, aheadMs / 1_000),
+    clockSeen({ clock, aheadMs }) {
+      clocksAheadMs.set(clock, aheadMs);
+      meters.set('spconnect_clock_ahead_seconds', { clock }, aheadMs / 1_000);
+    },
     tokenAsked: ({ client, failed }) => meters.set('spconnect_token_failing', { client }, Number(failed)),
   };
 }

@@ -131,7 +131,7 @@ function rolesOf({ settings, roles = 'both' }: ConnectorOptions) {
 function createBoard(
   options: ConnectorOptions,
   { targets }: RequestedStates,
-  { clock, kafka }: Pick<Context, 'clock' | 'kafka'>,
+  { clock, kafka, metrics }: Pick<Context, 'clock' | 'kafka' | 'metrics'>,
 ): StatusBoard {
   const { settings, signal, redact = (text: string) => text } = options;
   const { sources, prices } = rolesOf(options);
@@ -143,6 +143,7 @@ function createBoard(
     targets,
     clock,
     kafkaAnsweredMs: kafka.answeredMs,
+    clocksAheadMs: metrics.clocksAheadMs,
     redact,
     signal,
   });

@@ -53,7 +53,7 @@ test('the demo ends with every product priced, a table of some and how fresh all
   assert.equal(tailed.code, 0, tailed.stderr);
   assert.match(JSON.parse(tailed.stdout).topic, /^demo-.*\.prices$/);
   await onceRight(async () => {
-    const { code, stderr: why } = await runWith(['status'], { env: shell });
+    const { code, stdout: why } = await runWith(['status'], { env: shell });
     return code === 0 ? null : why;
   });
   const [, printed = ''] = /^ {2}python3 (.*\\\n.*)$/m.exec(stdout.text()) ?? assert.fail('no line of Python');

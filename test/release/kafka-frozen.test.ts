@@ -68,7 +68,7 @@ prices: { kinds: { overview: { refreshInterval: ${REFRESH_SECONDS}s } } }`,
   const says = /^Not ready: kafka: has not answered since \d\d:\d\d:\d\d UTC$/;
   assert.match((await missingNow(url, new AbortController().signal))[0] ?? '', says);
   const terminal = await runWith(['status', '--url', url]);
-  assert.match(terminal.stderr, /: not ready; .*\nKafka has not answered for .*: nothing is written\.\n/);
+  assert.match(terminal.stdout, /: not ready; .*\nKafka has not answered for .*: nothing is written\.\n/);
   assert.match(terminal.stdout, /RUNNING, waiting for Kafka .*\n {2}Stream +caught up as of \d\d:\d\d:\d\d UTC$/m);
   assert.match(terminal.stdout, /^ {2}Input lag +not known$/m);
 

@@ -1,4 +1,4 @@
-import { durationText, secondsBetween } from '../texts.ts';
+import { durationText, secondsBetween, timeText } from '../texts.ts';
 import type { Alarm, ProcessorStatus, ReadinessCheck, SourceStatus } from './status.ts';
 
 /** A failure that lasts longer than this is shown as an alarm. */
@@ -43,19 +43,26 @@ export function readinessChecks({ kafka, topics, isStopping, sources, processor 
 
 function kafkaCheck({ hasAnswered, isSilent, answeredAt, silentSeconds }: Kafka): ReadinessCheck {
   if (!hasAnswered) return check('kafka', false, 'has not answered yet');
-  if (isSilent) return check('kafka', false, `has not answered since ${answeredAt.slice(11, 19)} UTC`);
+  if (isSilent) return check('kafka', false, `has not answered since ${timeText(answeredAt)}`);
   if (silentSeconds < SHOWN_SILENCE_SECONDS) return check('kafka', true, 'answers');
   const text = `answered ${durationText(silentSeconds)} ago; from ${KAFKA_IS_SILENT_SECONDS} s on it counts as silent`;
   return check('kafka', true, text);
 }
 
-/** Present problems with their age: Kafka, failed tasks, retries (a line for each error code), refused offsets. */
+/** As the alert ClockWrong: a greater difference of two clocks is shown. */
+const CLOCK_IS_WRONG_MS = 60_000;
+
+/** Present problems with their age: Kafka, wrong clocks, failed tasks, retries (a line for each error code), refused offsets. */
 export function alarmsOf({
   kafka,
   sources,
   processor,
+  clocksAheadMs,
   at,
-}: Pick<Known, 'kafka' | 'sources' | 'processor'> & { readonly at: string }): readonly Alarm[] {
+}: Pick<Known, 'kafka' | 'sources' | 'processor'> & {
+  readonly clocksAheadMs: ReadonlyMap<string, number>;
+  readonly at: string;
+}): readonly Alarm[] {
   const secondsSince = (instant: string) => secondsBetween(instant, at);
   const alarms: Alarm[] = [];
   const add = (isGrave: boolean, text: string) => alarms.push({ isGrave, text });
@@ -71,6 +78,11 @@ export function alarmsOf({
   for (const { called, task, changedAt, trace } of all) {
     const ago = durationText(secondsSince(changedAt));
     if (task === 'failed') add(true, `Failed ${ago} ago (${codeOf(trace)}), waits for an operator: ${called}.`);
+  }
+  for (const [clock, ms] of clocksAheadMs) {
+    if (Math.abs(ms) <= CLOCK_IS_WRONG_MS) continue;
+    const side = ms > 0 ? 'ahead of' : 'behind';
+    add(false, `The clock of ${clock} is ${durationText(Math.abs(ms) / 1_000)} ${side} the clock of this machine.`);
   }
   if (kafka.isSilent) return alarms;
   const retrying = all.flatMap(({ called, trouble }) =>
@@ -91,12 +103,13 @@ export function alarmsOf({
   return alarms;
 }
 
-function sourceCheck(source: SourceStatus, { isSilent }: Kafka): ReadinessCheck {
+function sourceCheck(source: SourceStatus, { isSilent, answeredAt }: Kafka): ReadinessCheck {
   const { name, wanted, task, owned, writerTrouble, schemasRegistered, trace, trouble } = source;
   const isReady = (ok: boolean, why: string) => check(`source ${name}`, ok, why);
   if (task === 'failed') return isReady(false, `failed: ${firstLine(trace)}`);
   if (wanted === 'stopped') return isReady(true, 'stopped as requested');
-  if (owned === false) return isReady(true, 'another replica runs it');
+  if (owned === false)
+    return isReady(true, isSilent ? `another replica ran it at ${timeText(answeredAt)}` : 'another replica runs it');
   if (isSilent && (writerTrouble !== null || task === 'unassigned')) return isReady(false, WAITS);
   if (writerTrouble !== null) return isReady(false, `its writer is being opened again: ${firstLine(writerTrouble)}`);
   if (task === 'unassigned') {

@@ -31,6 +31,8 @@ export interface StatusBoardOptions {
   readonly clock: Pick<Clock, 'wallMs' | 'monotonicMs'>;
   /** The time of Kafka's last answer, by the monotonic clock; null before the first answer. */
   readonly kafkaAnsweredMs: () => number | null;
+  /** How far other clocks are ahead of our clock, by their names. */
+  readonly clocksAheadMs: ReadonlyMap<string, number>;
   readonly redact: (text: string) => string;
   readonly signal: AbortSignal;
 }
@@ -85,7 +87,7 @@ export function createStatusBoard(options: StatusBoardOptions): StatusBoard {
         processor: options.processor === null ? null : processor.status(isSilent),
       };
       const kafka = { hasAnswered: answeredMs !== null, isSilent, answeredAt, silentSeconds };
-      const alarms = alarmsOf({ ...known, kafka, at });
+      const alarms = alarmsOf({ ...known, kafka, clocksAheadMs: options.clocksAheadMs, at });
       const checks = readinessChecks({ ...known, kafka, topics, isStopping: signal.aborted });
       const ready = checks.every(({ ok }) => ok);
       const process = { version, prefix, kafkaClusterId, at, startedAt };

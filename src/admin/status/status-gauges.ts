@@ -1,7 +1,7 @@
 import type { Meters } from '../../observe/meters.ts';
 import { STATUSES } from '../../observe/metric-table.ts';
 import type { ProcessorStatus, ShownKind, SourceStatus, Status } from './status.ts';
-import { shownState } from './status-view.ts';
+import { stateIn, WAITING } from './status-view.ts';
 
 /** The provider chooses the status of each item; only a valid status becomes a label. */
 const KNOWN_PROBLEM = /^((status|refused) [1-5][0-9]{2}|mismatch|unanswered|unusable|none)$/;
@@ -12,16 +12,20 @@ const KNOWN_PROBLEM = /^((status|refused) [1-5][0-9]{2}|mismatch|unanswered|unus
  */
 export function setStatusGauges(status: Status, { set }: Pick<Meters, 'set'>): void {
   set('spconnect_kafka_silent_seconds', {}, status.kafkaSilentSeconds);
-  for (const source of status.sources) setSource(source, status.startedAt, set);
-  if (status.processor !== null) setProcessor(status.processor, set);
+  for (const source of status.sources) setSource(source, status, set);
+  if (status.processor !== null) setProcessor(status.processor, status, set);
 }
 
-function setSource(shown: SourceStatus, startedAt: string, set: Meters['set']): void {
+function setSource(shown: SourceStatus, status: Status, set: Meters['set']): void {
   const { name: source, task, walk, secondsToNextWalk, caughtUp } = shown;
-  for (const status of STATUSES)
-    set('spconnect_source_status', { source, status }, Number(status === shownState(shown)));
+  for (const [state, value] of stateValues(shown, status))
+    set('spconnect_source_status', { source, status: state }, value);
   set('spconnect_source_caught_up', { source }, caughtUp === null ? null : Number(caughtUp));
-  set('spconnect_source_last_poll_timestamp_seconds', { source }, Date.parse(shown.lastPollAt ?? startedAt) / 1_000);
+  set(
+    'spconnect_source_last_poll_timestamp_seconds',
+    { source },
+    Date.parse(shown.lastPollAt ?? status.startedAt) / 1_000,
+  );
   set('spconnect_seconds_to_retention_cliff', { source }, shown.secondsToRetentionCliff);
   const mayWalk = ['running', 'paused'].includes(task) && (walk ?? secondsToNextWalk) !== null;
   set('spconnect_walk_running', { source }, mayWalk ? Number(walk?.running === true) : null);
@@ -30,9 +34,15 @@ function setSource(shown: SourceStatus, startedAt: string, set: Meters['set']): 
   set('spconnect_seconds_to_next_walk', { source }, secondsToNextWalk);
 }
 
-function setProcessor(shown: ProcessorStatus, set: Meters['set']): void {
+/** No value is known while an unassigned task waits for Kafka. */
+function stateValues(shown: SourceStatus | ProcessorStatus, status: Status) {
+  const now = stateIn(shown, status);
+  return STATUSES.map((state) => [state, now === WAITING ? null : Number(state === now)] as const);
+}
+
+function setProcessor(shown: ProcessorStatus, status: Status, set: Meters['set']): void {
   const { task, partitions, freshness } = shown;
-  for (const status of STATUSES) set('spconnect_prices_status', { status }, Number(status === shownState(shown)));
+  for (const [state, value] of stateValues(shown, status)) set('spconnect_prices_status', { status: state }, value);
   set('spconnect_prices_partitions', {}, task === 'running' ? partitions.length : null);
   set('spconnect_prices_instruments', {}, freshness?.instruments ?? null);
   set('spconnect_prices_unreadable_instruments', {}, freshness?.unreadable ?? null);

@@ -2,7 +2,7 @@ import { SOURCE_WORDS } from '../../config/groups/sources.ts';
 import type { DescribedMember } from '../../kafka/cluster.ts';
 import { RETENTION_MS } from '../../sources/stream/retention-gap.ts';
 import type { AgeStep } from '../drawing/charts.ts';
-import { ago, counted, countText, durationText, secondsBetween } from '../texts.ts';
+import { ago, counted, countText, durationText, secondsBetween, timeText } from '../texts.ts';
 import type {
   Notified,
   ProcessorStatus,
@@ -112,7 +112,7 @@ const KINDS: Readonly<Record<Notified['kind'], readonly [text: string, level: Le
   sourceFailed: ['source failed', 'bad'],
 };
 
-const WAITING = 'waiting for Kafka';
+export const WAITING = 'waiting for Kafka';
 type ShownState = TaskState | 'stopped';
 
 const STATE_LEVELS: Readonly<Record<ShownState | typeof WAITING, Level>> = {
@@ -125,12 +125,12 @@ const STATE_LEVELS: Readonly<Record<ShownState | typeof WAITING, Level>> = {
 };
 
 /** The state for people. A task that an operator has stopped is shown as stopped, not as unassigned. */
-export function shownState({ wanted, task }: Pick<SourceStatus, 'wanted' | 'task'>): ShownState {
+function shownState({ wanted, task }: Pick<SourceStatus, 'wanted' | 'task'>): ShownState {
   return task !== 'failed' && wanted === 'stopped' ? 'stopped' : task;
 }
 
 /** Without Kafka it is unknown if another replica runs an unassigned source. */
-function stateIn(shown: SourceStatus | ProcessorStatus, { kafkaIsSilent }: Pick<Now, 'kafkaIsSilent'>) {
+export function stateIn(shown: SourceStatus | ProcessorStatus, { kafkaIsSilent }: Pick<Now, 'kafkaIsSilent'>) {
   const state = shownState(shown);
   const isOthers = 'owned' in shown && shown.owned === false;
   return kafkaIsSilent && state === 'unassigned' && !isOthers ? WAITING : state;
@@ -198,7 +198,10 @@ function sourceCard(source: SourceStatus, status: Now, fleet: Fleet | null): Car
   const { name, type, owned, task, lastPollAt, perMinute } = source;
   const head = { ...heading(source, status), about: `source of type ${type}` };
   if (owned === false) {
-    const text = 'Another replica runs it.';
+    const answeredAt = new Date(Date.parse(status.at) - status.kafkaSilentSeconds * 1_000).toISOString();
+    const text = status.kafkaIsSilent
+      ? `Another replica ran it at ${timeText(answeredAt)}.`
+      : 'Another replica runs it.';
     return {
       ...head,
       notes: [...head.notes, { level: 'plain', label: '', text }],
@@ -216,14 +219,14 @@ function capitalised(noun: string): string {
 }
 
 function sourceFacts(source: SourceStatus, now: string): readonly Fact[] {
-  const { name, type, lastPollAt, written, since, walk, secondsToNextWalk } = source;
+  const { name, type, lastPollAt, refusedAt, written, since, walk, secondsToNextWalk } = source;
   const streamed = counted(written.items, SOURCE_WORDS[type].item);
   const records = type === 'instruments' ? `${counted(written.instruments, 'instrument')}, ${streamed}` : streamed;
   const next = secondsToNextWalk;
   return [
     streamFact(source, now),
     ...(since === null ? [] : [fact('Offset', since)]),
-    sinceFact('Last poll', lastPollAt, now),
+    refusedAt === null ? sinceFact('Last poll', lastPollAt, now) : fact('Last poll', 'refused', 'wait'),
     ...cliffFacts(source),
     ...(walk === null ? [] : [walkFact(walk, now)]),
     ...(next === null ? [] : [fact('Next walk', next > 0 ? `in ${durationText(next)}` : 'with the next response')]),
@@ -239,13 +242,13 @@ const BEHIND_AFTER_SECONDS = 30;
 function streamFact(source: SourceStatus, now: string): Fact {
   const { caughtUp: is, caughtUpAt: at, isRead, since, providerEndsAt, refusedAt } = source;
   const stream = (text: string) => fact('Stream', text, is === false || refusedAt !== null ? 'wait' : 'plain');
-  if (refusedAt !== null) return stream(`the provider refuses the offset since ${refusedAt.slice(11, 19)} UTC`);
+  if (refusedAt !== null) return stream(`the provider refuses the offset since ${timeText(refusedAt)}`);
   if (providerEndsAt !== null)
     return stream(`the provider's stream ends at ${providerEndsAt}, before our offset ${since}`);
   const isLately = isRead && at !== null && secondsBetween(at, now) < BEHIND_AFTER_SECONDS;
   if (is === true || isLately) return fact('Stream', 'caught up');
   if (is === false) return stream(at === null ? 'behind' : `behind for ${durationText(secondsBetween(at, now))}`);
-  return stream(at === null ? 'not known yet' : `caught up as of ${at.slice(11, 19)} UTC`);
+  return stream(at === null ? 'not known yet' : `caught up as of ${timeText(at)}`);
 }
 
 function cliffFacts({ secondsToRetentionCliff: seconds, isRead }: SourceStatus): readonly Fact[] {

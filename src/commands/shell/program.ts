@@ -137,7 +137,8 @@ const COMMANDS: Readonly<Record<string, Definition>> = {
       value('--url <url>', 'the base URL of its admin server; without it, from the settings file', baseAddress),
       flag('--watch', 'show it again every two seconds, until Ctrl-C'),
     ],
-    help: `The exit code is 0 when it is ready, and 1 when it is not ready or cannot be reached.
+    help: `The first line of stdout says if it is ready. The exit code is 0 when it is ready, and 1 when it is not ready or
+cannot be reached.
 --watch continues until it is stopped, also while the connector restarts.`,
     examples: ['status --url http://127.0.0.1:8083', 'status --watch'],
     load: async () => (await import('../status-command.ts')).statusCommand,

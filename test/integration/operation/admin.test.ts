@@ -156,9 +156,9 @@ testAdmin(
       Object.keys(whole.newestPrices).length >= whole.pricedPartitions / 2;
     const both = await eventually('both know each other', shown, (found) => found.every(isWhole), 120_000);
     for (const { url, sources, processor, whole } of both) {
-      const { stdout, stderr } = await world.spconnect(`status --url ${url}`);
+      const { stdout } = await world.spconnect(`status --url ${url}`);
       const share = `this one has ${processor?.partitions.length} of ${whole?.pricedPartitions} partitions`;
-      assert.match(stderr, new RegExp(`2 replicas run sources; this one runs 1 of 2; 2 replicas price; ${share}`));
+      assert.match(stdout, new RegExp(`2 replicas run sources; this one runs 1 of 2; 2 replicas price; ${share}`));
       const elsewhere = sources.find(({ owned }) => owned === false)?.name ?? '';
       assert.match(
         stdout,

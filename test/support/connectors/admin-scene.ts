@@ -44,6 +44,7 @@ export async function startAdminScene(
     now: Date.parse('2026-03-01T10:00:00.000Z'),
     /** When Kafka last answered; null: just now. */
     kafkaAnsweredMs: null as number | null,
+    clocksAheadMs: new Map<string, number>(),
     /** The replicas, as Kafka sees them. */
     whole: null as Whole | null,
     /** What the operations throw, if anything. */
@@ -65,6 +66,7 @@ export async function startAdminScene(
     targets: wishes.targets,
     clock,
     kafkaAnsweredMs: () => scene.kafkaAnsweredMs ?? scene.now,
+    clocksAheadMs: scene.clocksAheadMs,
     redact: (text) => text.replaceAll('hunter2', '[redacted]'),
     signal: stop.signal,
   });

@@ -35,6 +35,7 @@ export function statusMetrics({
     targets: wishes.targets,
     clock,
     kafkaAnsweredMs,
+    clocksAheadMs: metrics.clocksAheadMs,
     redact: (text) => text,
     signal: new AbortController().signal,
   });

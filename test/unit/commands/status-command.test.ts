@@ -16,22 +16,22 @@ test('status shows each source with its facts, or all as JSON, and says by its e
   const status = (...more: string[]) => runWith(['status', '--config', config, ...more], { env });
   const before = await status();
   assert.equal(before.code, 1);
-  assert.match(before.stderr, /^Not ready: topics: not verified yet$/m);
+  assert.match(before.stdout, /^Not ready: topics: not verified yet$/m);
   const unreachable = new ConnectorError('KAFKA_UNREACHABLE', 'No broker answered.');
   scene.board.events.attemptFailed({ part: 'topics', failures: 1, waitMs: 1, err: unreachable });
   assert.match(
-    (await status()).stderr,
+    (await status()).stdout,
     /^Not ready: topics: KAFKA_UNREACHABLE: No broker answered\. Start the brokers/m,
   );
   makeReady(scene);
   const { code, stdout } = await status();
   assert.equal(code, 0);
   assert.deepEqual(
-    stdout.match(/^\S.*;/gm),
+    stdout.match(/^\S.*;/gm)?.slice(-3),
     ['instruments', 'checks', 'prices'].map((name) => `${name}: RUNNING for 0 s;`),
   );
   assert.match(stdout, /unread events are kept for 6 d 22 h/);
-  assert.match((await status()).stderr, /^p<q: ready; version 1\.2\.3, up 0 s$/m);
+  assert.match((await status()).stdout, /^p<q: ready; version 1\.2\.3, up 0 s$/m);
   const json = await status('--output', 'json', '--url', `${scene.server.url}/`);
   assert.equal(JSON.parse(json.stdout).sources[0].name, 'instruments');
   scene.now += 700_000_000;
@@ -48,7 +48,7 @@ test('status shows each source with its facts, or all as JSON, and says by its e
   assert.match((await status()).stdout, /^checks: UNASSIGNED .*\n {2}Another replica runs it\.$/m);
   // Somebody elsewhere has the address alone.
   const remote = await runWith(['status', '--url', scene.server.url]);
-  assert.deepEqual([remote.code, remote.stdout.match(/^\S/gm)?.length], [0, 3], remote.stderr);
+  assert.deepEqual([remote.code, remote.stdout.match(/^\S/gm)?.length, remote.stderr], [0, 5, '']);
   const noAddress = await runWith(['status', '--url', 'connector:8083']);
   assert.equal(noAddress.code, 2);
   assert.match(noAddress.stderr, /Expected a URL like http:/);

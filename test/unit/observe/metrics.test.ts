@@ -143,6 +143,11 @@ test('what is not known has no series, and is never 0', async () => {
   assert.equal((await series()).get('spconnect_kafka_silent_seconds'), 80);
   assert.deepEqual([await lag(), await caughtUp()], [undefined, undefined]);
   assert.equal((await series()).get('spconnect_prices_overdue{price="overview"}'), FRESHNESS.overdue);
+  const status = async () => (await series()).get(`spconnect_source_status{source="${source}",status="unassigned"}`);
+  assert.equal(await status(), 0);
+  const err = new ConnectorError('KAFKA_UNREACHABLE', 'no');
+  events.attemptFailed({ part: 'replicas', failures: 1, waitMs: 1, err });
+  assert.equal(await status(), undefined, 'another replica may run it');
 });
 
 const table = Object.entries(METRICS) as [MetricName, MetricDefinition][];

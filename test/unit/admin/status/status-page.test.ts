@@ -163,6 +163,10 @@ test('what another replica runs is shown from the groups and the topics, with no
   const unknown = await page();
   assert.match(unknown, /Another replica runs it\./);
   assert.doesNotMatch(unknown, /replicas|Runs at/);
+  scene.kafkaAnsweredMs = scene.now - 80_000;
+  assert.match(await page(), /Another replica ran it at 09:58:40 UTC\./);
+  assert.match(await page(), /source instruments: another replica ran it at 09:58:40 UTC/);
+  scene.kafkaAnsweredMs = null;
   const priced = (partition: number) => ({ topic: 'p.instruments', partition });
   board.events.processorJoined({ partitions: 1 });
   board.events.partitionAssigned({ ...priced(0), transactionalId: 'x', offset: '0', instruments: 1, durationMs: 1 });
@@ -279,10 +283,17 @@ test('lengths of time are reported in their two largest units', () => {
 });
 
 test('with Kafka silent the page says so first and since when, and what it shows of a source is as of then', async (t) => {
-  const { scene, board, page, first } = await pageScene(t);
+  const { scene, board, page, first, alarms } = await pageScene(t);
   board.events.polled(POLL);
   assert.match(await page(), /caught up<\/dd>/);
   assert.doesNotMatch(await page(), /role="alert"/);
+  for (const [clock, ms] of Object.entries({ referenceData: 300_000, marketData: -61_000, kafka: 60_000 }))
+    scene.clocksAheadMs.set(clock, ms);
+  assert.deepEqual(alarms(), [
+    'The clock of referenceData is 5 min ahead of the clock of this machine.',
+    'The clock of marketData is 1 min 1 s behind the clock of this machine.',
+  ]);
+  scene.clocksAheadMs.clear();
   scene.kafkaAnsweredMs = scene.now;
   scene.now += 80_000;
   // The provider goes on to answer, and there is nothing to commit.
@@ -359,6 +370,7 @@ test('an offset that the provider refuses is said, and no retention is claimed u
   assert.match(refused, /<span class="badge wait">the provider refuses the offset since 10:00:00 UTC</);
   const [card = ''] = refused.split('</article>');
   assert.doesNotMatch(card, /are kept for|caught up/);
+  assert.match(card, /Last poll<\/dt><dd>(<span[^>]*>)?refused</);
   board.events.polled(POLL);
   assert.doesNotMatch(await page(), /refuse/);
 });
