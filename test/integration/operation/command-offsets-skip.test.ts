@@ -45,7 +45,7 @@ testInstallation(
     const [{ gapFrom, gapTo, gapSinceFrom, gapSinceTo, why, lost } = {}] = reported;
     assert.deepEqual([gapSinceFrom, gapSinceTo, why], [plan.from, plan.to, plan.problem]);
     assert.ok(Date.parse(String(gapFrom)) <= Date.parse(String(gapTo)), `${gapFrom} to ${gapTo}`);
-    assert.match(String(lost), /events after the first offset, up to and including the second; instruments are healed/);
+    assert.match(String(lost), /events after the first offset, up to and including the second; the next walks correct/);
 
     await scene.spconnect('resume instruments');
     await eventually('what comes after it', writtenAfter, (all) => all.length >= good.length);
