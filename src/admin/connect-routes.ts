@@ -239,7 +239,6 @@ function isPrimitive(value: unknown): boolean {
   return value === null || ['string', 'number', 'boolean'].includes(typeof value);
 }
 
-/** @throws RestError 404 */
 function findConnector(
   connectors: readonly ConnectorDescription[],
   name: string,
@@ -250,7 +249,6 @@ function findConnector(
   return found;
 }
 
-/** @throws RestError 404 */
 function findTask(tasks: readonly TaskShape[], id: string, missing: string): TaskShape {
   const found = tasks.find((task) => String(task.id) === id);
   if (found === undefined) throw new RestError(404, missing);

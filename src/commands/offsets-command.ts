@@ -282,8 +282,7 @@ interface SkipRequest {
  * First requests the position again, one event at a time. If the response is readable, nothing is skipped and `problem`
  * is null. A notification reports the lost part. `positions`: number of unreadable responses; null with `given`.
  *
- * @throws ConnectorError OFFSET_NOT_FOUND if no offset is committed or no response names the next offset; the
- * provider's error at the new place; or an error of `changeOffset`.
+ * @throws ConnectorError OFFSET_NOT_FOUND, or an error of the provider or of `changeOffset`.
  */
 async function skipPosition(at: Installation, session: ProviderSession, { source, given, execute }: SkipRequest) {
   const { settings, clock, signal, topics } = at;

@@ -153,17 +153,13 @@ function allPartitions({ partitions }: { readonly partitions: number }): number[
 }
 
 /**
- * Refuses an offset from which its source cannot continue.
- *
- * @throws ConnectorError OFFSET_UNREADABLE or FILTER_CHANGED, like the source at its start; OFFSET_NOT_FOUND if a
- *   stream offset does not have the provider's form.
+ * @throws ConnectorError OFFSET_UNREADABLE, FILTER_CHANGED or OFFSET_NOT_FOUND if the source cannot continue from it.
  */
 export function assertUsable(source: SourceSettings, offset: SourceOffset): void {
   const { since } = kindOf(source).readOffset(source, offset);
   if (since !== null) assertForm(source, since);
 }
 
-/** @throws ConnectorError OFFSET_NOT_FOUND if a stream offset does not have the provider's form. */
 export function assertForm(source: Pick<SourceSettings, 'type'>, since: string): void {
   const { form, words } = kindOf(source).offsets;
   if (form.test(since)) return;

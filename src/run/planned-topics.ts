@@ -24,7 +24,6 @@ export function planSources({ prefix, topics, sources, prices }: Settings) {
   const forAll = [shared['dead-letters'], shared.notifications, shared.offsets, shared.states];
   return {
     shared,
-    /** The topics that only sources write. */
     written: ofSources,
     topics: [...own, ...forAll],
     /** The names of the topics that only some sources or the prices need. */

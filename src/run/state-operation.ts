@@ -101,9 +101,7 @@ export async function readWanted(
 
 /**
  * Like `readWanted`, but first fences all other operators. A change becomes visible some milliseconds after its
- * acknowledgement, so a plain reader may miss the newest request.
- *
- * @throws ConnectorError as the transactional writer does.
+ * acknowledgement, so a plain reader may miss the newest request. Throws as requestWalk.
  */
 export function readSettledWanted(place: StatesPlace, source: string): Promise<SourceState> {
   return changeState(place, source);

@@ -75,7 +75,6 @@ async function pollUntilAnswered(options: SourceWorkerOptions) {
   }
 }
 
-/** The wait ends early if the task is woken or the target changes. */
 async function wait({ clock, target, signal }: SourceWorkerOptions, waitMs: number, wake?: AbortSignal): Promise<void> {
   const { state, changed } = target();
   if (state !== 'running') return;

@@ -64,8 +64,6 @@ export interface SeriesReport extends SeriesProgress {
 /**
  * Writes every series of the settings in turn, each exactly once. A repeated request continues the earlier run, as long
  * as the broker keeps the offsets of a group without members (offsets.retention.minutes).
- *
- * @throws ConnectorError of provider, registry or Kafka.
  */
 export async function backfill(at: Installation, request: BackfillRequest) {
   const { settings, clock, signal } = at;
@@ -323,8 +321,6 @@ interface SeriesProgress extends Omit<Page, 'records'> {
 /**
  * One transaction holds windows of some instruments, their dead letters and the progress. A newer run on the same topic
  * fences this run. Exported for tests.
- *
- * @throws ConnectorError of the writer or the provider's client; or the signal's reason.
  */
 export async function backfillSeries(
   { kafka, topics, clock, signal }: Installation,

@@ -18,7 +18,6 @@ export const BACKFILL_GROUP = 'spc-backfill-group';
 const HOUR_MS = 3_600_000;
 /** The most windows of one item of a response. The decoder accepts twice as many. */
 const MOST_WINDOWS_OF_ITEM = 5_000;
-/** The approximate limit of windows in one transaction. */
 const MOST_WINDOWS_OF_PAGE = 20_000;
 const MOST_ITEMS = 1_000;
 

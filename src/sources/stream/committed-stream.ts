@@ -161,7 +161,6 @@ export interface FollowerOffset extends CommittedStream {
 
 const VERSION = 1;
 
-/** The first offset of a stream, without a gap. */
 export function offsetAtStart<Since extends string | null>(
   filter: string,
   since: Since,

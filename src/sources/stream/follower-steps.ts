@@ -23,7 +23,6 @@ import {
 import { isBefore } from './stream-response.ts';
 
 export interface FollowerSettings {
-  /** Committed in the offset. */
   readonly filter: string;
   /**
    * `atGivenStart`: another request gives the first offset, and offsets have an order (events). `withoutOffset`: the

@@ -21,7 +21,6 @@ interface CensusOptions {
 }
 
 export interface EventRecords {
-  /** The endpoint in the headers of event records. */
   readonly eventsEndpoint: string;
   readonly since: string | null;
   readonly end: string | null;
@@ -45,8 +44,7 @@ export function recordAge(time: ResponseTime | null, wallMs: number): EventRecor
  * Reads the newest record of each id as a digest. Records of an earlier schema are compared as the current schema would
  * write them.
  *
- * @throws ConnectorError RECORD_UNREADABLE if this source did not write the newest record of a key; errors of the
- *   reader and of the registry.
+ * @throws ConnectorError RECORD_UNREADABLE for a foreign record; or an error of the reader or of the registry.
  */
 export function readCensus(options: CensusOptions): Promise<Census> {
   return readWithSchemas(

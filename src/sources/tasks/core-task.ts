@@ -218,7 +218,6 @@ function throwing(error: unknown): () => never {
   };
 }
 
-/** `decide` returns the decision of the core about the response. */
 export async function askStream<Decision, Row>(
   { stream, endpoint }: { readonly stream: FollowedStream<Row>; readonly endpoint: Polled['endpoint'] },
   request: Exclude<FollowerRequest, { kind: 'wait' }>,

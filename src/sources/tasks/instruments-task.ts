@@ -43,7 +43,6 @@ export interface InstrumentsTaskOptions extends CoreTaskOptions {
   readonly core: InstrumentsCore;
   readonly provider: InstrumentsProvider;
   readonly walkRequests: WalkRequests;
-  /** `offset`: our offset in the stream. */
   readonly census: (offset: InstrumentsOffset | null, signal: AbortSignal) => Promise<Census>;
   readonly settings: Pick<
     SourceSettingsOf<'instruments'>,

@@ -78,7 +78,6 @@ export class ListPages {
     this.#ahead = [this.#begin(request, signal)];
   }
 
-  /** `since`: our offset. */
   use(since: string, signal: AbortSignal): void {
     this.#used = this.#taken;
     this.#since = since;

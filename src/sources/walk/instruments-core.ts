@@ -398,7 +398,6 @@ export interface Outcome extends Partial<Omit<CoreDecision, 'committed' | 'offse
   readonly touches?: readonly EventFacts[];
 }
 
-/** The stream begins at the provider's present start, and the first walk is pending. */
 function startWithoutOffset(
   filter: string,
   since: string,

@@ -2,13 +2,11 @@ import type { Census } from './census.ts';
 import type { RowFacts, WalkFlaw } from './instruments-messages.ts';
 import { type MutableWalkCounts, NO_COUNTS, type WalkCounts } from './instruments-offset.ts';
 
-/** The used rows of a drained page. */
 export interface SortedRows {
   /** The positions of the rows to write, in order. */
   readonly write: readonly number[];
   readonly counts: WalkCounts;
   readonly flaws: readonly WalkFlaw[];
-  /** The ids of rows that contradict a recent event. */
   readonly contradicted: readonly bigint[];
   readonly lastId: bigint | null;
 }

@@ -60,7 +60,7 @@ testAdmin(
     const wrong = { offsets: [{ partition: { endpoint: 'instruments' }, offset: { since: '5-0' } }] };
     const answer = await connector.change('PATCH', offsets, wrong);
     assert.equal(answer.status, 400);
-    const says = /was not changed, as source instruments cannot continue from it: .*version/;
+    const says = /was not changed, because source instruments cannot continue from it: .*version/;
     assert.match(JSON.stringify(answer.body), says);
     assert.deepEqual((await connector.get(offsets)).body, shown);
     assert.equal((await connector.change('PATCH', offsets, shown)).status, 200);
