@@ -186,11 +186,8 @@ testInstallation(
     if (python === null) return t.skip('no python3 with these packages can be had here');
     const connector = await at.start();
     await connector.event('walkCompleted');
-    await eventually(
-      'each instrument has a price',
-      () => connector.fieldsOf('batchPriced').reduce((sum, { priced }) => sum + priced, 0),
-      (priced) => priced >= 2 * simulator.size,
-    );
+    const pricedSoFar = () => connector.fieldsOf('batchPriced').reduce((sum, { priced }) => sum + priced, 0);
+    await eventually('each instrument has a price', pricedSoFar, (priced) => priced >= 2 * simulator.size);
     // Prices keep coming meanwhile.
     const args = [join(root, file), stack.brokers.join(','), stack.registryUrl, `${prefix}.prices`];
     const { stdout } = await promisify(execFile)(python, args, { timeout: 600_000 });

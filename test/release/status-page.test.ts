@@ -196,11 +196,8 @@ test('the status page is readable by day and night, on a desk and a phone, and l
   const requests = () =>
     page.events.filter(({ method }) => method === 'Network.requestWillBeSent').map(({ params }) => params.request.url);
   const opened = requests().length;
-  await eventually(
-    'it asks for itself again',
-    () => requests().length,
-    (count) => count > opened,
-  );
+  const asked = () => requests().length;
+  await eventually('it asks for itself again', asked, (count) => count > opened);
   const elsewhere = requests().filter((url) => url !== `${scene.server.url}/` && !url.startsWith('data:'));
   assert.deepEqual(elsewhere, []);
   const complaints = page.events.filter(({ method }) =>

@@ -21,11 +21,8 @@ testOnBroker('H10: a raw producer that is no member commits offsets of a group t
   const topics = [{ topic, partitions: [{ partition: 0, offset: '1234' }] }];
   await transaction.sendOffsets({ consumerGroupId: groupId, topics });
   await transaction.commit();
-  await eventually(
-    'the offset is committed',
-    async () => (await raw.admin.fetchOffsets({ groupId, topics: [topic] }))[0]?.partitions[0]?.offset,
-    (offset) => offset === '1234',
-  );
+  const committed = async () => (await raw.admin.fetchOffsets({ groupId, topics: [topic] }))[0]?.partitions[0]?.offset;
+  await eventually('the offset is committed', committed, (offset) => offset === '1234');
 });
 
 testOnBroker(

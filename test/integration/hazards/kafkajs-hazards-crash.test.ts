@@ -52,11 +52,8 @@ testOnBroker('H15: our member that was cut off for good ends its run and says so
   const writer = openOurCluster(t, { brokers: raw.brokers }).transactionalWriter(uniqueName('writer'));
   await writer.open(async () => {}, t.signal);
   await writer.commit({ records: [textRecord(topic, 'a')] });
-  await eventually(
-    'the member reads',
-    () => seen.join(),
-    (values) => values === 'a',
-  );
+  const read = () => seen.join();
+  await eventually('the member reads', read, (values) => values === 'a');
   raw.proxy.addRule({
     on: ['Fetch', 'Heartbeat', 'JoinGroup', 'FindCoordinator', 'Metadata'],
     fault: 'cutRequest',

@@ -86,9 +86,6 @@ testOnBroker('H2: our writer commits nothing of a transaction whose second send 
   assert.deepEqual(seenByOpen.committed, []);
   assert.equal(seenByOpen.lastStableOffset, seenByOpen.highWatermark, 'the open transaction has ended');
   await writer.commit({ records: halves });
-  await eventually(
-    'both halves are committed',
-    async () => [await raw.values(topic, 0), await raw.values(topic, 1)].join('|'),
-    (values) => values === 'first half|second half',
-  );
+  const ofBoth = async () => [await raw.values(topic, 0), await raw.values(topic, 1)].join('|');
+  await eventually('both halves are committed', ofBoth, (values) => values === 'first half|second half');
 });

@@ -161,11 +161,8 @@ testOnBroker(
     await writer.commit({ records: [textRecord(topic, 'before')] });
 
     const seen = startReader(openOurCluster(t, raw), topic, groupId, t.signal);
-    await eventually(
-      'it has gone ahead',
-      () => seen.begun,
-      (begun) => begun === 1,
-    );
+    const goneAhead = () => seen.begun;
+    await eventually('it has gone ahead', goneAhead, (begun) => begun === 1);
     assert.deepEqual(seen.joins, [1], 'before the join');
     answered.resolve();
     await hasCome(seen.values, 1);

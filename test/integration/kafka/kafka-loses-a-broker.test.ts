@@ -49,11 +49,8 @@ test('one of three brokers is lost: what has too few replicas waits and skips no
   });
   writing.catch(() => {});
   await untilLeaderless(admin);
-  await eventually(
-    'the source is refused',
-    () => refusals.length,
-    (count) => count > 1,
-  );
+  const refused = () => refusals.length;
+  await eventually('the source is refused', refused, (count) => count > 1);
   assert.deepEqual(await rows(), pageTexts(PAGES_BEFORE));
 
   // Of all topics in the cluster one has no leader; a client without need of it goes on.

@@ -114,30 +114,21 @@ test('a page that was acknowledged just before the broker of its rows was lost i
   const opened = await eventually('another process opens', open, (outcome) => 'value' in outcome);
   assert.deepEqual(opened, { value: PAGES.slice(0, 2) });
   await next.commit(PAGES[2]);
-  const rows = await eventually(
-    'page 3 is seen',
-    () => next.read('rows'),
-    (seen) => seen.includes(PAGES[2]),
-  );
+  const rowsSeen = () => next.read('rows');
+  const rows = await eventually('page 3 is seen', rowsSeen, (seen) => seen.includes(PAGES[2]));
   assert.deepEqual(rows, PAGES);
 
   running = ['cut-rows', 'other-rows'];
   await eventually('the shared writer opens for both sources', openShared, (outcome) => 'value' in outcome);
   await sharedWriter.commit(page('cut-rows'));
-  const cutRows = await eventually(
-    'the page that was cut off is seen',
-    () => shared.read('cut-rows'),
-    ({ length }) => length > 0,
-  );
+  const cutSeen = () => shared.read('cut-rows');
+  const cutRows = await eventually('the page that was cut off is seen', cutSeen, ({ length }) => length > 0);
   assert.deepEqual(cutRows, ['its page']);
 
   const busy = await eventually('the busy source goes on', openBusy, (outcome) => 'value' in outcome);
   assert.deepEqual(busy, { value: [PAGES[0]] });
   await commitBusy(PAGES[1]);
-  const busyRows = await eventually(
-    'its next page is seen',
-    () => shared.read('busy-rows'),
-    (seen) => seen.includes(PAGES[1]),
-  );
+  const busySeen = () => shared.read('busy-rows');
+  const busyRows = await eventually('its next page is seen', busySeen, (seen) => seen.includes(PAGES[1]));
   assert.deepEqual(busyRows, PAGES.slice(0, 2));
 });

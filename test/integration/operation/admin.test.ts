@@ -70,11 +70,8 @@ testAdmin(
     assert.equal(connector.fieldsOf('walkCompleted').length, 1);
 
     assert.equal((await connector.change('PUT', '/connectors/instruments/resume')).status, 202);
-    await eventually(
-      'another walk',
-      () => connector.fieldsOf('walkCompleted').length,
-      (walks) => walks === 2,
-    );
+    const completed = () => connector.fieldsOf('walkCompleted').length;
+    await eventually('another walk', completed, (walks) => walks === 2);
     const walks = connector.fieldsOf('walkCompleted');
     // The census knows the topic: nothing is written twice, although the source begins again.
     assert.deepEqual([walks[1]?.unchanged, walks[1]?.added], [INSTRUMENTS, 0]);

@@ -153,11 +153,8 @@ testInstallation(
       await follow(scene, 'TOPIC_REFUSED', describeError(failed.err, redaction, 'instruments'));
       const events = connector.seen.length;
       simulator.change(1);
-      await eventually(
-        'it writes again',
-        async () => connector.seen.slice(events).filter(({ name }) => name === 'streamCommitted'),
-        ({ length }) => length > 0,
-      );
+      const commits = async () => connector.seen.slice(events).filter(({ name }) => name === 'streamCommitted');
+      await eventually('it writes again', commits, ({ length }) => length > 0);
       const isFilled = () =>
         connector.seen.some(({ name, fields }) => name === 'walkStarted' && fields.why === 'topicReplaced');
       await eventually('a walk fills it', isFilled, (is) => is);

@@ -44,11 +44,8 @@ test('pages whose end a killed coordinator or their partitions have lost are wri
   const isVisible = async (abortHanging: Settled, page: number) => {
     const pages = PAGES.slice(0, page);
     for (const at of abortHanging) {
-      const seen = await eventually(
-        `${pages.at(-1)} is there`,
-        () => values(at),
-        (found) => found.length >= pages.length,
-      );
+      const there = () => values(at);
+      const seen = await eventually(`${pages.at(-1)} is there`, there, (found) => found.length >= pages.length);
       assert.deepEqual(seen, pages, `${at.topic} ${at.partition}`);
     }
   };

@@ -68,9 +68,6 @@ testOnBroker('a member that lost its partition and was not informed yet begins n
   const heirs = heir.transactionalWriter(transactionalId);
   await heirs.open(noPosition, t.signal);
   await heirs.commit({ records: [textRecord(topic, 'heir')] });
-  await eventually(
-    'only owners wrote',
-    () => raw.values(topic),
-    (values) => values.join() === 'first,heir',
-  );
+  const committed = () => raw.values(topic);
+  await eventually('only owners wrote', committed, (values) => values.join() === 'first,heir');
 });

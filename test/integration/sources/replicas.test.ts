@@ -73,17 +73,11 @@ test('of replicas started at random moments one runs the source; killed, another
   await sleep(Math.random() * 500);
   const second = await parts.start();
   const replicas = [first, second];
-  await eventually(
-    'both have joined',
-    () => replicas.map(joined),
-    (all) => all.every((p) => p !== undefined),
-  );
+  const partitions = () => replicas.map(joined);
+  await eventually('both have joined', partitions, (all) => all.every((p) => p !== undefined));
   const slackMs = Math.max(SLACK_MS, 3 * (performance.now() - beganMs));
-  await eventually(
-    'one owns the source',
-    () => replicas.filter(owns).length,
-    (count) => count === 1,
-  );
+  const owners = () => replicas.filter(owns).length;
+  await eventually('one owns the source', owners, (count) => count === 1);
   const [owner, other] = owns(first) ? [first, second] : [second, first];
   assert.deepEqual([runs(owner), runs(other)], [['instruments'], []]);
   // For a moment it may be halved in both, until each knows that the other one asks for nothing.
@@ -105,18 +99,12 @@ test('of replicas started at random moments one runs the source; killed, another
   await eventually('the other owns the source', () => owns(other), Boolean);
   await other.line('"msg":"writer opened"');
   const tookOverMs = performance.now() - killedMs;
-  await eventually(
-    'the request limit is whole again',
-    () => shares(other).at(-1) ?? 1,
-    (processes) => processes === 1,
-  );
+  const share = () => shares(other).at(-1) ?? 1;
+  await eventually('the request limit is whole again', share, (processes) => processes === 1);
   await parts.goesOn();
   const third = await parts.start();
-  await eventually(
-    'the third has joined',
-    () => joined(third),
-    (held) => held !== undefined,
-  );
+  const partition = () => joined(third);
+  await eventually('the third has joined', partition, (held) => held !== undefined);
   assert.deepEqual(joined(third), [], 'who comes back takes nothing');
   await parts.goesOn();
 
@@ -149,11 +137,8 @@ test('a replica that stood still for longer than its transaction may last is fen
     const isStalled = () => isStopped(owner.child.pid ?? 0);
     await eventually('the owner stands still', isStalled, Boolean);
     const stalledMs = performance.now();
-    await eventually(
-      'the other opens its writer',
-      () => opened([heir]).length,
-      (n) => n > before.opened,
-    );
+    const openings = () => opened([heir]).length;
+    await eventually('the other opens its writer', openings, (n) => n > before.opened);
     await parts?.goesOn();
     await sleep(Math.max(0, stalledMs + TRANSACTION_TIMEOUT_MS + 500 - performance.now()));
     const [openedThen, joins] = [opened([owner]).length, () => said(owner, 'joined the replicas').length];

@@ -123,11 +123,8 @@ testInstallation(
 
     const [pages, events] = [requests.count('instruments'), requests.count('events')];
     const second = await scene.startCommand();
-    await eventually(
-      'it follows the event stream',
-      () => requests.count('events'),
-      (count) => count >= events + 3,
-    );
+    const polls = () => requests.count('events');
+    await eventually('it follows the event stream', polls, (count) => count >= events + 3);
     await stop(second);
     assert.equal(requests.count('instruments'), pages, 'the list is not asked for');
     assert.deepEqual(walks(second), []);

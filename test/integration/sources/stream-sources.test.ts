@@ -122,11 +122,8 @@ testInstallation(
     simulator.change(400);
     const second = await start(at);
     const last = [...simulator.ledger.events()].filter(({ hidden }) => !hidden).at(-1)?.offset ?? '';
-    await eventually(
-      'the stream is read',
-      () => simulator.requests.last.at(-1)?.query.includes(last) ?? false,
-      Boolean,
-    );
+    const isRead = () => simulator.requests.last.at(-1)?.query.includes(last) ?? false;
+    await eventually('the stream is read', isRead, Boolean);
     await second.stop();
 
     const { records, offsets, deadLetters, notifications } = await streamAtRest(at, EVENTS);

@@ -214,11 +214,8 @@ export function testGroupContract(every: Contract): void {
     }
     await write();
     const answers = () => parts.valuesOf(output);
-    await eventually(
-      'all are answered',
-      async () => (await answers()).length,
-      (count) => count >= expected.length,
-    );
+    const answered = async () => (await answers()).length;
+    await eventually('all are answered', answered, (count) => count >= expected.length);
     await Promise.all(members.map((member) => member.stop()));
     assert.deepEqual((await answers()).sort(), expected.sort());
   });
@@ -299,11 +296,8 @@ async function prepare(t: TestContext, subject: ContractSubject) {
       members: () => groupSize,
       stop: (reason: Error) => stopped.abort(reason),
       async has(partition: number, expected: readonly string[]) {
-        await eventually(
-          'the records come',
-          () => values(partition).length,
-          (n) => n >= expected.length,
-        );
+        const come = () => values(partition).length;
+        await eventually('the records come', come, (n) => n >= expected.length);
         assert.deepEqual(values(partition), expected);
       },
     };

@@ -130,11 +130,8 @@ async function openRawCluster(t: TestContext, brokers: readonly string[]) {
       ),
     /** Waits until these are all the values of partition 0. */
     async has(topic: string, ...wanted: readonly string[]) {
-      await eventually(
-        `${wanted.join()} is committed`,
-        () => values(topic),
-        (found) => found.join() === wanted.join(),
-      );
+      const shown = () => values(topic);
+      await eventually(`${wanted.join()} is committed`, shown, (found) => found.join() === wanted.join());
     },
   };
 }

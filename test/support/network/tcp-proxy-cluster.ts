@@ -74,9 +74,6 @@ export async function noPosition(): Promise<void> {}
 
 /** Waits until so many have come. */
 export async function hasCome(list: readonly unknown[], count: number): Promise<void> {
-  await eventually(
-    `${count} have come`,
-    () => list.length,
-    (length) => length >= count,
-  );
+  const come = () => list.length;
+  await eventually(`${count} have come`, come, (length) => length >= count);
 }

@@ -185,11 +185,8 @@ test('beside any number of idle connections probes are answered; the oldest idle
   await eventually('the oldest are gone', left, (count) => count < MOST_CONNECTIONS);
   assert.deepEqual([idle.at(0)?.closed, idle.at(-1)?.closed], [true, false]);
   letGo();
-  await eventually(
-    'the request is answered',
-    () => answer,
-    (text) => text.endsWith('ok'),
-  );
+  const answerNow = () => answer;
+  await eventually('the request is answered', answerNow, (text) => text.endsWith('ok'));
 });
 
 test('a port that is taken is one sentence with the code of the system', async (t) => {
@@ -211,11 +208,8 @@ test('a connection that has had its answer is idle again', async (t) => {
   await once(answered, 'data');
   for (let n = 0; n < MOST_CONNECTIONS; n++) await open();
   assert.equal(await probe(server.url), 'ok');
-  await eventually(
-    'it gave way',
-    () => answered.closed,
-    (isClosed) => isClosed,
-  );
+  const gaveWay = () => answered.closed;
+  await eventually('it gave way', gaveWay, Boolean);
 });
 
 const ready = async (scene: AdminScene) => {

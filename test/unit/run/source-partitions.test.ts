@@ -62,19 +62,12 @@ function refusedReplica({ waitsForOperator }: { readonly waitsForOperator: boole
 
 test('a group that may not be joined is asked once, and fails every source; an operator has it joined again', async () => {
   const replica = refusedReplica({ waitsForOperator: true });
-  await eventually(
-    'both have failed',
-    () => replica.failed.length,
-    (count) => count === 2,
-  );
+  const failures = () => replica.failed.length;
+  await eventually('both have failed', failures, (count) => count === 2);
   for (let turn = 0; turn < 100; turn++) await new Promise(setImmediate);
   assert.deepEqual([replica.joins(), replica.failed], [1, ['a', 'b']]);
   replica.restart();
-  await eventually(
-    'both have failed again',
-    () => replica.failed.length,
-    (count) => count === 4,
-  );
+  await eventually('both have failed again', failures, (count) => count === 4);
   assert.equal(replica.joins(), 2);
   replica.stop();
   await assert.rejects(replica.ended, /the test stops it/);

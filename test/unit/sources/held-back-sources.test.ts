@@ -134,11 +134,8 @@ test('an operator who has mended the topic lets the source start again, and it i
   assert.deepEqual(written(memory, 'bad'), []);
   is.refused = false;
   asking.restarts('bad');
-  await eventually(
-    'it writes',
-    () => written(memory, 'bad').length,
-    (rows) => rows === counted.length,
-  );
+  const ofBad = () => written(memory, 'bad').length;
+  await eventually('it writes', ofBad, (rows) => rows === counted.length);
 });
 
 test('a source whose topics cannot be looked at is tried again, apart from the others', async () => {
@@ -183,17 +180,11 @@ test('a topic that is replaced ends the session: its sources verify it, and begi
     topics: { areVerified: () => true, verify: async () => {}, doubt: (names) => doubted.push([...names]) },
   });
   t.after(() => stop.abort(new Error('the test has ended')));
-  await eventually(
-    'it writes',
-    () => written(memory, 'good').length,
-    (rows) => rows > 3,
-  );
+  const ofGood = () => written(memory, 'good').length;
+  await eventually('it writes', ofGood, (rows) => rows > 3);
   ids.now = 'second';
-  await eventually(
-    'it begins again',
-    () => given.length,
-    (starts) => starts > 1,
-  );
+  const begun = () => given.length;
+  await eventually('it begins again', begun, (starts) => starts > 1);
   assert.deepEqual([given, doubted], [['first', 'second'], [['p.rows']]]);
   assert.deepEqual(failures(), []);
 });

@@ -173,11 +173,8 @@ test('a source whose commits always fail leaves its neighbour, which needs a sec
   });
   const { stop, stopped, count } = run(memory, [countingSource('bad'), needsASecond], { wrap, clock });
   t.after(() => stop.abort(new Error('the test has ended')));
-  await eventually(
-    'the neighbour has written all',
-    () => written(memory, 'slow'),
-    (numbers) => numbers.length === ANSWERS,
-  );
+  const ofNeighbour = () => written(memory, 'slow');
+  await eventually('the neighbour has written all', ofNeighbour, (numbers) => numbers.length === ANSWERS);
   assert.deepEqual(written(memory, 'slow'), counted);
   const lost = count('writerLost');
   assert.ok(lost < ANSWERS, `the writer was lost ${lost} times meanwhile`);
