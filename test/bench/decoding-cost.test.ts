@@ -91,11 +91,8 @@ function pageOfWalk(): (body: AsyncIterable<Uint8Array>) => Promise<{ readonly r
     const facts = rowFacts(rows);
     const census = new Census();
     const sorted = sortRows({ minId: null, rows: facts }, new Set(), census, null);
-    const records = rowRecords(
-      sorted.write.flatMap((position) => rows[position] ?? []),
-      targets,
-      headers,
-    );
+    const written = sorted.write.flatMap((position) => rows[position] ?? []);
+    const records = rowRecords(written, targets, headers);
     for (const round of planRounds({ records }, DEFAULT_TUNING)) {
       const topics = round.map(({ topic, partition, records }) => ({
         topic,

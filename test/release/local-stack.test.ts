@@ -121,16 +121,8 @@ test('a process that is killed hard takes its Kafka and its folder with it', asy
   await eventually('the broker answers', () => answers(brokers[0] ?? ''), Boolean, LIMIT_MS);
   victim.kill('SIGKILL');
   await once(victim, 'exit');
-  await eventually(
-    'no process runs',
-    () => pids.filter(isRunning),
-    ({ length }) => length === 0,
-    LIMIT_MS,
-  );
-  await eventually(
-    'the folder is empty',
-    () => readdir(folder),
-    ({ length }) => length === 0,
-    LIMIT_MS,
-  );
+  const running = () => pids.filter(isRunning);
+  await eventually('no process runs', running, ({ length }) => length === 0, LIMIT_MS);
+  const left = () => readdir(folder);
+  await eventually('the folder is empty', left, ({ length }) => length === 0, LIMIT_MS);
 });

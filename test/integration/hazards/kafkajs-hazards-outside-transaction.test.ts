@@ -24,11 +24,8 @@ testOnBroker('H16: our writer writes nothing but whole transactions', async (t, 
     topic,
     ({ committed }) => committed.map((record) => record.value).join() === 'inside',
   );
-  assert.deepEqual(
-    batches.map((batch) => batch.transactional),
-    [true, true],
-    'the records and their marker',
-  );
+  const transactional = batches.map((batch) => batch.transactional);
+  assert.deepEqual(transactional, [true, true], 'the records and their marker');
 });
 
 testOnBroker(

@@ -53,12 +53,8 @@ testInstallation(
       isOver = true;
     });
     // When it has found the end is not reported: events come until two were printed.
-    await eventually(
-      'two events',
-      async () => simulator.change(2),
-      () => isOver,
-      120_000,
-    );
+    const change = async () => simulator.change(2);
+    await eventually('two events', change, () => isOver, 120_000);
     const { code, stdout, stderr } = await following;
     assert.equal(code, 0, stderr);
     assert.equal(linesOf(stdout).length, 2);

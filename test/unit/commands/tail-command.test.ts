@@ -45,10 +45,7 @@ for (const [role, key] of [
 
 test('dead letters are shown as they are, also those that are no text or look like Avro', async () => {
   const letters = [Buffer.from([0, 0, 0, 0, 9, 255]), Buffer.from('{"id":"Zürich"}')];
-  const shown = await tailed(
-    topics['dead-letters'],
-    null,
-    letters.map((value) => ({ value })),
-  );
+  const records = letters.map((value) => ({ value }));
+  const shown = await tailed(topics['dead-letters'], null, records);
   assert.deepEqual(shown, ['\u0000\u0000\u0000\u0000\tÿ', '{"id":"Zürich"}']);
 });

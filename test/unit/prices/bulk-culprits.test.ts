@@ -86,11 +86,8 @@ test('24 batches that are asked to come back in an hour come back in an hour, wh
     });
     const asked = Array.from({ length: 24 }, () => ask(caller, 'overview', questions(100), forever));
     await clock.advance(HOUR_MS);
-    assert.deepEqual(
-      calls.splice(0),
-      Array.from({ length: 24 }, () => 100),
-      'each was asked once in the hour',
-    );
+    const whole = Array.from({ length: 24 }, () => 100);
+    assert.deepEqual(calls.splice(0), whole, 'each was asked once in the hour');
     await clock.advance(MINUTE_MS);
     for (const { outcomes } of await Promise.all(asked)) assert.ok(outcomes.every(({ kind }) => kind === 'prices'));
     assert.equal(calls.length, 25, 'one asks whether it is over');

@@ -112,10 +112,8 @@ test('an empty list is asked for once more, and the highest id has nothing behin
 
 test('many tombstones are written in several transactions, the last of which ends the walk', () => {
   const source = drive({ ...pending, walkAllowShrink: 25_000 });
-  source.walkTo(
-    [1],
-    Array.from({ length: 25_001 }, (_, index) => index + 1),
-  );
+  const held = Array.from({ length: 25_001 }, (_, index) => index + 1);
+  source.walkTo([1], held);
   source.close(['1', '2']);
   const counts = [0, 1, 2].map(() => {
     const { write, offset } = source.commit();
