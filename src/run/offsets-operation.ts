@@ -152,9 +152,7 @@ function allPartitions({ partitions }: { readonly partitions: number }): number[
   return Array.from({ length: partitions }, (_, partition) => partition);
 }
 
-/**
- * @throws ConnectorError OFFSET_UNREADABLE, FILTER_CHANGED or OFFSET_NOT_FOUND if the source cannot continue from it.
- */
+/** @throws OFFSET_UNREADABLE, FILTER_CHANGED or OFFSET_NOT_FOUND if the source cannot continue from the offset. */
 export function assertUsable(source: SourceSettings, offset: SourceOffset): void {
   const { since } = kindOf(source).readOffset(source, offset);
   if (since !== null) assertForm(source, since);

@@ -28,8 +28,7 @@ interface Known {
 }
 
 /**
- * A process is ready if fences, offsets, schemas and topics are proven; the provider does not matter. A paused or
- * stopped source counts as ready.
+ * Ready: fences, offsets, schemas and topics are proven, or the source is paused or stopped. The provider is not asked.
  */
 export function readinessChecks({ kafka, topics, isStopping, sources, processor }: Known): readonly ReadinessCheck[] {
   return [

@@ -24,9 +24,7 @@ export interface AgainUpTo {
   readonly fromMs: number;
 }
 
-/**
- * `since`: the furthest offset ever read. `end`: the present end, if the stream is behind or repeats events; else null.
- */
+/** `since`: the furthest offset ever read. `end`: the present end, if the stream is behind or repeats; else null. */
 export function readUpTo(stream: (CommittedStream & { readonly since: string | null }) | null): {
   readonly since: string | null;
   readonly end: string | null;
