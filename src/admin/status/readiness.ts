@@ -27,9 +27,7 @@ interface Known {
   readonly processor: ProcessorStatus | null;
 }
 
-/**
- * Ready: fences, offsets, schemas and topics are proven, or the source is paused or stopped. The provider is not asked.
- */
+/** A source is ready if its fence, offset, schemas and topics are proven, and also if it is paused or stopped. */
 export function readinessChecks({ kafka, topics, isStopping, sources, processor }: Known): readonly ReadinessCheck[] {
   return [
     check('process', !isStopping, isStopping ? 'stopping' : 'running'),
