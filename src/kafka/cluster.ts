@@ -74,7 +74,7 @@ export async function untilReplaced(options: {
     signal.throwIfAborted();
     const topics = [...known].flatMap(([name, id]) => ((found.get(name) ?? id) === id ? [] : [name]));
     if (topics.length === 0) continue;
-    const text = `${topics.join(' and ')}: deleted and created again by somebody else. What is there now is read again.`;
+    const text = `${topics.join(' and ')}: another program deleted and created the topic again. Its present content is read again.`;
     throw new ConnectorError('TOPIC_REPLACED', text, { fields: { topics } });
   }
 }

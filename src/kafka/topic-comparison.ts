@@ -13,9 +13,9 @@ export function compareTopic(wanted: TopicSpecification, found: FoundTopic): str
   if (found.partitions !== wanted.partitions) {
     throw new ConnectorError(
       'TOPIC_MISMATCH',
-      `Topic ${name} has ${found.partitions} partitions, and ${wanted.partitions} are configured. Set the number that it ` +
-        `has, name another topic, or delete it: kafka-topics.sh --delete --topic ${name}. Then a walk fills a topic of ` +
-        'instruments at once, and refreshes those of prices; all other records are lost. Do not add partitions to it: every ' +
+      `Topic ${name} has ${found.partitions} partitions, and ${wanted.partitions} are configured. Set that number, ` +
+        `name another topic, or delete the topic: kafka-topics.sh --delete --topic ${name}. Then a walk fills an instruments ` +
+        'topic again at once, and refreshes fill a prices topic; all other records are lost. Do not add partitions: every ' +
         'key would move.',
       { fields: { topic: name, wanted: wanted.partitions, found: found.partitions } },
     );
@@ -35,13 +35,13 @@ export function compareTopic(wanted: TopicSpecification, found: FoundTopic): str
     .map(([setting, value]) => {
       const has = found.settings.get(setting) ?? 'nothing';
       return (
-        `Topic ${name} has ${setting}=${has}, wanted is ${value}; it was left as it is. Change it with: ` +
+        `Topic ${name} has ${setting}=${has}, and the connector wants ${value}. It changes nothing; change it with: ` +
         `kafka-configs.sh --alter --entity-type topics --entity-name ${name} --add-config ${setting}=${value}`
       );
     });
   if (found.replicas !== wanted.replicationFactor) {
     warnings.push(
-      `Topic ${name} has ${found.replicas} replicas, wanted is ${wanted.replicationFactor}; it was left as it is. ` +
+      `Topic ${name} has ${found.replicas} replicas, and the connector wants ${wanted.replicationFactor}. It changes nothing. ` +
         'Change it with kafka-reassign-partitions.sh, or set topics.replicationFactor to the number that it has.',
     );
   }

@@ -34,9 +34,9 @@ export function transactionHangs(topic: string, partitions: readonly number[], o
   const where = partitions.length === 0 ? topic : `${topic}, partition ${partitions.join(', ')}`;
   const command = `kafka-transactions.sh --bootstrap-server <broker>`;
   const text =
-    `A transaction has been open for ${openMs} ms in ${where}, longer than the connector keeps one open. It hides what is committed behind ` +
-    `it. Start \`${command} find-hanging --topic ${topic}\`, then \`${command} abort\` with what that names. ` +
-    'Nothing is written until then.';
+    `A transaction has been open for ${openMs} ms in ${where}, longer than the connector allows. It hides all later ` +
+    `commits. Find it with \`${command} find-hanging --topic ${topic}\`, then end it with \`${command} abort\`. ` +
+    'Until then nothing is written.';
   return new ConnectorError('TRANSACTION_HANGS', text, { fields: { topic, partitions } });
 }
 
@@ -75,7 +75,7 @@ export async function fenceAndEnd(
     await transaction.abort();
   }
   if (others.length > 0) {
-    log.debug({ transactionalId, otherwise }, 'hanging records in left partitions are ended with their own outcome');
+    log.debug({ transactionalId, otherwise }, 'hanging transactions of other partitions keep their original outcome');
     const earlier = await producer.transaction();
     await endAll(earlier, otherwise, () => sendTo(earlier, others, ADDED, way));
   }

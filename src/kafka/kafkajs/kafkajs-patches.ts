@@ -291,7 +291,7 @@ function apply({ module, member, sourceSha256, replace }: Patch, require: NodeJS
   const foundSha256 = createHash('sha256').update(String(original)).digest('hex');
   if (foundSha256 !== sourceSha256) {
     throw new Error(
-      `kafkajs/${module} has not the ${member ?? 'function'} that its patch was written for (its source has SHA-256 ` +
+      `kafkajs/${module} has another ${member ?? 'function'} than its patch expects (its source has SHA-256 ` +
         `${foundSha256}, expected ${sourceSha256}). Install kafkajs 2.2.4 exactly, or review the patch in kafkajs-patches.ts.`,
     );
   }

@@ -38,7 +38,7 @@ export async function topicRefused(
     return undefined;
   }
   if (concerned.length === 0) return undefined;
-  const text = `Kafka refuses what is written to ${concerned.join(' or ')} (${kafkaReason(cause)}).`;
+  const text = `Kafka refuses the records for ${concerned.join(' or ')} (${kafkaReason(cause)}).`;
   return new ConnectorError('TOPIC_REFUSED', `${text} ${WHAT_TO_DO[refusal]}`, {
     cause,
     fields: { topics: concerned },

@@ -190,7 +190,7 @@ function topicsMissing(missing: readonly TopicSpecification[], brokers: readonly
   );
   return new ConnectorError(
     'TOPIC_MISSING',
-    `${missing.map(({ name }) => name).join(', ')}: missing. What would create them by hand:\n${commands.join('\n')}`,
+    `${missing.map(({ name }) => name).join(', ')}: missing. These commands create them:\n${commands.join('\n')}`,
     { fields: { topics: missing.map(({ name }) => name) } },
   );
 }

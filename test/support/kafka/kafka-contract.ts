@@ -233,7 +233,7 @@ function testWriterContract(contract: (title: string, body: (parts: Parts) => Pr
     const drifted = { ...specification.settings, 'cleanup.policy': 'delete,compact', 'retention.ms': '7200000' };
     const report = await cluster.ensureTopics([{ ...specification, settings: drifted }], { create: true });
     assert.deepEqual(report.warnings, [
-      `Topic ${topic} has retention.ms=3600000, wanted is 7200000; it was left as it is. Change it with: ` +
+      `Topic ${topic} has retention.ms=3600000, and the connector wants 7200000. It changes nothing; change it with: ` +
         `kafka-configs.sh --alter --entity-type topics --entity-name ${topic} --add-config retention.ms=7200000`,
     ]);
   });

@@ -9,7 +9,7 @@ const wrapped = (type: string, more: object = {}) =>
   new Error('retries exceeded', { cause: Object.assign(new Error('refused'), { type, ...more }) });
 
 for (const [type, advice] of [
-  ['UNKNOWN_TOPIC_OR_PARTITION', /refuses what is written to p\.rows \(.*Create the topic again/],
+  ['UNKNOWN_TOPIC_OR_PARTITION', /refuses the records for p\.rows \(.*Create the topic again/],
   ['TOPIC_AUTHORIZATION_FAILED', /p\.rows or p\.letters .*rights/],
   ['MESSAGE_TOO_LARGE', /p\.rows or p\.letters .*max\.message\.bytes/],
   ['INVALID_RECORD', /p\.rows or p\.letters .*settings/],
