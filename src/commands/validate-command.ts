@@ -18,7 +18,7 @@ import { print, textTable } from './shell/output.ts';
 import { type CommandContext, EXIT_CODES } from './shell/terminal.ts';
 import { compareTopics } from './topics-command.ts';
 
-/** `validate`: shows all problems of the settings at once; with --connect, also problems of their services. */
+/** `validate`: shows all problems of the settings at once. With --connect, it also checks the services in them. */
 export async function validateCommand(
   context: CommandContext,
   { connect }: { readonly connect: boolean },

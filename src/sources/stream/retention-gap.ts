@@ -13,7 +13,7 @@ import {
  *
  * A bad sign in a response to our offset begins a *round*. The round requests a fresh start E. It then requests the
  * stream from E, which must have status 200, and our offset again. The same sign completes the round. E is *held* while
- * our offset is still read; a good response ends the hold. Rounds repeat until E was held for long enough:
+ * our offset is still read; a good response ends the hold. Rounds repeat until E was held for this time:
  *
  * - E is before our offset: `behindLimit`, an hour. A fail-over heals in minutes, and a lower offset repeats events. E
  *   counts only if the stream from E also ends before our offset; otherwise the list, which gave E, lags.

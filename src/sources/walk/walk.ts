@@ -110,9 +110,9 @@ export function beginDrain(nowMs: number): Drain {
 }
 
 /**
- * A drain never ends by time: unread older events would later overwrite a row of the page. The target does not move, so
- * every drain ends. The end is a quiet response, the log's newest offset if the provider names it, or a later fresh
- * start. A short response, or an empty response that moves, is not the end.
+ * A drain has no time limit, because unread older events would later overwrite a row of the page. The target does not
+ * move, so every drain ends. The end is a quiet response, the log's newest offset if the provider names it, or a later
+ * fresh start. A short response, or an empty response that moves, is not the end.
  */
 export function drainFurther(drain: Drain, { answer, reading, namesEnd }: DrainResponse): Drain {
   if (drain.isReached) return drain;
