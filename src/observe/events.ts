@@ -75,7 +75,12 @@ export interface Events {
     readonly instruments: number;
   }): void;
   /** A stream response was discarded: it repeats or loses events, or is empty while our offset is in doubt. */
-  responseDiscarded(event: { readonly source: string; readonly why: (typeof DISCARD_REASONS)[number] }): void;
+  responseDiscarded(event: {
+    readonly source: string;
+    readonly why: (typeof DISCARD_REASONS)[number];
+    /** The provider's refusal, if `why` is `refused`. */
+    readonly err?: Error;
+  }): void;
   notified(event: {
     readonly source: string;
     readonly kind: (typeof NOTIFICATION_KINDS)[number];

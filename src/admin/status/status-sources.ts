@@ -184,6 +184,8 @@ export function createStatusSources({
         isRead,
         caughtUp: caughtUp === true && !isRead ? null : caughtUp,
         caughtUpAt: caughtUpAt && seenAt,
+        // Another replica opens the writer of a source that it runs.
+        writerTrouble: known.owned === false ? null : writerTrouble,
         walk: walk && { ...walk, running: walk.running && mayWalk },
         wanted: targets.of(known.name).state,
         secondsToRetentionCliff: refusedAt === null ? secondsTo(cliffMs) : null,

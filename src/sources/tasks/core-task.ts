@@ -32,6 +32,8 @@ export interface Asked<Decision, Row> {
   /** Null if the decision does not follow a response of the stream. */
   readonly answer: FollowedResponse<Row> | null;
   readonly poll: Pick<Polled, 'endpoint' | 'rows' | 'durationMs'> | null;
+  /** The provider's refusal of the offset. */
+  readonly err?: Error;
 }
 
 export interface CoreTaskParts<Decision extends FollowerDecision<unknown, unknown>, Row, Request> {
@@ -97,10 +99,10 @@ export function createCoreTask<Decision extends FollowerDecision<unknown, unknow
   }
 
   function committed(asked: Asked<Decision, Row>, commitMs: number): void {
-    const { decision, poll } = asked;
+    const { decision, poll, err } = asked;
     decision.committed();
     if (poll !== null) events.polled({ ...place(), ...poll, caughtUp: core.isCaughtUp });
-    if (decision.discarded !== null) events.responseDiscarded({ source, why: decision.discarded });
+    if (decision.discarded !== null) events.responseDiscarded({ source, why: decision.discarded, ...(err && { err }) });
     parts.committed(asked, commitMs);
   }
 
@@ -232,7 +234,7 @@ export async function askStream<Decision, Row>(
     const { decoded, next } = outcome.answer;
     return other({ kind: 'verifyStart', taken: true, items: decoded.rows.length, next });
   }
-  if (outcome.kind === 'refused') return other(outcome);
+  if (outcome.kind === 'refused') return { ...other(outcome), err: outcome.err };
   const { answer } = outcome;
   const { decoded, next, nextId, time, fetchMs } = answer;
   const rows = decoded.rows.length;

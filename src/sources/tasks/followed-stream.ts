@@ -18,6 +18,7 @@ interface RefusedOffset {
   readonly kind: 'refused';
   readonly status: number;
   readonly time: ResponseTime;
+  readonly err: ConnectorError;
 }
 
 export type FollowedOutcome<Row> = { readonly kind: 'stream'; readonly answer: FollowedResponse<Row> } | RefusedOffset;
@@ -35,7 +36,7 @@ export function refusalOf(error: unknown, clock: Clock): RefusedOffset | null {
   const { status, dateMs } = error.fields;
   if (typeof status !== 'number' || !refusesOffset(status)) return null;
   const time = responseTime(typeof dateMs === 'number' ? dateMs : null, clock.wallMs());
-  return { kind: 'refused', status, time };
+  return { kind: 'refused', status, time, err: error };
 }
 
 /** A stream whose first request has no offset. Only the responses name the next offset. */

@@ -18,6 +18,7 @@ const badAnswers: Record<string, { fault: Fault; discarded?: string; says?: RegE
   'no links': { fault: { kind: 'links', how: 'missing' }, says: /no object "links"/ },
   'an answer from a cache': { fault: { kind: 'headers', headers: { age: '30' } }, says: /cache/ },
   'half a body': { fault: { kind: 'cutJson' }, says: /end/ },
+  'a refusal of the offset': { fault: { kind: 'status', status: 410 }, discarded: 'refused' },
 };
 
 for (const [what, { fault, discarded, says }] of Object.entries(badAnswers)) {
@@ -31,6 +32,10 @@ for (const [what, { fault, discarded, says }] of Object.entries(badAnswers)) {
       // One of the faults may strike the verification of another offset instead.
       assert.ok(reported.length >= 2, reported.join());
       assert.deepEqual(new Set(reported), new Set([discarded]));
+      const refusals = connector
+        .fieldsOf('responseDiscarded')
+        .map(({ err }) => [err?.code, err?.fields.status].join(' '));
+      assert.deepEqual(new Set(refusals), new Set([discarded === 'refused' ? 'PROVIDER_REFUSED 410' : ' ']));
     } else {
       const failed = connector.fieldsOf('attemptFailed').map(({ err }) => err.message);
       assert.equal(failed.length, 3);

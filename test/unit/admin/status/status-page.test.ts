@@ -160,7 +160,9 @@ test('what another replica runs is shown from the groups and the topics, with no
   board.events.polled({ ...POLL, caughtUp: false });
   const [instruments = -1, own = -1] = board.status().sources.map(({ partition }) => partition);
   board.events.replicaJoined({ partitions: [own], sources: ['checks'] });
+  board.events.writerLost({ partition: instruments, err: BUSY });
   const unknown = await page();
+  assert.doesNotMatch(unknown, /opened again/);
   assert.match(unknown, /Another replica runs it\./);
   assert.doesNotMatch(unknown, /replicas|Runs at/);
   scene.kafkaAnsweredMs = scene.now - 80_000;
