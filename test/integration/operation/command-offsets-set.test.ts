@@ -80,7 +80,7 @@ testInstallation('an offset is set as it is given, in its form only', {}, async 
   assert.deepEqual([offset.since, offset.serverDate], ['17-0', '1970-01-01T00:00:00.000Z']);
 
   for (const [args, code, says] of [
-    ['--since x', 1, /^OFFSET_NOT_FOUND: .*another form/],
+    ['--since x', 1, /^OFFSET_NOT_FOUND: .*does not have the form/],
     ['--to 1s', 1, /^OFFSET_NOT_FOUND: .*has written nothing/],
     ['--to 2026-01-01', 2, /Expected a time with its zone/],
     ['--to 2999-01-01T00:00:00Z', 2, /Expected a time in the past/],

@@ -95,7 +95,7 @@ testInstallation(
   async (_t, scene) => {
     const connector = await scene.startCommand({ more: 'topics: { create: false }' });
     const said = await assertFails(connector);
-    assert.match(said, /TOPIC_MISSING: .*missing\. What would create them/);
+    assert.match(said, /TOPIC_MISSING: .*missing\. These commands create them/);
     assert.match(said, /Start the connector, .* or run `spconnect topics create`/);
     const commands = said
       .split('\n')
