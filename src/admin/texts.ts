@@ -42,7 +42,6 @@ export function secondsBetween(instant: string, later: string): number {
   return Math.max(0, (Date.parse(later) - Date.parse(instant)) / 1_000);
 }
 
-/** The time from an instant to `now`, as text; both are ISO 8601. */
 export function ago(instant: string, now: string): string {
   return `${durationText(secondsBetween(instant, now))} ago`;
 }

@@ -158,7 +158,6 @@ interface Retried {
   readonly outcome: keyof typeof OUTCOME_WORDS;
   readonly says: string;
   readonly records: readonly OutgoingRecord[];
-  /** Sources from which the retry requests a walk. */
   readonly walks: readonly string[];
 }
 

@@ -105,7 +105,6 @@ async function runAsMember(parts: SourcePartitions): Promise<readonly string[]> 
       },
     }),
     attemptFailed(attempt) {
-      // A new member holds no partitions.
       held = [];
       events.attemptFailed({ part: 'replicas', ...attempt });
     },

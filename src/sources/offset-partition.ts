@@ -33,7 +33,6 @@ export interface OffsetPartitionOptions {
   readonly sources: readonly Source[];
   /** The names of the topics that the source writes, in addition to the offsets topic. */
   readonly writtenBy: (source: Source) => readonly string[];
-  /** `running` returns the sources of the writer's next session. */
   readonly createWriter: (running: () => readonly Source[]) => TransactionalWriter;
   readonly topics?: UnitTopics<Source>;
   readonly kafka: Pick<KafkaCluster, 'topicIds'>;

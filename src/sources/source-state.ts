@@ -34,7 +34,6 @@ export interface SourceState {
 /** The state of a source without a record. */
 export const NOTHING_WANTED: SourceState = { state: 'running', walk: null, restart: null };
 const LONGEST_ID = 100;
-/** The fields of a record, in their order. */
 const FIELDS = ['state', 'walk', 'id', 'requestedAt', 'allowShrink', 'restart', 'onlyFailed'];
 
 export function stateRecord(topic: string, source: string, wanted: SourceState): OutgoingRecord {

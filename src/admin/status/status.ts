@@ -58,7 +58,6 @@ export interface Notified {
   readonly at: string;
   readonly source: string;
   readonly kind: (typeof NOTIFICATION_KINDS)[number] | 'walkCompleted' | 'sourceFailed';
-  /** The event, and the operator's next step. */
   readonly text: string;
 }
 
@@ -160,6 +159,5 @@ export interface ProcessorStatus {
   readonly lastBatchAt: string | null;
   readonly trouble: Trouble | null;
   readonly written: { readonly records: number; readonly deadLetters: number; readonly deadLettersOfRepaid: number };
-  /** Written prices in each minute, as for a source. */
   readonly perMinute: readonly number[];
 }

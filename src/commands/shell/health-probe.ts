@@ -13,7 +13,6 @@ const COMMAND_LINE = '/proc/1/cmdline';
 
 export interface ProbedProcess {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Reads a text file; rejects if the file is missing. */
   readonly read: (path: string) => Promise<string>;
 }
 

@@ -17,7 +17,6 @@ export function writtenJson(json: string): string {
   return `${escaped(json, '\n')}\n`;
 }
 
-/** One line of JSON that is safe for a terminal. */
 export function jsonLine(value: unknown): string {
   return `${escaped(JSON.stringify(value), '')}\n`;
 }

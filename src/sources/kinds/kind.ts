@@ -119,7 +119,6 @@ export type WithSchemas<Decoders> = (
   signal: AbortSignal,
 ) => Promise<{ readonly decoders: Decoders; readonly encodeNotification: EncodeNotification }>;
 
-/** `written`: the topic of each schema. */
 export function withSchemas<Name extends SchemaName, Decoders>(
   { name }: SourceSettings,
   { settings, topics, registry, clock, events }: SourceContext,

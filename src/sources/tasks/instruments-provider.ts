@@ -17,7 +17,6 @@ import { type ResponseTime, responseTime } from '../stream/response-time.ts';
 import { DeadLetterShare } from './dead-letter-share.ts';
 import { type FollowedResponse, type FollowedStream, linksOf, refusalOf } from './followed-stream.ts';
 
-/** Created after the registration of the schemas. */
 export interface InstrumentDecoders {
   readonly pages: PageDecoder;
   readonly events: EventDecoder;

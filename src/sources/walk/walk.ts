@@ -51,7 +51,6 @@ export type WalkInput =
   | { readonly kind: 'usePage' }
   | { readonly kind: 'sweep' };
 
-/** A step does not change its context. */
 export interface WalkContext {
   readonly offset: InstrumentsOffset;
   readonly touched: ReadonlySet<bigint>;
