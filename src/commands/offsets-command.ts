@@ -17,7 +17,7 @@ import {
 import { createRegistry } from '../run/registry-client.ts';
 import { kindOf } from '../sources/kinds/all.ts';
 import type { SkippableStream } from '../sources/kinds/kind.ts';
-import { RETENTION_MS } from '../sources/stream/retention-gap.ts';
+import { secondsToRetentionCliff } from '../sources/stream/stream.ts';
 import { isBefore } from '../sources/stream/stream-response.ts';
 import { committedWalkIntervalMs } from '../sources/walk/instruments-offset.ts';
 import { type Clock, systemClock } from '../support/clock.ts';
@@ -42,7 +42,8 @@ export async function offsetsList(context: CommandContext): Promise<void> {
   print(context, found, listTable(context.stdout, header, rows));
 }
 
-function offsetRow(
+/** Exported for tests. */
+export function offsetRow(
   { source, type, offset, problem, configured }: ListedOffset,
   intervalMs: number | null,
   nowMs: number,
@@ -56,11 +57,15 @@ function offsetRow(
   const walkMs = dateOf(offset.walkStartedOwn === undefined ? 'walkStartedAt' : 'walkStartedOwn');
   // The process that walks may have other settings.
   const nextMs = walkMs + (committedWalkIntervalMs(offset) ?? intervalMs ?? Number.NaN) - nowMs;
+  // By our own clock, as in the status: the provider's clock may be wrong.
+  const ownMs = dateOf(offset.ownDate === undefined ? 'serverDate' : 'ownDate');
+  const position = { serverDate: { ownMs }, standingMs: Number(offset.standingMs ?? 0) };
+  const keptS = secondsToRetentionCliff({ servedMs: null }, position, { nowMs, wallMs: nowMs });
   return [
     ...name,
     String(offset.since ?? ''),
-    shown(dateOf(offset.ownDate === undefined ? 'serverDate' : 'ownDate'), since),
-    shown(dateOf('serverDate') + RETENTION_MS - nowMs, (ms) => (ms > 0 ? durationText(ms / 1_000) : 'lost in part')),
+    shown(ownMs, since),
+    shown(keptS, (seconds) => (seconds > 0 ? durationText(seconds) : 'lost in part')),
     shown(walkMs, (ms) => `${offset.walk}, begun ${since(ms)}${offset.walkPending === true ? ', not ended' : ''}`),
     shown(nextMs, (ms) => (ms > 0 ? `in ${durationText(ms / 1_000)}` : 'now')),
   ];

@@ -276,8 +276,8 @@ export function isReadingOn({ run }: Stream): boolean {
 
 /** Negative after the expiry. `wallMs`: our clock, used before the first response. */
 export function secondsToRetentionCliff(
-  { servedMs }: Stream,
-  { serverDate, standingMs }: Pick<StreamPosition, 'serverDate' | 'standingMs'>,
+  { servedMs }: Pick<Stream, 'servedMs'>,
+  { serverDate, standingMs }: { readonly serverDate: { readonly ownMs: number }; readonly standingMs: number },
   { nowMs, wallMs }: { readonly nowMs: number; readonly wallMs: number },
 ): number {
   const ageMs = servedMs === null ? standingMs + wallMs - serverDate.ownMs : nowMs - servedMs;

@@ -1,9 +1,22 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { movedOffset } from '../../../src/commands/offsets-command.ts';
+import { movedOffset, offsetRow } from '../../../src/commands/offsets-command.ts';
 import { loadSettings } from '../../../src/config/load.ts';
 import { firstOffset, writeInstrumentsOffset } from '../../../src/sources/walk/instruments-offset.ts';
 import { settingsText } from '../config/settings-text.ts';
+
+test('the list counts retention by our own clock, also if the clock of the provider is ahead or the offset stands', () => {
+  const wall = Date.parse('2026-03-08T00:00:00Z');
+  const offset = { since: '5-0', serverDate: '2026-03-08T01:00:00Z', ownDate: '2026-03-07T00:00:00Z' };
+  const listed = { key: 'k', source: 'a', type: 'events', problem: null, partition: 0, configured: true } as const;
+  for (const [own, stored, kept] of [
+    [offset, '1 d ago', '6 d'],
+    [{ ...offset, standingMs: 86_400_000 }, '1 d ago', '5 d'],
+    [{ since: '5-0', serverDate: '2026-03-01T12:00:00Z' }, '6 d 12 h ago', '12 h'],
+    [{ since: '5-0', serverDate: '2026-02-28T12:00:00Z' }, '7 d 12 h ago', 'lost in part'],
+  ] as const)
+    assert.deepEqual(offsetRow({ ...listed, offset: own }, null, wall).slice(2, 5), ['5-0', stored, kept]);
+});
 
 test('what was suspected of the earlier place, and held beside it, does not go along to the new one', async () => {
   const { sources } = await loadSettings({ text: settingsText({}), env: {} });
