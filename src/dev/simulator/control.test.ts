@@ -58,6 +58,17 @@ test('what the control path does not know is refused by its name, and the README
       /no endpoint nonsense; match is one of: \*, token/,
     ],
     ['publish', { kind: 'nonsense' }, /no change nonsense; there are: newissue/],
+    ['faults', { match: 'bulk', fault: { kind: 'bulk', how: 'swop' } }, /no how swop; there are: swap, drop, add/],
+    ['faults', { match: 'bulk', fault: { kind: 'compress', codings: ['zip'] } }, /no codings zip; there are: gzip/],
+    ['faults', { match: 'bulk', cout: 1, fault: { kind: 'delay' } }, /A rule has no member cout; there are: match/],
+    ['faults', { match: 'bulk', fault: { kind: 'delay', sec: 1 } }, /The fault delay has no member sec; .*: kind, ms/],
+    ['faults', { match: 'events', fault: { kind: 'poison', how: { x: 1 } } }, /how has no member x; there are: edit/],
+    ['publish', [{ kind: 'newissue' }, { kind: 'datachange', ids: '1' }], /datachange has no member ids; .*: kind, id/],
+    ['publish', { kind: 'datachange', id: '77' }, /no instrument 77; GET ledger\/instruments lists them/],
+    ['publish', { kind: 'vanish', id: 'x' }, /no instrument x/],
+    ['checks', { id: '77' }, /no instrument 77/],
+    ['clock', { advanceMS: 1 }, /The body of POST clock has no member advanceMS; there are: advanceMs/],
+    ['list', [], /is no object/],
   ];
   for (const [path, body, error] of refusals) {
     const refused = await control('POST', path, body);
@@ -65,6 +76,7 @@ test('what the control path does not know is refused by its name, and the README
     assert.match(refused.text, error);
   }
   assert.deepEqual(JSON.parse((await control('GET', 'faults')).text), { rules: [], struck: {} });
+  assert.equal((await control('GET', 'ledger/events')).text, '', 'a list that is refused in part changes nothing');
   const readme = readFileSync(new URL('./README.md', import.meta.url), 'utf8');
   for (const kind of [...FAULT_KINDS, ...EVENT_KINDS]) assert.match(readme, new RegExp(`\`${kind}\``), kind);
 });

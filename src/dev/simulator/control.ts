@@ -1,16 +1,27 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import type { Endpoint, FaultRule } from './faults/fault.ts';
+import { assertRule, type Endpoint, type FaultRule } from './faults/fault.ts';
 import type { Replica } from './ledger/event-log.ts';
 import type { Ledger, LedgerFilter } from './ledger/ledger.ts';
-import type { Change, Published } from './universe/changes.ts';
+import { assertMembers } from './members.ts';
+import { assertChange, assertInstrument, type Change, type Published } from './universe/changes.ts';
 
 /** The common beginning of the control paths. They need no token and answer only on loopback. */
 export const CONTROL_BASE = '/_simulator/';
 
 const MAX_CONTROL_BODY_BYTES = 64 * 2 ** 20;
 type Handler = (body: unknown, parameters: URLSearchParams) => unknown;
+
+/** The members of each body that is one object. */
+const BODIES: Readonly<Record<string, readonly string[]>> = {
+  'POST checks': ['id', 'raw'],
+  'POST mutations': ['count', 'perSecond'],
+  'POST list': ['lagMs'],
+  'POST clock': ['advanceMs'],
+  'POST failover': ['lagMs', 'beyond'],
+  'POST stream/reset': ['to'],
+};
 
 /**
  * The simulator's control over HTTP, for tests in other processes. GET ledger/instruments, ledger/events,
@@ -22,8 +33,16 @@ export function createControl(
   simulator: SimulatorControl,
 ): (request: IncomingMessage, response: ServerResponse, url: URL) => Promise<void> {
   const handlers: Readonly<Record<string, Handler>> = {
-    'POST publish': (body) => (Array.isArray(body) ? body : [body]).map((change: Change) => simulator.publish(change)),
-    'POST checks': (body) => simulator.triggerCheck(readChecked(body).id, readChecked(body).raw),
+    'POST publish': (body) => {
+      const changes: readonly Change[] = Array.isArray(body) ? body : [body];
+      for (const change of changes) assertChange(change, simulator.has);
+      return changes.map((change) => simulator.publish(change));
+    },
+    'POST checks': (body) => {
+      const { id, raw } = readChecked(body);
+      assertInstrument(id, simulator.has);
+      return simulator.triggerCheck(id, raw);
+    },
     'POST mutations': (body) => {
       const { count, perSecond } = body as { count?: number; perSecond?: number };
       if (perSecond !== undefined) simulator.setChangeRate(perSecond);
@@ -42,7 +61,11 @@ export function createControl(
       simulator.advanceClock(Number(advanceMs));
       return { wallMs: simulator.wallMs() };
     },
-    'POST faults': (body) => simulator.injectFaults((Array.isArray(body) ? body : [body]) as FaultRule[]),
+    'POST faults': (body) => {
+      const rules = (Array.isArray(body) ? body : [body]) as FaultRule[];
+      for (const rule of rules) assertRule(rule);
+      simulator.injectFaults(rules);
+    },
     'GET faults': () => ({ rules: simulator.faultRules(), struck: simulator.faultsStruck() }),
     'DELETE faults': () => simulator.clearFaults(),
     'POST tokens/expire': () => simulator.expireTokens(),
@@ -71,11 +94,15 @@ export function createControl(
       // A reader that disconnects ends the stream with an error, which concerns no other part.
       return pipeline(Readable.from(lines), response).catch(() => undefined);
     }
-    const handler = handlers[`${request.method} ${path}`];
-    if (!handler) return answer(response, 404, { error: `There is no control ${request.method} ${path}.` });
+    const name = `${request.method} ${path}`;
+    const handler = handlers[name];
+    if (!handler) return answer(response, 404, { error: `There is no control ${name}.` });
     const body = await readBody(request, MAX_CONTROL_BODY_BYTES);
     try {
-      answer(response, 200, handler(body === undefined || body === '' ? {} : JSON.parse(body), url.searchParams) ?? {});
+      const given = body === undefined || body === '' ? {} : JSON.parse(body);
+      const members = BODIES[name];
+      if (members !== undefined && given !== null) assertMembers(`The body of ${name}`, given, members);
+      answer(response, 200, handler(given, url.searchParams) ?? {});
     } catch (error) {
       answer(response, 400, { error: String(error) });
     }
@@ -125,6 +152,8 @@ export interface SimulatorControl {
   readonly ledger: Ledger;
   readonly requests: RequestLog;
   readonly size: number;
+  /** True if the universe has this instrument. */
+  has(id: string): boolean;
   publish(change: Change): Published;
   /** Triggers a pre-trade check and returns its id. `raw` replaces the check's JSON text; `{id}` in `raw` is the id. */
   triggerCheck(id: string, raw?: string): string;

@@ -209,6 +209,7 @@ function createSimulatorControl(parts: ControlledParts): SimulatorControl {
     get size() {
       return universe.size;
     },
+    has: (id) => universe.has(BigInt(id)),
     publish: (change) => changes.apply(change),
     triggerCheck: (id, raw) => triggerCheck(BigInt(id), raw),
     change: (count) => life.change(count),

@@ -1,4 +1,5 @@
 import type { Edit } from '../ledger/lossless-json.ts';
+import { assertMembers } from '../members.ts';
 import { createChoices } from '../universe/random.ts';
 
 const ENDPOINTS = [
@@ -72,25 +73,53 @@ export type PageLinks = 'missing' | 'end' | 'same' | 'back' | 'lower' | 'form' |
 
 export type Poison = { readonly edit: readonly Edit[] } | { readonly extraBytes: number } | { readonly text: string };
 
-/** Every kind once; the README describes each kind. Exported for tests. */
-export const FAULT_KINDS: readonly string[] = Object.keys({
-  status: true,
-  delay: true,
-  redirect: true,
-  expireTokens: true,
-  body: true,
-  headers: true,
-  reset: true,
-  truncate: true,
-  cutJson: true,
-  byte: true,
-  compress: true,
-  slow: true,
-  links: true,
-  poison: true,
-  edit: true,
-  bulk: true,
-} satisfies Readonly<Record<Fault['kind'], true>>);
+type OwnMembers = { readonly [Kind in Fault['kind']]: readonly string[] };
+
+/** The members of each kind of fault, beside `kind`. The README describes each kind. */
+const MEMBERS: OwnMembers = {
+  status: ['status', 'retryAfterSeconds', 'body', 'contentType'],
+  delay: ['ms'],
+  redirect: ['status', 'location'],
+  expireTokens: [],
+  body: ['body', 'contentType', 'status'],
+  headers: ['headers'],
+  reset: ['share'],
+  truncate: ['how', 'share'],
+  cutJson: ['characters'],
+  byte: ['text', 'byte'],
+  compress: ['codings'],
+  slow: ['part', 'bytesPerSecond'],
+  links: ['how', 'url'],
+  poison: ['rows', 'share', 'how'],
+  edit: ['edits'],
+  bulk: ['how', 'isins'],
+};
+/** The words of members that have few values. */
+const WORDS: Readonly<Record<string, { readonly member: string; readonly words: readonly string[] }>> = {
+  truncate: { member: 'how', words: ['contentLength', 'chunked', 'close'] },
+  compress: { member: 'codings', words: ['gzip', 'deflate', 'br'] },
+  slow: { member: 'part', words: ['head', 'body'] },
+  links: { member: 'how', words: ['missing', 'end', 'same', 'back', 'lower', 'form', 'url', 'number'] },
+  bulk: { member: 'how', words: ['swap', 'drop', 'add', 'mismatch', 'type', 'null', 'flag', 'refuse'] },
+};
+const POISONS = ['edit', 'extraBytes', 'text'];
+const RULE_MEMBERS = ['match', 'nth', 'count', 'rate', 'bodyHas', 'fault'];
+
+/** Exported for tests. */
+export const FAULT_KINDS: readonly string[] = Object.keys(MEMBERS);
+
+/** Checks a rule of another process: no compiler has checked its members and words. @throws RangeError */
+export function assertRule(rule: FaultRule): void {
+  assertMembers('A rule', rule, RULE_MEMBERS);
+  checkRule(rule);
+  const { fault } = rule;
+  assertMembers(`The fault ${fault.kind}`, fault, ['kind', ...MEMBERS[fault.kind]]);
+  if (fault.kind === 'poison') assertMembers('how', fault.how, POISONS);
+  const { member = '', words = [] } = WORDS[fault.kind] ?? {};
+  for (const word of [Object.entries(fault).find(([name]) => name === member)?.[1] ?? []].flat()) {
+    if (!words.includes(word)) throw new RangeError(`There is no ${member} ${word}; there are: ${words.join(', ')}.`);
+  }
+}
 
 /**
  * The requests that a fault strikes: from the nth matching request on (default 1), counted after the rule was set,

@@ -1,5 +1,6 @@
 import type { SimulatorClock } from '../clock.ts';
 import { type EventLog, offsetText } from '../ledger/event-log.ts';
+import { assertMembers } from '../members.ts';
 import { dateTimeText, dayText } from './calendar.ts';
 import type { InstrumentText } from './instrument-text.ts';
 import { type InstrumentVersion, ISSUED } from './instrument-version.ts';
@@ -29,6 +30,29 @@ export const EVENT_KINDS = [
   'incomepayment',
 ] as const;
 export type EventKind = (typeof EVENT_KINDS)[number];
+
+const OTHER_MEMBERS: Readonly<Record<string, readonly string[]>> = {
+  vanish: ['id'],
+  replace: ['id', 'instrument', 'type'],
+  event: ['envelope', 'type', 'id'],
+  hidden: [],
+};
+const NEEDS_NO_INSTRUMENT = ['newissue', 'replace', 'event'];
+
+/** Checks a change of another process: no compiler has checked its members. @throws RangeError */
+export function assertChange(change: Change, has: (id: string) => boolean): void {
+  const kind = String(change?.kind);
+  assertMembers(`The change ${kind}`, change, ['kind', ...(OTHER_MEMBERS[kind] ?? ['id'])]);
+  const { id } = { id: undefined, ...change };
+  if (id !== undefined && !NEEDS_NO_INSTRUMENT.includes(kind)) assertInstrument(id, has);
+}
+
+/** @throws RangeError if the universe has no instrument with this id. */
+export function assertInstrument(id: string, has: (id: string) => boolean): void {
+  if (!/^-?\d+$/.test(String(id)) || !has(id)) {
+    throw new RangeError(`There is no instrument ${id}; GET ledger/instruments lists them.`);
+  }
+}
 
 /** The event types of part 6 of src/provider/README.md. Income payments share the type of coupon payments. */
 export const EVENT_TYPES: readonly string[] = EVENT_KINDS.filter((kind) => kind !== 'incomepayment');
