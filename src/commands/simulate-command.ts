@@ -32,14 +32,15 @@ export async function simulateCommand(
   });
   const { referenceDataUrl, marketDataUrl, tokenUrl, controlUrl, clientId, clientSecret } = simulator;
   stderr.write(
-    `A simulated provider listens at ${simulator.url}; Ctrl-C ends it. Its control path, which breaks responses and moves\n` +
-      `the clock, is ${controlUrl} (src/dev/simulator/README.md). Values for a connector in another shell; no value is secret:\n`,
+    `A simulated provider listens at ${simulator.url}; Ctrl-C ends it.\n` +
+      `Its control path breaks responses and moves the clock:\n  ${controlUrl} (src/dev/simulator/README.md)\n` +
+      'Values for a connector in another shell; no value is secret:\n',
   );
   stdout.write(
     output === 'json'
       ? jsonLine({ referenceDataUrl, marketDataUrl, tokenUrl, controlUrl, clientId, clientSecret })
-      : `export REFERENCE_DATA_URL=${referenceDataUrl} MARKET_DATA_URL=${marketDataUrl}\n` +
-          `export AUTH_TOKEN_URL=${tokenUrl} CLIENT_ID=${clientId} CLIENT_SECRET=${clientSecret}\n`,
+      : `export REFERENCE_DATA_URL=${referenceDataUrl}\nexport MARKET_DATA_URL=${marketDataUrl}\n` +
+          `export AUTH_TOKEN_URL=${tokenUrl}\nexport CLIENT_ID=${clientId} CLIENT_SECRET=${clientSecret}\n`,
   );
   if (!signal.aborted) await once(signal, 'abort');
   await simulator.close();

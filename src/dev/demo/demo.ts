@@ -30,6 +30,7 @@ import {
   type ShellSettings,
   writeShellFile,
 } from './demo-settings.ts';
+import { shortened } from './display-width.ts';
 import { createLiveBlock, type LiveBlock } from './live-block.ts';
 import { createPriceBoard, firstPrices, type PriceBoard } from './price-board.ts';
 import { createWalkProgress, type WalkProgress, walkEvents } from './walk-progress.ts';
@@ -404,6 +405,5 @@ function eventLines(events: readonly EventItem[], columns: number): string[] {
 
 function nameOf({ name, id }: EventItem, room: number): string {
   if (name === null) return `instrument ${id}`;
-  const longest = Math.min(LONGEST_NAME, room);
-  return name.length > longest ? `${name.slice(0, longest - 1)}…` : name;
+  return shortened(name, Math.min(LONGEST_NAME, room));
 }

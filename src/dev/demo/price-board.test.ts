@@ -5,6 +5,7 @@ import { skippingClock } from '../../../test/support/runner/manual-clock.ts';
 import { collector } from '../../../test/unit/commands/shell/terminal.ts';
 import type { BatchPriced, Freshness } from '../../observe/events.ts';
 import { createProgressLine } from '../local-stack/progress-line.ts';
+import { displayWidth } from './display-width.ts';
 import { createLiveBlock } from './live-block.ts';
 import { createPriceBoard } from './price-board.ts';
 
@@ -58,6 +59,17 @@ test('on a narrow terminal names are cut and columns left out; texts break at bl
     const [, row = ''] = board.table(names, Number(columns));
     assert.match(row, new RegExp(` 112\\.12345678901234567 +12\\.123456789012345678 *${last}$`), columns);
     assert.ok(row.length < Number(columns), row);
+  }
+  // A terminal shows each of these characters in two columns, and the accent in none.
+  for (const [name, cut] of [
+    ['日本株価指数連動債', '日本株価指…'],
+    ['👩‍🔬🇨🇭❤️ Note', '👩‍🔬🇨🇭❤️ Note'],
+    ['Cafe\u0301 Barriers', 'Cafe\u0301 Barrie…'],
+  ] as const) {
+    const rows = board.table(new Map([['1', name]]), 73);
+    const at = rows[0]?.indexOf('bid') ?? 0;
+    assert.equal(displayWidth((rows[1] ?? '').split('  112.')[0] ?? ''), at - 20, name);
+    assert.ok(rows[1]?.includes(`  ${cut} `), rows[1]);
   }
   const [block, line] = [collector(), collector()];
   const size = { isTTY: true, columns: 40 };

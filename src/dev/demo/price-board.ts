@@ -4,6 +4,7 @@ import { readSchemaText } from '../../records/avro/schema-files.ts';
 import { readWireValue } from '../../records/avro/wire-format.ts';
 import type { Clock } from '../../support/clock.ts';
 import type { ProgressLine } from '../local-stack/progress-line.ts';
+import { displayWidth, shortened } from './display-width.ts';
 
 const LIMIT_MS = 60_000;
 const CHECK_MS = 250;
@@ -72,7 +73,7 @@ export function createPriceBoard(clock: Clock, refreshIntervalMs: number): Price
       // Only names are cut, never numbers.
       const roomForNames = () => {
         const others = aligned(table.map(([isin = '', _, ...more]) => [isin, '', ...more]));
-        return columns - 1 - Math.max(...others.map(({ length }) => length));
+        return columns - 1 - Math.max(...others.map(displayWidth));
       };
       while (roomForNames() < SHORTEST_NAME && (table[0]?.length ?? 0) > MOST_NEEDED) {
         table = table.map((row) => row.slice(0, -1));
@@ -86,10 +87,6 @@ export function createPriceBoard(clock: Clock, refreshIntervalMs: number): Price
       return products.size === 0 ? 'Prices: none yet' : 'Prices: not known now';
     },
   };
-}
-
-function shortened(name: string, longest: number): string {
-  return name.length > longest ? `${name.slice(0, longest - 1)}…` : name;
 }
 
 interface Product {
@@ -126,10 +123,11 @@ function atTheirPoint(decimals: readonly string[]): string[] {
 
 /** The first two columns are texts and aligned to the left, the others to the right. */
 function aligned(rows: readonly (readonly string[])[]): string[] {
-  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => displayWidth(row[column] ?? ''))));
+  const blanks = (cell: string, at: number) => ' '.repeat((widths[at] ?? 0) - displayWidth(cell));
   return rows.map((row) =>
     row
-      .map((cell, at) => (at < 2 ? cell.padEnd(widths[at] ?? 0) : cell.padStart(widths[at] ?? 0)))
+      .map((cell, at) => (at < 2 ? `${cell}${blanks(cell, at)}` : `${blanks(cell, at)}${cell}`))
       .join(BETWEEN)
       .trimEnd(),
   );

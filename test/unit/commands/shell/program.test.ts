@@ -104,7 +104,11 @@ test('simulate prints its addresses for a shell or as JSON, and ends with exit c
   const text = await runWith(args, { signal: AbortSignal.abort() });
   assert.equal(text.code, 0);
   assert.match(text.stderr, /listens at http:\/\/127\.0\.0\.1:\d+; Ctrl-C ends it/);
-  assert.match(text.stdout, /^export REFERENCE_DATA_URL=http:\S+ MARKET_DATA_URL=http:\S+\nexport AUTH_TOKEN_URL=/);
+  assert.match(
+    text.stdout,
+    /^export REFERENCE_DATA_URL=http:\S+\nexport MARKET_DATA_URL=http:\S+\nexport AUTH_TOKEN_URL=/,
+  );
+  for (const line of `${text.stdout}${text.stderr}`.split('\n')) assert.ok(line.length <= 80, line);
   const json = await runWith([...args, '--output', 'json'], { signal: AbortSignal.abort() });
   assert.match(JSON.parse(json.stdout).referenceDataUrl, /^http:\/\/127\.0\.0\.1:\d+\//);
 });
