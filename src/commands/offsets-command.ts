@@ -162,8 +162,8 @@ async function moveStream(
 
 /**
  * Moves an offset to another place in the stream. The provider keeps events for seven days, so the offset has the date
- * of the place. An unknown date counts as very old, and the source reports a suspected gap. A walk follows, because
- * repeated events may restore instruments that left the list without an event. Exported for tests.
+ * of the place. An unknown date counts as very old, and the source reports a suspected gap. Walks follow, because
+ * skipped events are missing and repeated events change no instrument. Exported for tests.
  */
 export function movedOffset(
   clock: Pick<Clock, 'wallMs'>,
@@ -175,7 +175,7 @@ export function movedOffset(
   // A suspected gap and a held offset belong to the earlier place.
   const nothing = { standingMs: 0, standingLeastMs: 0, gapSuspectedFrom: null, heldSince: null, heldMs: null };
   const nowMs = clock.wallMs();
-  // Events before the furthest offset are repeated; they must not give an instrument an older state.
+  // Repeated events before the furthest offset change no instrument, so no instrument gets an older state.
   const furthest = offset.againUpTo ?? offset.since;
   const known = kindOf(source).offsets.areOrdered && typeof furthest === 'string' ? furthest : null;
   const isAgain = known !== null && isBefore(since, known);
