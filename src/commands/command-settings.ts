@@ -1,11 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import {
-  DEFAULT_SETTINGS_FILE,
-  loadSettings,
-  loadSettingsTree,
-  SETTINGS_FILE_VARIABLE,
-  settingsFile,
-} from '../config/load.ts';
+import { loadSettings, loadSettingsTree, settingsFile } from '../config/load.ts';
 import { memberOf } from '../config/problem.ts';
 import type { Settings } from '../config/settings.ts';
 import { nearestName } from '../config/suggestion.ts';
@@ -71,19 +65,18 @@ export async function loadWithWarnings({
       `A secret has fewer than ${SHORTEST_SECRET} characters. Its value is not removed from messages, because it may be ` +
       'part of ordinary words; use a longer secret.',
   );
-  const isUsual = file === DEFAULT_SETTINGS_FILE && !env[SETTINGS_FILE_VARIABLE];
-  const unused = isUsual ? [] : await unusedVariables(tree, env);
-  return { settings, warnings: [...warnings, ...unused, ...ofSecrets] };
+  const unused = await unusedVariables(tree, (name) => Boolean(env[name]));
+  const ofUnused = unused === null ? [] : [`Set but without effect, ${unused}`];
+  return { settings, warnings: [...warnings, ...ofUnused, ...ofSecrets] };
 }
 
-/** Variables that are set but have no effect, because the settings file does not refer to them. */
-async function unusedVariables({ variables: used }: SettingsTree, env: Given['env']): Promise<readonly string[]> {
+/** Those of these variables that have no effect, because the settings file does not refer to them; null if none. */
+async function unusedVariables({ variables: used }: SettingsTree, isMeant: (name: string) => boolean) {
   const { variables } = readSettingsTree(await readFile(USUAL_FILE, 'utf8').catch(() => ''), {});
   const unused = [...variables]
     .filter((name) => !used.has(name))
-    .flatMap((name) => [name, `${name}_FILE`].filter((one) => env[one]));
-  const why = 'Set but without effect, because the settings file does not refer to them';
-  return unused.length === 0 ? [] : [`${why}: ${unused.join(', ')}.`];
+    .flatMap((name) => [name, `${name}_FILE`].filter(isMeant));
+  return unused.length === 0 ? null : `because the settings file does not refer to them: ${unused.join(', ')}.`;
 }
 
 /**
@@ -95,25 +88,20 @@ export async function withOrigins(
   text: string,
 ): Promise<{ readonly placed: string; readonly note: string | null }> {
   const file = settingsFile(config, env);
-  const [own, usual] = await Promise.all([file, USUAL_FILE].map((one) => readFile(one, 'utf8').catch(() => null)));
-  if (own == null || usual == null) return { placed: text, note: null };
+  const own = await readFile(file, 'utf8').catch(() => null);
+  if (own === null) return { placed: text, note: null };
   const tree = readSettingsTree(own, env);
-  const placed = text.replace(
-    /^([A-Z_]+: )?([a-z]\w*(?:\.\w+)+)(?=[ ,])/gm,
-    (line, code: string = '', setting: string) => {
-      const path = setting.split('.');
-      const at = tree.positionOf(path, 'value');
-      if (at === undefined || memberOf(tree.value, path[0] ?? '') === undefined) return line;
-      const origins = tree.originsOf(path);
-      const from = origins.length > 0 ? ` (from ${origins.join(' and ')})` : '';
-      return `${code}${file}:${at.line}:${at.column} ${setting}${from}`;
-    },
-  );
-  const known = readSettingsTree(usual, {}).variables;
-  const named = new Set(text.match(/\b[A-Z][A-Z0-9_]+\b/g));
-  const unused = [...named].filter((name) => known.has(name) && !tree.variables.has(name));
-  const note = `Without effect, because ${file} does not refer to them: ${unused.join(', ')}.`;
-  return { placed, note: unused.length > 0 ? note : null };
+  const place = (line: string, code: string = '', setting: string) => {
+    const path = setting.split('.');
+    const at = tree.positionOf(path, 'value');
+    if (at === undefined || memberOf(tree.value, path[0] ?? '') === undefined) return line;
+    const origins = tree.originsOf(path).join(' and ');
+    return `${code}${file}:${at.line}:${at.column} ${setting}${origins && ` (from ${origins})`}`;
+  };
+  const placed = text.replace(/^([A-Z_]+: )?([a-z]\w*(?:\.\w+)+)(?=[ ,])/gm, place);
+  const named = new Set<string>(text.match(/\b[A-Z][A-Z0-9_]+\b/g));
+  const unused = await unusedVariables(tree, (name) => named.has(name));
+  return { placed, note: unused && `Without effect, ${unused}` };
 }
 
 /** Finds the source with this name. An unknown name is a usage error that lists the known names. */

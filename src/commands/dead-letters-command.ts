@@ -143,19 +143,12 @@ interface Reread {
   readonly now: RereadLetter;
 }
 
-const OUTCOME_WORDS = {
-  written: 'written',
-  toWrite: 'to be written',
-  walk: 'walk',
-  superseded: 'superseded',
-  notNeeded: 'not needed',
-  impossible: 'impossible',
-} as const;
+const OUTCOME_WORDS: Readonly<Record<string, string>> = { toWrite: 'to be written', notNeeded: 'not needed' };
 
 interface Retried {
   readonly id: string;
   /** Without --execute, `toWrite` replaces `written`. */
-  readonly outcome: keyof typeof OUTCOME_WORDS;
+  readonly outcome: 'written' | 'toWrite' | 'walk' | 'superseded' | 'notNeeded' | 'impossible';
   readonly says: string;
   readonly records: readonly OutgoingRecord[];
   readonly walks: readonly string[];
@@ -173,7 +166,7 @@ export async function deadLettersRetry(
   });
   const rows = shown.map(({ id, outcome, topics, says }) => [
     id,
-    OUTCOME_WORDS[outcome],
+    OUTCOME_WORDS[outcome] ?? outcome,
     [...topics, says].filter((part) => part !== '').join('; '),
   ]);
   print(context, shown, textTable(rows));

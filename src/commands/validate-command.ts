@@ -64,12 +64,14 @@ async function openClients(settings: Settings, signal: AbortSignal): Promise<voi
     () => createSubjects(settings.schemaRegistry, systemClock),
     async () => (await openKafka(settings)).close(),
   ];
-  const opened = await Promise.allSettled(clients.map((open) => open()));
-  const errors: unknown[] = opened.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []));
-  const other = errors.find((error) => !(error instanceof ConnectorError) || error.code !== 'SETTINGS_INVALID');
-  if (other !== undefined) throw other;
-  const lines = errors.map((error) => (error instanceof Error ? error.message : ''));
-  if (lines.length > 0) throw new ConnectorError('SETTINGS_INVALID', ['', ...lines].join('\n'));
+  let problems = '';
+  for (const open of clients) {
+    await open().catch((error: unknown) => {
+      if (!(error instanceof ConnectorError) || error.code !== 'SETTINGS_INVALID') throw error;
+      problems += `\n${error.message}`;
+    });
+  }
+  if (problems !== '') throw new ConnectorError('SETTINGS_INVALID', problems);
 }
 
 function openKafka(settings: Settings): Promise<KafkaCluster> {

@@ -8,7 +8,7 @@ import type { Environment, SettingsTree } from './yaml-tree.ts';
 
 export const DEFAULT_SETTINGS_FILE = 'config/connector.yaml';
 /** This variable names the settings file for every command of a shell, a container or a pod. */
-export const SETTINGS_FILE_VARIABLE = 'SPCONNECT_CONFIG';
+const SETTINGS_FILE_VARIABLE = 'SPCONNECT_CONFIG';
 
 export interface LoadSettingsOptions {
   /** The settings file, relative to the working directory. SPCONNECT_CONFIG replaces an absent or default name. */
