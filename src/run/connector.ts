@@ -1,14 +1,16 @@
 import { type AdminServer, openAdminPort } from '../admin/admin-port.ts';
+import { KAFKA_IS_SILENT_SECONDS } from '../admin/status/readiness.ts';
 import { createStatusBoard, type StatusBoard } from '../admin/status/status-board.ts';
 import { setStatusGauges } from '../admin/status/status-gauges.ts';
 import type { Settings } from '../config/settings.ts';
 import { ConnectorError } from '../errors.ts';
+import type { KafkaCluster } from '../kafka/cluster.ts';
 import type { TopicReport } from '../kafka/topic.ts';
 import { toAll } from '../observe/event-table.ts';
 import type { Events } from '../observe/events.ts';
 import { createRequestedStates, type RequestedStates } from '../sources/wanted-states.ts';
 import type { BackOff } from '../support/back-off.ts';
-import { systemClock } from '../support/clock.ts';
+import { type Clock, systemClock } from '../support/clock.ts';
 import { openDeadline } from '../support/deadline.ts';
 import type { Log } from '../support/log.ts';
 import { type FailedAttempt, retry } from '../support/retry.ts';
@@ -16,7 +18,6 @@ import { untilAborted } from '../support/until-aborted.ts';
 import { projectVersion } from '../support/version.ts';
 import { PRICE_PROCESSOR } from '../worker/target.ts';
 import { type Context, type ContextOverrides, createContext } from './context.ts';
-import { watchKafka } from './kafka-silence.ts';
 import { type PlannedSources, planSources } from './planned-topics.ts';
 import { createVerifiedTopics, type VerifiedTopics } from './verified-topics.ts';
 
@@ -112,6 +113,27 @@ export async function runConnector(given: ConnectorOptions): Promise<readonly st
     const { user, system } = process.cpuUsage(usedAtStart);
     const peakMemoryBytes = process.resourceUsage().maxRSS * 1024;
     events.stopped({ reason, cpuSeconds: (user + system) / 1e6, peakMemoryBytes });
+  }
+}
+
+const LOOK_EVERY_MS = 1_000;
+
+/** Reports once when Kafka has been silent for as long as the status allows, and once when Kafka answers again. Exported for tests. */
+export async function watchKafka(
+  { answeredMs }: Pick<KafkaCluster, 'answeredMs'>,
+  events: Pick<Events, 'kafkaSilent' | 'kafkaAnswers'>,
+  clock: Pick<Clock, 'monotonicMs' | 'sleep'>,
+  signal: AbortSignal,
+): Promise<void> {
+  const startedMs = clock.monotonicMs();
+  let silentFromMs: number | null = null;
+  while (!signal.aborted) {
+    const [nowMs, lastMs] = [clock.monotonicMs(), answeredMs() ?? startedMs];
+    const isSilent = nowMs - lastMs >= KAFKA_IS_SILENT_SECONDS * 1_000;
+    if (isSilent && silentFromMs === null) events.kafkaSilent({ silentMs: nowMs - lastMs });
+    if (!isSilent && silentFromMs !== null) events.kafkaAnswers({ silentMs: nowMs - silentFromMs });
+    silentFromMs = isSilent ? lastMs : null;
+    await clock.sleep(LOOK_EVERY_MS, signal).catch(() => {});
   }
 }
 

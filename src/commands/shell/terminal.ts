@@ -27,7 +27,8 @@ export const EXIT_CODES = { ok: 0, failed: 1, usage: 2, interrupted: 130 } as co
 /** Exported for tests. */
 export const EXIT_CODE_MEANINGS: Readonly<Record<keyof typeof EXIT_CODES, string>> = {
   ok: 'Done. For run, tail, demo, simulate and status --watch, which run until they are stopped: stopped as requested.',
-  failed: 'The command failed or found a problem; the last lines on stderr say what, and what to do.',
+  failed:
+    'The command failed or found a problem; the last lines on stderr say what, and what to do. For status: not ready; stdout says why.',
   usage: 'The arguments or the settings are wrong; nothing was started.',
   interrupted:
     'SIGINT or SIGTERM ended the command before it was done: its result is not known. After Ctrl-C, npx always ends with this code.',

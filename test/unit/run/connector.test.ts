@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { watchKafka } from '../../../src/run/kafka-silence.ts';
+import { watchKafka } from '../../../src/run/connector.ts';
 import { skippingClock } from '../../support/runner/manual-clock.ts';
 
 test('a Kafka that does not answer is one event after 10 s, and one when it answers again', async () => {
