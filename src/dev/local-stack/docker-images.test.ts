@@ -35,7 +35,7 @@ test('a pull that does not begin is given up after a few seconds, and its reques
     return new Promise(() => undefined);
   });
   await assert.rejects(ensureImage(docker, 'kafka:1', context(clock)), {
-    message: 'kafka:1 cannot be pulled: the first answer took longer than 6 s',
+    message: 'kafka:1 cannot be pulled: the first response took longer than 6 s',
   });
   assert.deepEqual([clock.sleepsMs, request?.aborted], [[6_000], true]);
 });

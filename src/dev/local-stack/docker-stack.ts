@@ -21,13 +21,10 @@ import {
   untilReady,
 } from './stack-context.ts';
 
-/**
- * The time limit for the first answer of the image's registry. A pull that has not begun within this time seldom
- * begins.
- */
+/** The time limit for the first response to an image pull. A pull that takes longer to begin seldom begins at all. */
 const FIRST_ANSWER_LIMIT_MS = 6_000;
 
-/** The time limit between two lines of a pull's progress. */
+/** The longest time between two progress lines of an image pull. */
 const STALL_LIMIT_MS = 60_000;
 
 /** Marks our containers, so that a person can find them: `docker ps --filter label=structured-products-connect`. */
@@ -46,9 +43,9 @@ const KAFKA_PORT = 9092;
 const REGISTRY_PORT = 8080;
 
 /**
- * Starts one broker and a registry as containers. testcontainers finds the daemon (a socket, DOCKER_HOST, Podman,
- * Colima). Its own guard container is not used, because this would need one more image. If this process is killed by
- * SIGKILL, a shell removes the containers.
+ * Starts one broker and a schema registry as Docker containers. The package testcontainers finds the Docker daemon (a
+ * socket, DOCKER_HOST, Podman, Colima). Its guard container is not used, because the guard needs one more image. If
+ * this process is killed by SIGKILL, a shell script removes the containers.
  * @throws ConnectorError STACK_UNAVAILABLE within seconds if there is no daemon, or an image is not available.
  */
 export async function startDockerStack(options: StackOptions): Promise<LocalStack> {
@@ -104,7 +101,7 @@ async function daemon({ clock, signal }: StackOptions): Promise<{ docker: Docker
 async function runtimeClient(): Promise<ContainerRuntimeClient> {
   let testcontainers: typeof import('testcontainers');
   try {
-    // Loaded only here, because the connector in production does not need it.
+    // Imported only here, because the connector in production does not need testcontainers.
     testcontainers = await import('testcontainers');
   } catch (error) {
     throw new ConnectorError('STACK_UNAVAILABLE', 'the package testcontainers is not installed', { cause: error });
@@ -139,19 +136,19 @@ interface ContainerOptions {
   readonly containerEnv: Readonly<Record<string, string>>;
   readonly containerPort: number;
   readonly hostPort: number;
-  /** The host's address on which the port is published. */
+  /** The address of this machine on which Docker publishes the port. */
   readonly hostAddress: string;
-  /** For the docker client that removes the container if this process is killed by SIGKILL. */
+  /** The environment of `docker rm`, which removes the container if this process is killed by SIGKILL. */
   readonly env: StackEnvironment;
 }
 
 /** One container that we started. */
 interface DockerContainer {
-  /** The reason of the container's end; undefined while it runs. */
+  /** The reason why the container ended; undefined while the container runs. */
   ended(): string | undefined;
-  /** Writes the last lines of the log to a new file and returns the path. */
+  /** Writes the last lines of the container's log to a new file and returns the path of the file. */
   saveLog(): Promise<string>;
-  /** Ends and removes the container with its data. A second call is harmless. */
+  /** Stops and removes the container with its data. A second call does nothing. */
   stop(): Promise<void>;
 }
 
@@ -162,7 +159,7 @@ async function startContainer(options: ContainerOptions): Promise<DockerContaine
     Image: image,
     Env: Object.entries(options.containerEnv).map(([name, value]) => `${name}=${value}`),
     Labels: { [LABEL]: 'local-stack' },
-    // With a terminal, the log is plain text without frames.
+    // With a terminal, Docker adds no binary header to each part of the log.
     Tty: true,
     ExposedPorts: { [port]: {} },
     HostConfig: { PortBindings: { [port]: [{ HostIp: hostAddress, HostPort: String(hostPort) }] } },
@@ -201,7 +198,7 @@ async function startContainer(options: ContainerOptions): Promise<DockerContaine
 export type Dockerode = ContainerRuntimeClient['container']['dockerode'];
 
 /**
- * Makes sure that the daemon has the image, and fails quickly if it is not available. Exported for tests.
+ * Pulls the image if the daemon does not have it, and fails quickly if the image is not available. Exported for tests.
  * @throws ConnectorError STACK_UNAVAILABLE with the daemon's reason.
  */
 export async function ensureImage(docker: Dockerode, image: string, context: StackContext): Promise<void> {
@@ -214,7 +211,7 @@ export async function ensureImage(docker: Dockerode, image: string, context: Sta
     context.signal.throwIfAborted();
     throw new ConnectorError('STACK_UNAVAILABLE', `${image} cannot be pulled: ${firstLine(error)}`, { cause: error });
   } finally {
-    // After the client disconnects, the daemon ends the pull.
+    // The daemon ends the pull when the client disconnects.
     gaveUp.abort();
   }
 }
@@ -235,7 +232,7 @@ async function pull(docker: Dockerode, image: string, context: StackContext, abo
     return within(untilAborted(work, context.signal), limitMs, context.clock, late);
   };
   const request: Promise<NodeJS.ReadableStream> = docker.pull(image, { abortSignal });
-  const stream = await inTime(request, 'the first answer', FIRST_ANSWER_LIMIT_MS);
+  const stream = await inTime(request, 'the first response', FIRST_ANSWER_LIMIT_MS);
   const chunks = stream[Symbol.asyncIterator]();
   let text = '';
   for (let limitMs = FIRST_ANSWER_LIMIT_MS; ; limitMs = STALL_LIMIT_MS) {

@@ -3,21 +3,23 @@ import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
-/** Below the ports of outgoing connections on Linux and macOS (from 32768 and from 49152). */
+/** The range of ports ends before the ports of outgoing connections (Linux: from 32768, macOS: from 49152). */
 const FIRST_PORT = 20_000;
 const LAST_PORT = 29_999;
 const MAXIMUM_TRIES = 200;
 
 /**
- * Free ports on loopback, each for one caller while this process lives. "Port 0" would return a port from the range of
- * outgoing connections. There a client's connection could take the port of a broker that restarts.
+ * Returns free ports of the loopback interface. While this process lives, no other caller gets these ports. Does not
+ * let the system choose (port 0): the system would choose a port of the range for outgoing connections. A client's
+ * connection could then take the port of a broker that restarts.
  * @param pick a random whole number from `first` to below `limit`.
  */
 export async function freePorts(count: number, pick: (first: number, limit: number) => number = randomInt) {
   const ports: number[] = [];
   for (let tries = 0; ports.length < count && tries < MAXIMUM_TRIES; tries += 1) {
     const port = pick(FIRST_PORT, LAST_PORT + 1);
-    // The port is reserved first, because the check listens on it for a moment and would disturb its owner.
+    // Reserves the port first: `isFree` listens on the port for a moment, which would disturb another owner of the
+    // port.
     if ((await reserve(port)) && (await isFree(port))) ports.push(port);
   }
   if (ports.length < count) {
@@ -39,7 +41,7 @@ async function isFree(port: number): Promise<boolean> {
   return true;
 }
 
-/** Reserves the port until this process ends: binds the UDP port of the same number, which no part needs. */
+/** Reserves the port until this process ends: binds the UDP port with the same number. No program here uses UDP. */
 async function reserve(port: number): Promise<boolean> {
   const sign = createSocket('udp4');
   try {

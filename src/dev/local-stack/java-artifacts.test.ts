@@ -54,7 +54,7 @@ test('a download that fails once is tried again, and reported', async (t) => {
   const { context, lines } = await stage(t, `( ${failing} ) || exit 1; ${COPY_ARGUMENTS}`);
   const folder = await kafkaJars({ ...context, clock: skippingClock() });
   assert.match(await readFile(join(folder, 'arguments'), 'utf8'), /^--batch-mode\n--update-snapshots\n/);
-  assert.deepEqual(lines.slice(1), ['Maven could not get Kafka 4.3.1 (44 MB): Connection reset. It is tried again.']);
+  assert.deepEqual(lines.slice(1), ['Maven could not get Kafka 4.3.1 (44 MB): Connection reset. Trying again.']);
 });
 
 test('two that fill the same folder at once both get one whole folder', async (t) => {

@@ -15,7 +15,7 @@ export const KAFKA_VERSION = '4.3.1';
 export const KAFKA_VERSION_VARIABLE = 'LOCAL_KAFKA_VERSION';
 const RELEASE = /^\d+\.\d+\.\d+$/;
 
-/** The supported releases of Apicurio Registry, newest first, each with the Java that it needs. Exported for tests. */
+/** The releases of Apicurio Registry, newest first, with the oldest Java that can run each. Exported for tests. */
 export const REGISTRY_RELEASES = [
   { version: '3.3.3', minimumJava: 21, jar: 'quarkus-run.jar', megabytes: 159 },
   { version: '3.0.9', minimumJava: 17, jar: 'apicurio-registry-app-3.0.9-runner.jar', megabytes: 109 },
@@ -23,7 +23,10 @@ export const REGISTRY_RELEASES = [
 
 export type RegistryRelease = (typeof REGISTRY_RELEASES)[number];
 
-/** A fixed version, because 3.1 to 3.8 fail on Apicurio 3.0.9, whose parent pom is not in Maven Central. */
+/**
+ * A fixed version: versions 3.1 to 3.8 of this plugin cannot fetch Apicurio 3.0.9, whose parent pom is not in Maven
+ * Central.
+ */
 const DEPENDENCY_PLUGIN = 'org.apache.maven.plugins:maven-dependency-plugin:3.9.0';
 
 const DOWNLOAD_TIMEOUT_MS = 1_200_000;
@@ -82,7 +85,7 @@ async function fromMaven(
 
 async function runMaven(context: StackContext, folder: string, goal: readonly string[], what: string): Promise<void> {
   const signal = AbortSignal.any([context.signal, AbortSignal.timeout(DOWNLOAD_TIMEOUT_MS)]);
-  // Without the second flag, Maven remembers a failed download and does not repeat it for a day.
+  // Without `--update-snapshots`, Maven remembers a failed download and does not repeat the download for a day.
   const flags = ['--batch-mode', '--update-snapshots', '--quiet'];
   const run = async () => {
     await promisify(execFile)('mvn', [...flags, ...goal], { cwd: folder, env: context.env, signal });
@@ -93,7 +96,7 @@ async function runMaven(context: StackContext, folder: string, goal: readonly st
       backOff: PAUSE,
       attempts: DOWNLOAD_TRIES,
       mayRetry: (error) => !signal.aborted && (error as { code?: unknown }).code !== 'ENOENT',
-      attemptFailed: ({ err }) => context.onProgress(`${mavenFailure(err, what)}. It is tried again.`),
+      attemptFailed: ({ err }) => context.onProgress(`${mavenFailure(err, what)}. Trying again.`),
       random: () => 1,
     });
   } catch (cause) {
@@ -110,7 +113,7 @@ function mavenFailure(error: unknown, what: string): string {
   return `Maven could not get ${what}: ${first.slice(0, 300)}`;
 }
 
-// Kafka has no binding for slf4j. Without a binding, Kafka would not log why it fails to start.
+// Kafka's jars contain no implementation of slf4j. Without an implementation, Kafka does not log why it fails to start.
 const pomWith = (kafka: string) => `<project xmlns="http://maven.apache.org/POM/4.0.0">
   <modelVersion>4.0.0</modelVersion>
   <groupId>structured-products-connect</groupId>
@@ -131,8 +134,9 @@ export function cacheRoot(env: StackEnvironment): string {
 }
 
 /**
- * A folder that exists completely or not at all, and is filled once. Each process fills a separate folder and renames
- * it. If two processes do this at once, the second process uses the folder of the first. Exported for tests.
+ * Returns the path of a cached folder, and fills the folder if it does not exist. The folder is never half filled,
+ * because each process fills a separate folder and then renames it. If two processes do so at once, the second process
+ * uses the folder of the first process. Exported for tests.
  * @param fill writes into the given folder, and returns the subfolder to keep.
  */
 export async function cachedFolder(folder: string, fill: (partial: string) => Promise<string>): Promise<string> {

@@ -7,10 +7,10 @@ import type { StackEnvironment } from './stack-context.ts';
 
 const STOP_TIMEOUT_MS = 10_000;
 
-/** Small heaps that start quickly, because these programs serve one machine for minutes. */
+/** Flags for a quick start and a small heap, because these programs run for minutes only. */
 const QUICK_START_FLAGS = ['-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-Xms64m'];
 
-/** The arguments are the process id of the program, then the paths to remove. */
+/** A shell script that ends an orphaned program. Its arguments: the program's process id, then the paths to remove. */
 const END_ORPHAN = `
   kill -TERM "$1" 2>/dev/null
   tries=0
@@ -31,12 +31,12 @@ interface JavaProcessOptions {
   readonly clock: Clock;
 }
 
-/** One Java program that we started. It has a separate session, so that a Ctrl-C in the terminal reaches only us. */
+/** A Java program that this process started. Ctrl-C in the terminal does not reach the program, only this process. */
 export interface JavaProcess {
   readonly pid: number;
-  /** The reason if the program ended by itself; undefined while it runs and after we ended it. */
+  /** The reason if the program ended by itself; undefined while the program runs, and after `stop` or `kill`. */
   ended(): string | undefined;
-  /** Sends SIGTERM, then SIGKILL after a time limit. Resolves after the end; harmless if the program has ended. */
+  /** Sends SIGTERM, and SIGKILL after a time limit. Resolves when the program has ended. */
   stop(): Promise<void>;
   kill(): Promise<void>;
 }
@@ -102,13 +102,13 @@ function lastWords(logFile: string): string {
 export type EndWatch = () => void;
 
 /**
- * Runs a shell script after SIGKILL of this process: the script waits for the end of its stdin, a pipe from us. Without
- * /bin/sh (Windows), there is no watch.
+ * Runs a shell script if this process is killed by SIGKILL. The script waits until its stdin ends, which is a pipe from
+ * this process. Without /bin/sh (Windows), the script never runs.
  * @param script its arguments are "$@"
  */
 export function runWhenOrphaned(script: string, args: readonly string[], env: StackEnvironment = {}): EndWatch {
   const watch = spawn('/bin/sh', ['-c', `read -r _\n${script}`, 'orphan-watch', ...args], {
-    // A separate session, because a Ctrl-C in the terminal must not end the script before us.
+    // A separate process group, so that Ctrl-C in the terminal does not end the script before this process.
     detached: true,
     stdio: ['pipe', 'ignore', 'ignore'],
     env: { ...env },

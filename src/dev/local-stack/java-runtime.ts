@@ -24,9 +24,9 @@ const PLACES_AT_HOME = [
 const MAXIMUM_CANDIDATES = 40;
 const VERSION_TIMEOUT_MS = 60_000;
 
-/** A Java that was started once and reported its version. */
+/** A Java program with the version that `java -version` reported. */
 export interface JavaRuntime {
-  /** The absolute path of the program, without links. */
+  /** The absolute path of the program, without symbolic links. */
   readonly program: string;
   /** The feature release, such as 17, 21 or 25. */
   readonly version: number;
@@ -45,9 +45,9 @@ export function parseJavaVersion(text: string): number | undefined {
 }
 
 /**
- * The newest Java on this machine: in JAVA_HOME, on the path, or in one of the usual folders. Among equally new
- * versions, the first in this order wins. Exported for tests.
- * @returns undefined if there is no Java; the caller compares with `MINIMUM_JAVA`.
+ * The newest Java on this machine: in JAVA_HOME, on the path, or in one of the usual folders. Of several programs with
+ * the newest version, the first in this order is returned. Exported for tests.
+ * @returns undefined if there is no Java; the caller compares the version with `MINIMUM_JAVA`.
  */
 export async function findNewestJava(env: StackEnvironment, places = USUAL_PLACES): Promise<JavaRuntime | undefined> {
   const programs = await javaPrograms(env, places);
@@ -58,8 +58,8 @@ export async function findNewestJava(env: StackEnvironment, places = USUAL_PLACE
 }
 
 /**
- * The newest Java, if it is new enough.
- * @throws ConnectorError STACK_UNAVAILABLE
+ * The newest Java on this machine.
+ * @throws ConnectorError STACK_UNAVAILABLE without a Java of version `MINIMUM_JAVA` or later.
  */
 export async function usableJava(env: StackEnvironment, places = USUAL_PLACES): Promise<JavaRuntime> {
   const java = await findNewestJava(env, places);
@@ -76,12 +76,12 @@ async function javaPrograms(env: StackEnvironment, places: readonly string[]): P
     ...folders.filter((folder) => folder !== '').map((folder) => join(folder, 'java')),
     ...(await Promise.all(usual.map(expand))).flat(),
   ];
-  // One Java is often found several times, by links. A missing program has no real path.
+  // The same Java is often found several times, through links. `realpath` rejects if there is no such program.
   const programs = await Promise.all(found.map((program) => realpath(program).catch(() => [])));
   return [...new Set(programs.flat())].slice(0, MAXIMUM_CANDIDATES);
 }
 
-/** The folders that match a place with one star. Links to folders count, but Node's glob omits them. */
+/** The folders that match a path with one star, including links to folders. Node's glob omits these links. */
 async function expand(place: string): Promise<string[]> {
   const [start = '', rest = ''] = place.split('*');
   const folder = start.endsWith('/') ? start : dirname(start);
@@ -95,7 +95,7 @@ async function askVersion(program: string): Promise<JavaRuntime | undefined> {
     const version = parseJavaVersion(`${stderr}\n${stdout}`);
     return version === undefined ? undefined : { program, version };
   } catch {
-    // The file is no Java, such as the placeholder of macOS on its path; or the file is for another processor.
+    // The file is not a Java runtime (macOS has a placeholder on its path), or the file is for another processor.
     return undefined;
   }
 }

@@ -24,12 +24,14 @@ const LOG_FLAGS = [
 ];
 
 export interface LocalKafkaOptions extends StackContext {
-  /** These settings override the broker's quick settings. Settings of a node can use the node's addresses. */
+  /** Broker settings that replace settings of the local stack. A function gets the addresses of the node. */
   readonly settings?: BrokerSettings | ((node: NodeAddress) => BrokerSettings);
   readonly nodes?: number;
-  /** The folder stays after the end. Without it, the data is in a temporary folder that is removed with the cluster. */
+  /** The folder of the data, which `stop` keeps. Without `dataFolder`, the data is temporary: `stop` removes it. */
   readonly dataFolder?: string;
-  /** The address that a node advertises, for example of a proxy for its listener. Both are host:port. */
+  /**
+   * Returns the address that a node advertises, such as a proxy for the node's listener. Both addresses are host:port.
+   */
   readonly advertise?: (listener: string, nodeId: number) => string | Promise<string>;
   readonly javaFlags?: readonly string[];
   readonly java?: JavaRuntime;
@@ -37,24 +39,25 @@ export interface LocalKafkaOptions extends StackContext {
 
 /** A cluster of Kafka brokers that keeps its ports and data while its nodes are killed and restarted. */
 export interface LocalKafka {
-  /** The listeners of the nodes, host:port, independent of the advertised addresses. */
+  /** The addresses of the nodes' listeners, host:port, even if the nodes advertise other addresses. */
   readonly brokers: string[];
   pids(): number[];
   failures(): string[];
-  /** Sends SIGKILL to all nodes or to one (from 1). Resolves after their end. */
+  /** Sends SIGKILL to one node (ids begin at 1), or to all nodes. Resolves when these processes have ended. */
   kill(nodeId?: number): Promise<void>;
   /**
-   * Starts all nodes or one node again, after a normal stop if they still run. Resolves when groups and transactions
-   * can begin. A single broker then serves all its partitions. One of several brokers may still wait for its
-   * partitions.
+   * Starts one node, or all nodes, again. Stops a node first if the node still runs. Resolves when consumer groups and
+   * transactions can begin. The partitions of a single broker are then available; in a larger cluster, some may not be
+   * yet.
    */
   restart(nodeId?: number): Promise<void>;
-  /** Stops all nodes normally and removes the data, unless a folder was given. */
+  /** Stops all nodes normally and removes the data, unless `dataFolder` was given. */
   stop(): Promise<void>;
 }
 
 /**
- * Starts Kafka from its Maven artifacts. Resolves when every node answers, and groups and transactions can begin.
+ * Starts Kafka from its Maven artifacts. Resolves when every node answers, and consumer groups and transactions can
+ * begin.
  * @throws ConnectorError STACK_UNAVAILABLE without Java 17+ or Maven, or if Kafka does not start; then the logs remain.
  */
 export async function startKafka(options: LocalKafkaOptions): Promise<LocalKafka> {
@@ -68,7 +71,7 @@ export async function startKafka(options: LocalKafkaOptions): Promise<LocalKafka
   const stop = async (nodeId?: number) => {
     await Promise.all(chosen(nodeId).map((node) => node.stop()));
   };
-  // All nodes start at once, because no node is ready before most nodes of the cluster are connected.
+  // All nodes start at once, because no node is ready before a majority of the nodes is connected.
   const start = async (nodeId?: number) => {
     const starts = chosen(nodeId).map((node) => async () => {
       await node.start();
@@ -96,7 +99,7 @@ export async function startKafka(options: LocalKafkaOptions): Promise<LocalKafka
     stop: async () => {
       const failed = failures();
       await stop();
-      // If a broker ended by itself, the folder stays, because the logs in it have the reason.
+      // If a broker ended by itself, the folder stays, because its logs contain the reason.
       for (const failure of failed) options.onProgress(failure);
       if (failed.length === 0) await folder.remove();
     },
@@ -140,7 +143,7 @@ function createNodes(
   );
 }
 
-/** An id for the tool that formats a data folder. The tool would read a leading minus as an option. */
+/** Returns a random cluster id without a leading minus, which `kafka-storage format` would read as an option. */
 export function newClusterId(): string {
   return randomBytes(16).toString('base64url').replace(/^-/, 'A');
 }
@@ -160,12 +163,14 @@ interface KafkaNodeOptions {
 }
 
 interface KafkaNode {
-  /** Resolves when the broker answers, and may lead and coordinate. Keeps the data of an earlier run. */
+  /**
+   * Resolves when the broker answers and can lead partitions and coordinate groups. Keeps the data of an earlier run.
+   */
   start(): Promise<void>;
   stop(): Promise<void>;
   kill(): Promise<void>;
   pid(): number | undefined;
-  /** The reason if the broker ended by itself; undefined while it runs or after we ended it. */
+  /** The reason if the broker ended by itself; undefined while the broker runs, and after `stop` or `kill`. */
   ended(): string | undefined;
 }
 
@@ -215,7 +220,7 @@ function createKafkaNode(options: KafkaNodeOptions): KafkaNode {
       });
       running = started;
       const { host, port } = hostAndPort(address.listener);
-      // A test's own listener may need TLS or credentials, which the probe does not have.
+      // A test may configure a listener with TLS or credentials. The probe can use neither.
       const isPlain = options.settings.listeners?.startsWith(`PLAINTEXT://${address.listener}`);
       const serves = async () =>
         (await isUnfenced(host, port, address.id)) && answersCoordinators(host, port, address.id);

@@ -10,7 +10,9 @@ import { type LocalStack, type StackContext, type StackOptions, startTogether } 
 
 const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'http:': 80, 'https:': 443 };
 
-/** One way to start a stack. Rejects with the reason, in one line, if this machine does not support the way. */
+/**
+ * One way to start a local stack: a Kafka and a schema registry. `start` rejects if this machine lacks what it needs.
+ */
 export interface StackWay {
   readonly name: string;
   start(options: StackOptions): Promise<LocalStack>;
@@ -22,8 +24,9 @@ const WAYS: readonly StackWay[] = [
 ];
 
 /**
- * Returns a Kafka and a schema registry that answer: named by KAFKA_BROKERS and SCHEMA_REGISTRY_URL, else started with
- * Docker, else with Java and Maven. Reports each unavailable way in one line.
+ * Returns a running Kafka and a running schema registry. Uses KAFKA_BROKERS and SCHEMA_REGISTRY_URL if these variables
+ * are set. Otherwise starts both programs with Docker or, without Docker, with Java and Maven. Reports the reason if
+ * Docker or Java cannot be used.
  * @throws ConnectorError STACK_UNAVAILABLE with the three ways and why each fails; or the signal's reason.
  */
 export async function startLocalStack(options: StackOptions, ways = WAYS): Promise<LocalStack> {
@@ -53,9 +56,9 @@ const THREE_WAYS =
   'or install Java 17 or later and Maven.';
 
 /**
- * The stack that the environment names; undefined if the environment names no stack. Only tries connections, because
- * requests may need TLS and credentials that are unknown here. Exported for tests.
- * @throws ConnectorError STACK_UNAVAILABLE if only one of the two is named, or one cannot be reached.
+ * The Kafka and the schema registry that the environment names; undefined if the environment names neither. Only opens
+ * TCP connections, because requests may need TLS and credentials, which are unknown here. Exported for tests.
+ * @throws ConnectorError STACK_UNAVAILABLE if only one of the two is named, or one of the two cannot be reached.
  */
 export async function givenStack({ env, onProgress }: StackContext): Promise<LocalStack | undefined> {
   const [kafka, registry] = [env.KAFKA_BROKERS, env.SCHEMA_REGISTRY_URL];
@@ -103,7 +106,7 @@ export async function startJavaStack(options: StackOptions): Promise<LocalStack>
   const java = await usableJava(options.env);
   const release = registryFor(java.version);
   if (!release) throw new ConnectorError('STACK_UNAVAILABLE', `No registry runs on Java ${java.version}`);
-  // Downloads run one after the other, before any start: two Mavens would disturb each other in one local repository.
+  // Downloads one artifact after the other: two Maven processes would disturb each other in the same local repository.
   await kafkaJars(options);
   await registryFiles(options, release);
   options.onProgress(`Starting Kafka and Apicurio Registry ${release.version} on Java ${java.version}.`);

@@ -5,7 +5,10 @@ const MAXIMUM_RESPONSE_BYTES = 65_536;
 const CORRELATION_ID = 7;
 const PROBE_TIMEOUT_MS = 2_000;
 
-/** The limit of a single attempt. Long, so that a pause of this machine does not look like a missing broker. */
+/**
+ * The time limit of one connection attempt. A long limit, so that a pause of this machine does not look like a missing
+ * broker.
+ */
 const CONNECT_LIMIT_MS = 15_000;
 const GROUP = 0;
 const TRANSACTION = 1;
@@ -13,7 +16,7 @@ const COORDINATOR_LOADING = 14;
 const COORDINATOR_NOT_AVAILABLE = 15;
 const NOT_COORDINATOR = 16;
 
-/** A group and a transactional id without an owner, so requests about them change nothing. */
+/** The group id and transactional id of the probes. No client uses this id, so the requests change nothing. */
 const NOBODY = kafkaString('local-stack-probe');
 const API_VERSIONS: KafkaRequest = { key: 18, version: 0, body: Buffer.alloc(0) };
 
@@ -24,16 +27,16 @@ const HEARTBEAT: KafkaRequest = { key: 12, version: 0, body: Buffer.concat([NOBO
 const END_TRANSACTION: KafkaRequest = { key: 26, version: 1, body: Buffer.concat([NOBODY, Buffer.alloc(8 + 2 + 1)]) };
 
 /**
- * True if a broker answers ApiVersions, the first request of every client. A port that only listens may belong to a
- * broker that still loads its metadata. Never rejects.
+ * True if a broker answers ApiVersions, the first request of every client. An open port is not enough, because a broker
+ * opens its port before it has loaded its metadata. Never rejects.
  */
 export async function answersApiVersions(host: string, port: number): Promise<boolean> {
   return (await askKafka(host, port, API_VERSIONS))?.readInt16BE(0) === 0;
 }
 
 /**
- * True if a broker may lead partitions. Just after its start, a broker answers but is fenced: it gets no topic and
- * serves no partition that only it has. Never rejects.
+ * True if the controller has unfenced the broker, so that the broker can lead partitions. Just after its start, a
+ * broker answers but is still fenced. Never rejects.
  */
 export async function isUnfenced(host: string, port: number, nodeId: number): Promise<boolean> {
   const response = await askKafka(host, port, METADATA);
@@ -41,9 +44,9 @@ export async function isUnfenced(host: string, port: number, nodeId: number): Pr
 }
 
 /**
- * True if groups and transactions can begin. The first request makes the broker create their topics. Until the topics
- * are loaded, clients must retry. The coordinator must be the broker `nodeId`, because the cluster may name it too
- * early. Never rejects.
+ * True if consumer groups and transactions can begin. FindCoordinator makes Kafka create the internal topics for both.
+ * While these topics load, clients must retry. FindCoordinator can name the broker `nodeId` before this broker is the
+ * coordinator; the broker then answers NOT_COORDINATOR. Never rejects.
  */
 export async function answersCoordinators(host: string, port: number, nodeId: number): Promise<boolean> {
   const ask = (request: KafkaRequest) => askKafka(host, port, request);
@@ -61,7 +64,7 @@ function findCoordinator(kind: number): KafkaRequest {
   return { key: 10, version: 2, body: Buffer.concat([NOBODY, Buffer.of(kind)]) };
 }
 
-/** The node id in a response of throttle time, error, text and node; undefined if there is an error. */
+/** Reads a FindCoordinator response: throttle time, error, error text, node id. Undefined if there is an error. */
 function coordinatorOf(response: Buffer | undefined): number | undefined {
   if (response === undefined || response.readInt16BE(4) !== 0) return undefined;
   return response.readInt32BE(endOfText(response, 6));
@@ -77,7 +80,7 @@ function brokersAlive(response: Buffer): number[] {
   return ids;
 }
 
-/** The end of a text that begins here with its length. A negative length means no text. */
+/** The position after the text whose length is at `start`. A negative length means that there is no text. */
 function endOfText(response: Buffer, start: number): number {
   return start + 2 + Math.max(0, response.readInt16BE(start));
 }
@@ -142,7 +145,7 @@ export function askKafka(host: string, port: number, request: KafkaRequest): Pro
   });
 }
 
-/** Length, key, version, our id, and no client name; then the body. */
+/** The bytes of a request: length, API key, version, correlation id, no client id, then the body. */
 function frame({ key, version, body }: KafkaRequest): Buffer {
   const header = Buffer.alloc(14);
   header.writeInt32BE(10 + body.length, 0);

@@ -3,14 +3,14 @@ import type { Writable } from 'node:stream';
 const PLAIN_INTERVAL_MS = 1_000;
 
 export interface ProgressLine {
-  /** Replaces the shown text. On a stream that is not a terminal, writes at most once a second. */
+  /** Replaces the shown text. If the stream is not a terminal, writes a new line at most once a second. */
   show(text: string): void;
-  /** Prints a line above the progress line, on this stream or another. */
+  /** Prints a line above the progress line, on the same stream or on another stream. */
   print(text: string, to?: Writable): void;
   end(): void;
 }
 
-/** One line of progress. A terminal rewrites it; elsewhere a new line appears from time to time. */
+/** Shows progress in one line. On a terminal, this line is rewritten; elsewhere, new lines are added. */
 export function createProgressLine(
   stream: Writable & { readonly isTTY?: boolean; readonly columns?: number },
   monotonicMs: () => number,
@@ -18,7 +18,7 @@ export function createProgressLine(
   let last = '';
   let shownAtMs = Number.NEGATIVE_INFINITY;
   const isTerminal = stream.isTTY === true;
-  // The rewritten line must fit. It is cut after a word and gets a mark, so no number is cut.
+  // The line must fit into one row of the terminal. A longer line is cut between two words, so that no number is cut.
   const fitted = (text: string) => {
     const room = (stream.columns ?? 80) - 1;
     return text.length <= room ? text : `${text.slice(0, text.lastIndexOf(' ', room - 2))} …`;

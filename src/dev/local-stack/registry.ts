@@ -14,7 +14,7 @@ const HEAP_MB = 192;
 export interface RegistryOptions extends StackContext {
   readonly java: JavaRuntime;
   readonly release: RegistryRelease;
-  /** Keeps the schemas between runs. Without it, they are in memory. */
+  /** The folder that keeps the schemas between runs. Without `dataFolder`, the schemas are in memory. */
   readonly dataFolder?: string;
 }
 
@@ -25,7 +25,7 @@ export interface Registry {
 }
 
 /**
- * Starts Apicurio Registry from its Maven artifact. Resolves when it answers Confluent's API.
+ * Starts Apicurio Registry from its Maven artifact. Resolves when the registry answers at the path of Confluent's API.
  * @throws ConnectorError STACK_UNAVAILABLE without Maven, or if the registry does not start; then its log remains.
  */
 export async function startRegistry(options: RegistryOptions): Promise<Registry> {
@@ -40,7 +40,7 @@ export async function startRegistry(options: RegistryOptions): Promise<Registry>
     arguments: [
       '-Dquarkus.http.host=127.0.0.1',
       `-Dquarkus.http.port=${port}`,
-      // The management port must differ too, because two registries on one machine would collide.
+      // Two registries on one machine need different management ports too.
       '-Dquarkus.management.host=127.0.0.1',
       `-Dquarkus.management.port=${managementPort}`,
       ...(database ? [database] : []),

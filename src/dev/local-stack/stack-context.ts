@@ -11,42 +11,46 @@ const PROBE_INTERVAL_MS = 100;
 export type StackEnvironment = Readonly<Record<string, string | undefined>>;
 
 export interface StackContext {
-  /** KAFKA_BROKERS and SCHEMA_REGISTRY_URL, and the places of Java, Maven, Docker and the cache. */
+  /** Contains KAFKA_BROKERS and SCHEMA_REGISTRY_URL, and the paths of Java, Maven, Docker and the cache. */
   readonly env: StackEnvironment;
   readonly clock: Clock;
-  /** Lines for a person who waits: attempts, downloads, starts, and ready parts. */
+  /** Called with a line for a person who waits: an attempt, a download, a start, or a part that is ready. */
   readonly onProgress: (line: string) => void;
-  /** Cancels a start in progress and ends the parts that were started. `stop` ends a started stack. */
+  /** Cancels a start that is in progress, and ends its parts. After the start, `stop` ends the parts. */
   readonly signal: AbortSignal;
   readonly log?: Log;
 }
 
-/** The origin of the stack: given by the environment, or started by us with Docker or with Java. */
+/** How the stack was started: by somebody else (`given`), or by us with Docker or with Java. */
 type StackOrigin = 'given' | 'docker' | 'java';
 
-/** A Kafka cluster and a schema registry that answer. */
+/** A Kafka cluster and a schema registry that are ready for clients. */
 export interface LocalStack {
   readonly brokers: string[];
   /** The base URL of Confluent's API, its path included: `<registryUrl>/subjects`. */
   readonly registryUrl: string;
   readonly how: StackOrigin;
-  /** Ends only the started parts, and removes their data unless a folder was given. A second call is harmless. */
+  /**
+   * Ends the parts that we started, and removes their data unless `dataFolder` was given. A second call does nothing.
+   */
   stop(): Promise<void>;
 }
 
 export interface StackOptions extends StackContext {
-  /** Keeps topics and schemas between runs (not with Docker). Without it, they are removed with the stack. */
+  /**
+   * The folder that keeps topics and schemas between runs (not with Docker). Without `dataFolder`, `stop` removes them.
+   */
   readonly dataFolder?: string;
-  /** These settings override the broker's quick settings. */
+  /** Broker settings that replace settings of the local stack. */
   readonly brokerSettings?: BrokerSettings;
 }
 
 interface ReadyOptions {
   /** The name of the awaited part, for progress and errors: "Kafka 4.3.1". */
   readonly name: string;
-  /** True if the part answers correctly. Never rejects, and has a separate time limit. */
+  /** True if the part answers correctly. Never rejects, and has its own time limit. */
   readonly probe: () => Promise<boolean>;
-  /** The reason why the part can no longer become ready; undefined while it can. */
+  /** The reason why the part can no longer become ready; undefined while the part starts. */
   readonly ended: () => string | undefined;
   readonly limitMs: number;
   readonly clock: Clock;
@@ -55,7 +59,7 @@ interface ReadyOptions {
 }
 
 /**
- * Waits until a started part answers.
+ * Waits until the probe of a started part succeeds.
  * @throws ConnectorError STACK_UNAVAILABLE if the part ends or the limit passes; or the signal's reason.
  */
 export async function untilReady(options: ReadyOptions): Promise<void> {
@@ -79,8 +83,8 @@ interface Stoppable {
 }
 
 /**
- * Starts all parts at once. If one part fails, waits for the others and stops them before the error is thrown. So no
- * part keeps running.
+ * Starts all parts at once. If a part fails, waits until the other parts have started, stops these parts, and then
+ * throws the error. So no part keeps running.
  */
 export async function startTogether<T extends readonly Stoppable[]>(
   starts: {
@@ -103,7 +107,7 @@ export interface WorkFolder {
   remove(): Promise<void>;
 }
 
-/** The given folder, created if missing; else a new temporary folder. */
+/** Creates the given folder if it does not exist. If no folder is given, creates a temporary folder. */
 export async function openWorkFolder(name: string, given: string | undefined): Promise<WorkFolder> {
   if (given !== undefined) {
     await mkdir(given, { recursive: true });
