@@ -11,11 +11,11 @@ export interface PriceRequest {
   readonly query: PriceQuery;
 }
 
-/** The market data interface (part 4.1 of src/provider/README.md). Errors are those of the HTTP client. */
+/** The market data interface (part 4.1 of src/provider/README.md). Its calls reject with the errors of `HttpClient`. */
 export interface MarketData {
-  /** The path of the bulk operation, as headers and errors show it. */
+  /** The path of the bulk operation, for record headers and error messages. */
   readonly bulkEndpoint: string;
-  /** POST /v1/products/bulk. The response may have up to marketData.maxBodyBytes, because it can hold many series. */
+  /** POST /v1/products/bulk. A response with many series is large: the setting marketData.maxBodyBytes limits it. */
   bulk<T>(
     items: readonly PriceRequest[],
     consume: (response: HttpResponse) => Promise<T>,
@@ -50,7 +50,7 @@ export function responseType(kind: PriceQuery['kind']): string {
   return PRICE_KINDS[kind].types.response;
 }
 
-/** True if a $type names the response to a request of this kind. Upper and lower case are equal. */
+/** True if `type` is the `$type` of a response to a request of this kind. Upper and lower case count as equal. */
 export function isResponseType(type: unknown, kind: PriceQuery['kind']): boolean {
   const expected = responseType(kind);
   return type === expected || (typeof type === 'string' && type.toLowerCase() === expected.toLowerCase());

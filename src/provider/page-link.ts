@@ -6,14 +6,15 @@ const INSTRUMENT_CURSOR = /^-?\d{1,19}$/;
 // "an offset of the form <digits>-<digits>" (part 4.2 of src/provider/README.md); the limit of 20 digits is our choice.
 export const EVENT_OFFSET = /^\d{1,20}-\d{1,20}$/;
 /**
- * "A string offset" (part 4.2 of src/provider/README.md, pre-trade checks). Its form is not documented; the bounds are
- * our choice. An address is refused: offsets appear in logs and headers, where a check's address must not appear.
+ * The offset of pre-trade checks: "a string offset" (part 4.2 of src/provider/README.md). The provider documents no
+ * form; the limits are our choice. Text with `://` is refused, because logs show offsets but must not show the address
+ * of a check.
  */
 export const CHECK_OFFSET = /^(?!.*:\/\/)[\x20-\x7e]{1,256}$/;
 const MAX_EVENTS = /^[1-9]\d{0,8}$/;
 const LONGEST_LINK = 2_048;
 
-/** The cursor of the next page, from `links.next` of a list response; null at the explicit end of the list. */
+/** The cursor of the next page, from `links.next` of a list response; null if an empty link ends the list. */
 export function nextInstrumentCursor(links: ReadonlyMap<string, unknown>, baseUrl: string): string | null {
   if (!links.has('next')) throw violation('has no links.next; only null or an empty text ends the list');
   const next = links.get('next');
@@ -23,12 +24,12 @@ export function nextInstrumentCursor(links: ReadonlyMap<string, unknown>, baseUr
 
 const NEXT_MEMBER = /"next"\s*:\s*"((?:[^"\\]|\\["\\/])*)"/g;
 
-/** Guesses the next cursor before the body is decoded. A row's member may look like a link, so callers must check. */
+/** Guesses the next cursor before the body is decoded. The guess is wrong if the text of a row looks like a link. */
 export function probableNextCursor(edges: BodyEdges, baseUrl: string): string | null {
   return probableNext(edges, (links) => nextInstrumentCursor(links, baseUrl));
 }
 
-/** Calls `read` with the next link that a body's edges seem to contain; null if `read` refuses the link. */
+/** Returns `read` of the text in a body's edges that looks like the next link; null if `read` refuses the text. */
 export function probableNext(
   { first, last }: BodyEdges,
   read: (links: ReadonlyMap<string, unknown>) => string | null,
@@ -63,7 +64,7 @@ export function nextEventOffset(links: ReadonlyMap<string, unknown>, baseUrl: st
   return cursorOf(links.get('next'), 'links.next', 'since', EVENT_OFFSET, baseUrl);
 }
 
-/** The maximum number of events in a response, from `links.next` of an events response; null if not in the link. */
+/** The maximum number of events in a response, from `links.next`; null if the link does not contain the number. */
 export function namedMaxEvents(links: ReadonlyMap<string, unknown>, baseUrl: string): number | null {
   const next = links.get('next');
   const url = typeof next === 'string' ? URL.parse(next, baseUrl) : null;
@@ -79,8 +80,9 @@ export function newestEventOffset(envelope: ReadonlyMap<string, unknown>): strin
 }
 
 /**
- * Takes only one cursor from a link. Requests use our own base address, so a link can neither send credentials
- * elsewhere nor change the filter. A link to another origin is refused too, because the provider sends no such link.
+ * Returns one query parameter of a link; nothing else of the link is used. Requests use the configured address, so a
+ * link cannot send credentials to another server, and cannot change the filter. The provider sends no link to another
+ * origin, so such a link is an error.
  */
 export function cursorOf(link: unknown, name: string, parameter: string, form: RegExp, baseUrl: string): string {
   if (typeof link !== 'string') throw violation(`has ${describe(link)} as ${name}; expected a link`);

@@ -3,7 +3,7 @@ import type { HttpResponse } from './http/http-response.ts';
 import { CHECK_OFFSET, cursorOf } from './page-link.ts';
 
 const ENDPOINT = '/v1/pretradechecks';
-/** The filter in the committed offset: pre-trade checks have no filter. */
+/** This text is committed with the offset where other sources commit their filter: pre-trade checks have no filter. */
 export const NO_FILTER = 'all';
 const LARGEST_CHECK_BYTES = 16 * 2 ** 20;
 
@@ -11,7 +11,7 @@ const LARGEST_CHECK_BYTES = 16 * 2 ** 20;
 export interface PreTradeChecks {
   readonly baseUrl: string;
   readonly endpoint: string;
-  /** One response of GET /v1/pretradechecks: the checks after an offset. `since` is null for the first call. */
+  /** GET /v1/pretradechecks: the checks after the offset `since`. For the first request, `since` is null. */
   list<T>(since: string | null, consume: (response: HttpResponse) => Promise<T>, signal: AbortSignal): Promise<T>;
   single<T>(id: string, consume: (response: HttpResponse) => Promise<T>, signal: AbortSignal): Promise<T>;
 }

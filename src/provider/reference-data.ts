@@ -9,12 +9,12 @@ export interface InstrumentFilter {
   readonly legalCountry: string | null;
 }
 
-/** An event type restricts the event stream but never the list; null or absent: all event types. */
+/** `eventType` restricts only the event stream, not the list; null or absent: all event types. */
 export interface EventFilter extends InstrumentFilter {
   readonly eventType?: string | null;
 }
 
-/** The part of the reference data interface (part 4.2 of src/provider/README.md) that a source needs. */
+/** The reference data interface (part 4.2 of src/provider/README.md): the requests for instruments and events. */
 export interface ReferenceData {
   readonly baseUrl: string;
   readonly instrumentsEndpoint: string;
@@ -60,7 +60,7 @@ export function createReferenceData(options: {
   };
 }
 
-/** The filter as one text. The text is committed with the offset, so that a changed filter is detected. */
+/** The filter as one text, which is committed with the offset. So a changed filter is detected at the next start. */
 export function filterText({ scope, legalCountry, eventType = null }: EventFilter): string {
   const country = legalCountry === null ? '' : ` legalCountry=${encodeURIComponent(legalCountry)}`;
   return `scope=${scope}${country}${eventType === null ? '' : ` eventType=${eventType}`}`;

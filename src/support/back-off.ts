@@ -1,4 +1,4 @@
-/** Returns a random number in [0, 1). The function is passed in, so that tests and simulations repeat exactly. */
+/** Returns a random number in [0, 1). Tests and simulations pass a function that returns the same numbers each time. */
 export type Random = () => number;
 
 export interface BackOff {
@@ -6,7 +6,7 @@ export interface BackOff {
   readonly maximumMs: number;
 }
 
-/** The wait in milliseconds after n consecutive failures (n from 1): exponential, capped, half of it random. */
+/** The wait in milliseconds after consecutive failures. The wait doubles up to `maximumMs`; half of it is random. */
 export function backOffMs(failures: number, backOff: BackOff, random: Random): number {
   const ceiling = Math.min(backOff.maximumMs, backOff.initialMs * 2 ** Math.min(failures - 1, 30));
   return Math.round(ceiling / 2 + (random() * ceiling) / 2);

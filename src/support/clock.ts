@@ -1,6 +1,6 @@
 /** All code that waits or reads the time receives a Clock. */
 export interface Clock {
-  /** Milliseconds since the epoch. The wall clock may jump. */
+  /** Milliseconds since the epoch. The wall clock jumps when it is set. */
   wallMs(): number;
   /** Milliseconds since an arbitrary start. The monotonic clock never jumps. */
   monotonicMs(): number;

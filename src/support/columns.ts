@@ -1,9 +1,9 @@
-/** The width of a terminal in characters; infinite for a file. */
+/** The width of a terminal in characters; infinite if the stream is not a terminal. */
 export function columnsOf(stream: { readonly isTTY?: boolean; readonly columns?: number }): number {
   return stream.isTTY === true ? (stream.columns ?? 80) : Number.POSITIVE_INFINITY;
 }
 
-/** Breaks lines at spaces so that they fit. New rows get the indent of their line. A word is never broken. */
+/** Breaks lines longer than `columns` at spaces; each new line gets the indent of the broken line. Words stay whole. */
 export function folded(text: string, columns: number): string {
   const foldedLine = (line: string) => {
     const indent = /^ */.exec(line)?.[0] ?? '';

@@ -9,7 +9,7 @@ interface Deadline {
 }
 
 interface DeadlineSignals {
-  /** The abort of this signal ends the deadline at once. */
+  /** When this signal aborts, the deadline's signal aborts at once, with the same reason. */
   readonly outer?: AbortSignal;
   /** The time starts when this signal aborts; absent: the time starts now. */
   readonly from?: AbortSignal;

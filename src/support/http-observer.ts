@@ -2,9 +2,9 @@
 export interface ObservedRequest {
   /** The interface of the request: referenceData, marketData. */
   readonly client: string;
-  /** The path, with names in braces for its variable parts; never an id, never a query. */
+  /** The path without its query. Each variable part, such as an id, is replaced by a name in braces. */
   readonly endpoint: string;
-  /** The status of the response, or the code of the error if no status describes the error. */
+  /** The HTTP status; or the code of the error, if the error was not caused by a status. */
   readonly code: string;
   /** The time from sending the request until the response was read and decoded. */
   readonly durationMs: number;
@@ -17,9 +17,9 @@ export interface HttpObserver {
   requested(request: ObservedRequest): void;
   /** Reports how long a request waited for the rate limit. */
   heldBack(wait: { readonly client: string; readonly waitMs: number }): void;
-  /** Reports how many processes share the limit of an interface. */
+  /** Reports how many processes share the rate limit of an interface. */
   limitShared(share: { readonly client: string; readonly processes: number }): void;
-  /** Reports another clock, of an interface or of `kafka`. `aheadMs`: how far it is ahead of our clock. */
+  /** Reports the clock of an interface or of Kafka (`kafka`). `aheadMs`: how far this clock is ahead of our clock. */
   clockSeen(seen: { readonly clock: string; readonly aheadMs: number }): void;
   tokenAsked(asked: { readonly client: string; readonly failed: boolean }): void;
 }

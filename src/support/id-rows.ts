@@ -1,7 +1,7 @@
 const BLOCK_BITS = 10;
 const BLOCK_ROWS = 1 << BLOCK_BITS;
 
-/** Rows of 32-bit words, numbered from 0. Rows lie in blocks, so growth copies nothing. An unwritten word is 0. */
+/** A growing table: each row has `width` integers of 32 bits (words), which are 0 at first. Growth copies no row. */
 export class WordRows {
   readonly #width: number;
   readonly #blocks: (Int32Array | undefined)[] = [];
@@ -26,7 +26,7 @@ export class WordRows {
 const LOW = 0;
 const HIGH = 1;
 const FIRST_OWN = 2;
-/** Marks a removed row in the first word after the id; callers never write this value there. */
+/** In a removed row, the first word after the id has this value. Callers never write this value there. */
 const NO_ROW = -2;
 
 const PART_BITS = 4;
@@ -38,11 +38,12 @@ const FREE = 0;
 const LEFT = -1;
 
 /*
- * Stores a row of words for each of millions of instruments. The first two words are the id (int64). The index takes 5
- * to 6 bytes for each id; a Map takes 80 to 100 bytes. A removed row may be used again for another id.
+ * A hash table: finds the row of an instrument by its id (int64), for millions of instruments. The first two words of
+ * a row are the id. The index takes 5 to 6 bytes for each id; a Map takes 80 to 100 bytes. A new id can get the row of
+ * a removed id.
  *
- * Rows are found by open addressing: an id's slot is the slot of its hash, or the next free slot after it. The slots
- * are divided into parts that grow separately. So growth copies only one part, and takes one or two milliseconds.
+ * The index uses open addressing: an id has the slot that its hash selects, or the next free slot. The slots are
+ * divided into 16 parts. When a part is full, only this part is copied, which takes one or two milliseconds.
  */
 export class IdRows {
   readonly words: WordRows;
@@ -67,7 +68,7 @@ export class IdRows {
     return (slots[this.#slotOf(slots, low, high)] as number) - 1;
   }
 
-  /** Adds a row for a new id. Only the first word after the id is cleared; the next words may hold old values. */
+  /** Adds a row for a new id. The first word after the id is 0; the other words can hold the values of a removed id. */
   add(low: number, high: number): number {
     const part = partOf(hashOf(low, high));
     const isFull = (this.#used[part] as number) >= Math.floor(this.#partOf(low, high).length * FULL);
@@ -109,7 +110,7 @@ export class IdRows {
     for (let row = 0; row < this.#end; row++) if (this.words.get(row, FIRST_OWN) !== NO_ROW) yield row;
   }
 
-  /** A removed row keeps its slot until this rebuild, so the part may need no more slots than before. */
+  /** Copies the part to a new array without the slots of removed rows. With many such slots, the array gets smaller. */
   #growPart(part: number): void {
     const before = this.#slots[part] as Int32Array<ArrayBuffer>;
     const used = before.reduce((sum, row) => sum + (row > FREE ? 1 : 0), 0);
@@ -128,7 +129,7 @@ export class IdRows {
     return this.#slots[partOf(hashOf(low, high))] as Int32Array;
   }
 
-  /** The slot of an id, or the free slot for a new id. Each part always has a free slot. */
+  /** The slot of an id, or the free slot for a new id. The search ends, because each part always has a free slot. */
   #slotOf(slots: Int32Array, low: number, high: number): number {
     let slot = Math.floor(((hashOf(low, high) >>> PART_BITS) / 2 ** (32 - PART_BITS)) * slots.length);
     for (;;) {
@@ -144,7 +145,7 @@ function partOf(hash: number): number {
   return hash & (PARTS - 1);
 }
 
-/** Each bit of the hash depends on all bits of both words, so that similar ids have distant slots. */
+/** Each bit of the hash depends on all bits of `low` and `high`, so that similar ids have distant slots. */
 function hashOf(low: number, high: number): number {
   let mixed = low ^ Math.imul(high, 0x9e3779b1);
   mixed = Math.imul(mixed ^ (mixed >>> 16), 0x85ebca6b);

@@ -7,7 +7,7 @@ export function keptValue<Value>(
 ) {
   let search: { readonly value: Promise<Value>; untilMs: number } | null = null;
   return {
-    /** Runs one search at a time. Its result serves all calls until `keepMs` after its end. Failures are not kept. */
+    /** All calls get the result of one search, until `keepMs` after the end of this search. A failure is not kept. */
     get() {
       if (search !== null && clock.monotonicMs() < search.untilMs) return search.value;
       const mine = { value: find(), untilMs: Number.POSITIVE_INFINITY };

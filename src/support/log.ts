@@ -9,5 +9,5 @@ export interface Log {
   error(fields: LogFields, message: string): void;
 }
 
-/** A log for commands, which print their results themselves. */
+/** A log that writes nothing. Commands use this log, because they print their results themselves. */
 export const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {} };

@@ -2,7 +2,7 @@ import type { Clock } from './clock.ts';
 import { within } from './deadline.ts';
 import { untilAborted } from './until-aborted.ts';
 
-/** Lets loops wait for a change. A loop misses no change, because no other code runs between the check and the wait. */
+/** Wakes loops that wait for a change. A loop that calls `next` directly after its check misses no change. */
 export class Pulse {
   #next = Promise.withResolvers<void>();
 
@@ -16,7 +16,7 @@ export class Pulse {
     return untilAborted(this.#next.promise, signal);
   }
 
-  /** Like `next`, but resolves after `ms` milliseconds at most; `ms` may be infinite. */
+  /** Like `next`, but resolves after `ms` milliseconds at most; `ms` can be infinite. */
   async within(ms: number, clock: Clock, signal: AbortSignal): Promise<void> {
     if (ms === Number.POSITIVE_INFINITY) return this.next(signal);
     await within(this.next(signal), Math.min(ms, LONGEST_SLEEP_MS), clock, () => OVER).catch((error: unknown) => {
@@ -26,5 +26,5 @@ export class Pulse {
 }
 
 const OVER = new Error('The time is over.');
-/** A timer cannot wait longer than 2^31 ms. A longer wait ends early, and the caller checks again. */
+/** A timer of Node.js cannot wait longer than 2^31 ms. So a longer wait ends early, and its caller must wait again. */
 const LONGEST_SLEEP_MS = 2 ** 30;

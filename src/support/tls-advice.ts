@@ -1,10 +1,10 @@
 const CERTIFICATE = /^(ERR_TLS_|CERT_|UNABLE_TO_|DEPTH_ZERO_SELF_SIGNED|SELF_SIGNED|HOSTNAME_MISMATCH)/;
-/** Matches errors of Node.js and OpenSSL if the server may not speak TLS. */
+/** Matches the errors of Node.js and OpenSSL that mean that the server probably does not use TLS. */
 const NO_TLS = /before secure TLS connection|wrong.version.number|packet.length.too.long/i;
 
 /**
- * Advice for a failure of TLS; null for any other failure. `ca` and `address` are the names of settings: of the trusted
- * authorities, and of the server's address.
+ * Advice for a failure of TLS; null for any other failure. `ca` names the setting that holds the trusted authorities,
+ * `address` the setting that holds the server's address.
  */
 export function tlsAdvice(cause: unknown, ca: string, address: string): string | null {
   const { code, message } = (cause ?? {}) as { readonly code?: unknown; readonly message?: unknown };

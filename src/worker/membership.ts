@@ -7,7 +7,7 @@ import { type FailedAttempt, retry } from '../support/retry.ts';
 import { untilAborted } from '../support/until-aborted.ts';
 
 const JOIN_BACK_OFF: BackOff = { initialMs: 200, maximumMs: 10_000 };
-/** After a membership of this length, the next failure counts as the first failure again. */
+/** After a membership of at least this length, the next failure counts as the first failure again. */
 const GOOD_MEMBERSHIP_MS = 60_000;
 
 /** A partition that this member owns now. */
@@ -19,9 +19,9 @@ export interface OwnedPartition {
   readonly signal: AbortSignal;
 }
 
-/** The work for one partition, from its assignment until it is lost. */
+/** The work for one partition, from the assignment of the partition until its loss. */
 export interface WorkerTask {
-  /** Runs until the partition's signal aborts. If it resolves earlier, the member keeps the partition without work. */
+  /** Works until the partition's signal aborts. If the work ends earlier, the member still keeps the partition. */
   run(): Promise<void>;
   /** Resolves when the task can take records that the group reads; absent if the group reads no records. */
   begun?(): Promise<PartitionReader>;
@@ -30,9 +30,9 @@ export interface WorkerTask {
 export interface MembershipOptions
   extends Pick<GroupReaderOptions, 'groupId' | 'topics' | 'assignor' | 'alone' | 'joined' | 'members' | 'signal'> {
   readonly groupReader: GroupReader;
-  /** Verifies the requirements that all partitions share. Until it resolves, other members own the partitions. */
+  /** Verifies the requirements of all partitions before the join. Meanwhile other members own the partitions. */
   readonly verifyStart?: (signal: AbortSignal) => Promise<void>;
-  /** Rejects when this membership must end and a new one must begin; called once for each join. */
+  /** Rejects when this membership must end and a new one must begin; called after each join. */
   readonly untilOver?: ((signal: AbortSignal) => Promise<never>) | undefined;
   readonly createTask: (owned: OwnedPartition) => WorkerTask;
   readonly attemptFailed: (failed: FailedAttempt) => void;
@@ -41,10 +41,9 @@ export interface MembershipOptions
 }
 
 /**
- * The first half of a worker task (Kafka Connect's term), for sources and prices. It joins the group, and runs a task
- * for each owned partition. A member that fails gives up all its partitions and joins again. So a restart of brokers
- * needs no operator. The fence and the committed position make each join safe. The second half is the task's writer
- * (writer-sessions.ts).
+ * Joins a consumer group, and runs a worker task (Kafka Connect's term) for each partition that this member owns. A
+ * member that fails gives up all its partitions and joins again. So a restart of brokers needs no operator. Each join
+ * is safe: a task's writer fences earlier writers and starts at the committed position (writer-sessions.ts).
  *
  * @returns never: rejects with the signal's reason, or with an error that a retry cannot correct.
  */
@@ -69,10 +68,10 @@ function isPassing(error: unknown): boolean {
 }
 
 /**
- * One membership, from the join to the leave. The tasks end before the leave: until then the group confirms the
- * ownership for a commit in progress. So the next owner does not have to fence this commit.
+ * Joins the group, and leaves it at the end. All tasks end before the member leaves. So a commit in progress can still
+ * get its proof of ownership, and the next owner does not have to fence this commit.
  *
- * @param endings by partition; each resolves when the partition's last task here has ended.
+ * @param endings by partition: a promise that resolves when the partition's last task in this process has ended.
  */
 async function runMembership(options: MembershipOptions, endings: Map<string, Promise<void>>): Promise<never> {
   const { groupReader, groupId, topics, assignor, alone, joined, members, untilOver, createTask, signal } = options;
@@ -89,19 +88,19 @@ async function runMembership(options: MembershipOptions, endings: Map<string, Pr
     signal: left.signal,
     async assigned(partition, lost, ownershipProof) {
       const key = `${partition.topic}/${partition.partition}`;
-      // The previous task of this partition may still be ending.
+      // Perhaps this partition's previous task has not ended yet.
       await endings.get(key);
       lost.throwIfAborted();
       const untilLost = () => untilAborted(new Promise<never>(() => {}), lost);
       if (ended.signal.aborted) return untilLost();
       const task = createTask({ partition, ownershipProof, signal: AbortSignal.any([lost, ended.signal]) });
       const running = task.run().catch((error: unknown) => {
-        // A failed task ends the whole member. Otherwise the other partitions would hide the failure.
+        // A failed task ends the whole membership. If the other partitions went on, the failure would be hidden.
         if (!lost.aborted) failed.reject(error);
       });
       endings.set(key, running);
       if (task.begun === undefined) return untilLost();
-      // While all tasks end, the error of a task is not a failure of the member.
+      // While all tasks end, the error of one task is not a failure of the membership.
       const unlessEnding = (error: unknown) => {
         if (!ended.signal.aborted) throw error;
         return untilLost();
@@ -114,7 +113,7 @@ async function runMembership(options: MembershipOptions, endings: Map<string, Pr
     return await untilAborted(Promise.race([failed.promise, membership]), signal);
   } finally {
     ended.abort(signal.aborted ? signal.reason : new Error('this member ends'));
-    // After a failure of the membership, the group confirms no ownership, so the tasks need not end first.
+    // If the membership has failed, the group proves no ownership any more. Then the leave does not wait for the tasks.
     await Promise.race([Promise.all(endings.values()), membership.catch(() => {})]);
     left.abort(new Error('this member has ended'));
     await membership.catch(() => {});

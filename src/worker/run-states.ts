@@ -13,7 +13,7 @@ export interface UnitTopics<Unit> {
   areVerified(unit: Unit): boolean;
   /** Verifies the topics again; rejects with a ConnectorError if they do not meet the requirements. */
   verify(unit: Unit, signal: AbortSignal): Promise<void>;
-  /** These topics were replaced: their units must verify them again before they run. */
+  /** Marks these topics as replaced. A unit that uses one of these topics must verify it again before the unit runs. */
   doubt(topics: readonly string[], why: ConnectorError): void;
 }
 
@@ -25,7 +25,7 @@ export interface RunStatesOptions<Unit extends Named> {
   readonly held?: {
     failed(unit: Unit, how: { readonly isCertain: boolean }): void;
     isHeld(unit: Unit): boolean;
-    /** Rejects with a ConnectorError that stops the source if the unit cannot run at all. */
+    /** Resolves when the back-off is over. Rejects with a ConnectorError (`stopSource`) if the unit cannot run. */
     untilFree(unit: Unit, signal: AbortSignal): Promise<void>;
   };
   readonly onRest: (unit: Unit, state: Rest) => void;
@@ -35,8 +35,9 @@ export interface RunStatesOptions<Unit extends Named> {
 export type RunStates<Unit extends Named> = ReturnType<typeof createRunStates<Unit>>;
 
 /**
- * Decides which units may run: not paused or stopped, not failed since the last restart, not backed off. A unit with a
- * refused topic has failed. A unit whose topics cannot be verified now is backed off.
+ * Decides which units may run. A unit may run if it is not paused or stopped, has not failed since the last restart,
+ * and is not backed off. A unit with a refused topic has failed. If its topics cannot be verified now, it is backed
+ * off.
  */
 export function createRunStates<Unit extends Named>(options: RunStatesOptions<Unit>) {
   const { units, targets, restsWhen, topics, held, onRest, onFailed } = options;
@@ -90,7 +91,7 @@ export function createRunStates<Unit extends Named>(options: RunStatesOptions<Un
   return {
     isDue,
     untilDue,
-    /** Resolves when a unit may run, or when a unit has failed before its start. */
+    /** Resolves when any unit may run, or when any unit fails before it runs. */
     async untilAnyIsDue(signal: AbortSignal): Promise<void> {
       const over = new AbortController();
       const within = AbortSignal.any([signal, over.signal]);
@@ -118,6 +119,6 @@ function leaving(
     () => leave.abort(reason),
     () => {},
   );
-  // The signal also aborts together with `within`; then its reason is not `reason`.
+  // If `within` aborts, the signal aborts too, with the reason of `within` instead of `reason`.
   return { signal: AbortSignal.any([within, leave.signal]), reason, end: () => over.abort() };
 }

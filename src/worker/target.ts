@@ -1,6 +1,6 @@
 import { untilAborted } from '../support/until-aborted.ts';
 
-/** Kafka Connect's target states: a paused source keeps its task and its progress; a stopped source gives up both. */
+/** Kafka Connect's target states. A paused source keeps its task; a stopped source has no task. Both keep offsets. */
 export type TargetState = (typeof TARGET_STATES)[number];
 export const TARGET_STATES = ['running', 'paused', 'stopped'] as const;
 
@@ -11,7 +11,7 @@ export interface WorkerTarget {
   readonly restartEpoch: number;
   /** When this number changes, a failed unit starts again. The number also changes with the restart epoch. */
   readonly failedRestartEpoch: number;
-  /** Aborts when the target changes. Then the target must be read again. */
+  /** Aborts when the target changes. Then this object is out of date. */
   readonly changed: AbortSignal;
 }
 
@@ -19,6 +19,7 @@ export interface WorkerTargets {
   of(name: string): WorkerTarget;
 }
 
+/** Resolves when `holds` is true for the current target; rejects with the signal's reason. */
 export async function untilTarget(
   target: () => WorkerTarget,
   holds: (target: WorkerTarget) => boolean,

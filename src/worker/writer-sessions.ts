@@ -5,32 +5,32 @@ import { type BackOff, backOffMs, type Random } from '../support/back-off.ts';
 import type { Clock } from '../support/clock.ts';
 
 const REOPEN_BACK_OFF: BackOff = { initialMs: 200, maximumMs: 30_000 };
-/** The wait per consecutive fence, so that the other process (such as an `offsets` command) can finish. */
+/** Each consecutive fence makes the wait this much longer, so that an `offsets` command that fenced us can finish. */
 const FENCED_WAIT_MS = 1_000;
 const MOST_FENCED_WAITS = 10;
 const RECOVERABLE: readonly ConnectorError['action'][] = ['reopenWriter', 'retry', 'retrySlowly'];
 
-/** One session of a writer, from its opening to its first failure. */
+/** The use of a writer from its opening to its first failure. */
 export interface WriterSession<Position> {
-  /** The committed position at the opening of the writer: the session starts there. */
+  /** The committed position, read when the writer was opened. The session starts at this position. */
   readonly position: Position;
   readonly startedMs: number;
-  /** Called after each commit: the next failure counts as the first failure again. */
+  /** Must be called after each commit. Then the next failure counts as the first failure. */
   readonly committed: () => void;
 }
 
 export interface WriterSessionsOptions<Position> {
   readonly writer: TransactionalWriter;
-  /** Runs after the fence, so no earlier writer can change the result. */
+  /** Reads the committed position. Earlier writers are fenced before this call, so they cannot change the position. */
   readonly readPosition: (signal: AbortSignal) => Promise<Position>;
-  /** Runs one session from the position. After it resolves, another session begins. */
+  /** Runs one session. After the promise resolves, another session begins. */
   readonly run: (session: WriterSession<Position>) => Promise<void>;
   /** Resolves with true when there is work to run, and with false if no work is left. */
   readonly untilDue?: (signal: AbortSignal) => Promise<boolean>;
-  /** Handles an error that permanently stops a part of the work. Returns true if a new session runs the other parts. */
+  /** Handles an error that permanently stops one source. Returns true if a new session must run the other sources. */
   readonly stopFailed?: (error: unknown) => boolean;
   readonly lost: (error: ConnectorError) => void;
-  /** The proof that this process still owns the writer; absent for a single process, which needs no proof. */
+  /** Waits until the group confirms that this process owns the writer's partition; absent without a group. */
   readonly ownershipProof?: OwnershipProof['since'] | undefined;
   readonly clock: Clock;
   readonly random: Random;
@@ -38,11 +38,11 @@ export interface WriterSessionsOptions<Position> {
 }
 
 /**
- * The second half of a worker task (membership.ts is the first). It opens the writer: the opening proves the ownership,
- * fences earlier writers and reads the position. Then it runs from the position. A failure of the writer ends the
- * session and drops its pending requests. The next session starts in the same way, from the committed position.
+ * Runs the work of one partition (see membership.ts) in sessions of a transactional writer. A session begins when the
+ * writer is opened: this proves the ownership, fences earlier writers and reads the committed position. A failure of
+ * the writer ends the session and drops its pending requests. Then the next session begins.
  *
- * @returns if no work is left; rejects with the signal's reason, or with an error that a retry cannot correct.
+ * @returns when no work is left; rejects with the signal's reason, or with an error that a retry cannot correct.
  */
 export async function runWriterSessions<Position>(options: WriterSessionsOptions<Position>): Promise<void> {
   const { writer, readPosition, run, untilDue, ownershipProof, clock, random, signal } = options;
@@ -65,7 +65,7 @@ export async function runWriterSessions<Position>(options: WriterSessionsOptions
         fencings = error.code === 'WRITER_FENCED' ? Math.min(fencings + 1, MOST_FENCED_WAITS) : 0;
         const waitMs = backOffMs(Math.max(failures, 1), REOPEN_BACK_OFF, random);
         await clock.sleep(Math.max(waitMs, fencings * FENCED_WAIT_MS), signal);
-        // The writer waits for a new proof only after its own failures; this call covers all other failures.
+        // After a failure of the writer, its opening waits for a new proof; after other failures, this call waits for it.
         await ownershipProof?.(failedMs, signal);
       }
     }

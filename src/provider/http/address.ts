@@ -6,8 +6,8 @@ const LONGEST_PATH = 2_048;
 const LONGEST_TARGET = 8_192;
 
 /**
- * Checks an address from the settings: https, or http if the address is loopback or http is allowed. The error never
- * quotes the address, because the address may contain credentials.
+ * Parses an address from the settings. Throws if its protocol is not https, except for http to loopback or with
+ * `allowHttp`. The error never quotes the address, because the address can contain credentials.
  * @param setting the name of the setting, such as `referenceData.url`
  */
 export function parseAddress(text: string, setting: string, allowHttp: boolean): URL {
@@ -24,8 +24,8 @@ export function parseAddress(text: string, setting: string, allowHttp: boolean):
 }
 
 /**
- * Returns the request target (path and query) below a base address. Only a plain path is accepted, so that the caller's
- * text never leads to another origin.
+ * Returns the request target (path and query) below a base address. Throws if `path` is not a plain path: any other
+ * text could lead to another origin.
  */
 export function requestTarget(
   base: URL,
@@ -36,7 +36,7 @@ export function requestTarget(
   const url = new URL(base.origin);
   const pathname = `${base.pathname.replace(/\/$/, '')}${path}`;
   url.pathname = pathname;
-  // URL resolves "." and ".." segments, "%2e" included; then the resolved path differs from the requested path.
+  // URL resolves "." and ".." segments, "%2e" included; after that, the path differs from the requested path.
   if (url.pathname !== pathname || url.origin !== base.origin) throw notAPath();
   for (const [name, value] of query) url.searchParams.append(name, value);
   const target = `${url.pathname}${url.search}`;

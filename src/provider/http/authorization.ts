@@ -10,14 +10,14 @@ import {
 import { createClientCredentials } from './oauth/held-token.ts';
 import type { OAuth2Settings } from './oauth/token-request.ts';
 
-// These fields belong to the request itself; a key in such a field breaks every request.
+// The request itself uses these header fields, so an API key in one of these fields breaks every request.
 const RESERVED_FIELDS =
   /^(host|connection|content-.*|transfer-encoding|accept|accept-encoding|cache-control|upgrade|te|trailer|expect)$/;
 const FIELD_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$/;
 
 /**
- * The ways to authorise a request. The interface names OAuth 2.0 client credentials for market data (part 5 of
- * src/provider/README.md), but no way for reference data. So the other usual ways are supported too.
+ * The methods to authorise a request. For market data, the provider documents OAuth 2.0 client credentials (part 5 of
+ * src/provider/README.md). For reference data, it documents no method, so the other usual methods are supported too.
  */
 export type AuthorizationSettings =
   | OAuth2Settings
@@ -54,7 +54,7 @@ export function createAuthorization(settings: AuthorizationSettings, options: Au
   }
 }
 
-/** For secrets that other programs renew: reads the secret for each request. After a 401, tries only a new secret. */
+/** Reads the secret for each request, because other programs renew it. A 401 is repeated only with a changed secret. */
 function rereadEachTime(read: () => Promise<Credentials>): Authorization {
   return {
     headers: () => read(),

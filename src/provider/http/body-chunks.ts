@@ -1,19 +1,19 @@
 import { finished, type Readable } from 'node:stream';
 import { isMarkedAsUntransferable } from 'node:worker_threads';
 
-/** The number of waiting chunks that pauses the stream; one read of a socket gives 64 KiB. */
+/** When this number of chunks is buffered, the stream is paused. One chunk of a socket has at most 64 KiB. */
 const MOST_WAITING = 8;
 const LEAST_GIVEN_BACK = 32 * 1024;
 
-/** The chunks of a body. A chunk is valid until the next chunk is requested, which frees the memory of this chunk. */
+/** The chunks of a body. A chunk is valid only until the next chunk is requested: then its memory is freed. */
 export type BodyChunks = AsyncIterable<Uint8Array>;
 
 export interface ChunkReader {
-  /** Returns the next chunk. After the last chunk, returns `done` or rejects with the stream's error, such as a cut. */
+  /** Returns the next chunk. After the last chunk, returns `done` or rejects with the stream's error. */
   next(): Promise<IteratorResult<Uint8Array, undefined>>;
   /**
    * Buffers chunks until the stream has ended or `mostBytes` bytes are buffered. Returns copies of the first and the
-   * last waiting bytes, at most `edgeBytes` each; null if the stream has failed or has not ended.
+   * last buffered bytes, at most `edgeBytes` each; null if the stream has failed or has not ended.
    */
   arrived(mostBytes: number, edgeBytes: number): Promise<BodyEdges | null>;
 }
@@ -24,8 +24,8 @@ export interface BodyEdges {
 }
 
 /**
- * Reads the chunks of a stream without a copy; the stream's own iterator copies most of a page once more. `givesBack`:
- * no other code uses the chunks. Then the memory of a chunk is freed when the next chunk is read.
+ * Reads the chunks of a stream without a copy; the stream's own iterator copies most chunks. If `givesBack` is true,
+ * the memory of a chunk is freed when the next chunk is read. Then no other code may use the chunk.
  */
 export function chunksOf(stream: Readable, givesBack = false): ChunkReader {
   const waiting: Uint8Array[] = [];

@@ -33,17 +33,18 @@ export interface HttpRequest {
 }
 
 /**
- * One interface of the provider over HTTP. Each call is one attempt, and the caller repeats it. Only a 401 is repeated
- * here, once, with new credentials. If the caller aborts, the call rejects with the signal's reason.
+ * Sends requests to one interface of the provider over HTTP. A request that fails is not repeated here, with one
+ * exception: a 401 is repeated once with new credentials. If the signal aborts, the call rejects with its reason.
  *
- * - PROVIDER_BUSY: a refusal holds the endpoint back. Nothing was sent; `retryAfterMs` is the remaining time.
- * - PROVIDER_TIMEOUT: headers, body and `consume` took too long together.
- * - PROVIDER_REFUSED: also for a 400, because only the caller knows if a smaller request is possible.
+ * - PROVIDER_BUSY: a status such as 503. Or no request was sent, because an earlier refusal closed the endpoint; then
+ *   `retryAfterMs` is the remaining time.
+ * - PROVIDER_TIMEOUT: headers, body and `consume` together took longer than the time limit.
+ * - PROVIDER_REFUSED: any other refusal, such as 400. Only the caller knows if a smaller request is possible.
  * - Other codes: PROVIDER_UNREACHABLE, PROVIDER_UNAUTHORIZED, PROVIDER_ASKS_FOR_LESS, PROVIDER_REDIRECT,
  *   PROTOCOL_VIOLATION, TOKEN_FAILED and the BODY_… codes.
  *
- * Errors for a status have `fields: { status, endpoint }`, and `retryAfterMs` if the server names a time. Errors of
- * `consume` are passed on; a ConnectorError without an endpoint gets the endpoint of the request.
+ * An error for a status has `fields: { status, endpoint }`, and `retryAfterMs` if the response has Retry-After. An
+ * error of `consume` is passed on; a ConnectorError without the field `endpoint` gets this field.
  */
 export interface HttpClient {
   /** @param consume reads the response within the request's deadline, and may leave the rest of the body unread */
@@ -137,7 +138,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
   };
 }
 
-/** True for the error of an unusable status; code that reads a response never throws such an error. */
+/** True for an error that was made for a status; code that reads a body never throws such an error. */
 function isRefusal(error: unknown): error is ConnectorError & { readonly fields: { readonly status: number } } {
   return error instanceof ConnectorError && /^PROVIDER_/.test(error.code) && typeof error.fields.status === 'number';
 }
@@ -170,7 +171,7 @@ type ExchangeOutcome<T> =
   | { readonly accepted: true; readonly value: T }
   | { readonly accepted: false; readonly error: ConnectorError };
 
-/** Sends one request and reads its response under one deadline. If the caller aborts, the observer gets no outcome. */
+/** Sends one request and reads the response, both within one deadline. A request that we abort is not reported. */
 async function exchange<T>(
   request: Exchange,
   consume: (response: HttpResponse) => Promise<T>,
@@ -191,7 +192,7 @@ async function exchange<T>(
     response.body.on('error', () => {});
     const used = (came: HttpResponse) => {
       bytes = came.bytes;
-      // A Date header has whole seconds, rounded down; the mean loss is 500 ms.
+      // The Date header is rounded down to whole seconds. This loses 500 ms on average.
       if (came.date !== null) observer?.clockSeen({ clock: name, aheadMs: came.date + 500 - clock.wallMs() });
       return consume(came);
     };
@@ -219,7 +220,7 @@ async function ask(request: Exchange, deadline: AbortSignal): Promise<Dispatcher
     host: new URL(origin).host,
     accept: 'application/json',
     'accept-encoding': ACCEPTED_ENCODINGS,
-    // A cached page or event list may be older than the committed state.
+    // A cached page or event list can be older than the state that is already committed.
     'cache-control': 'no-cache',
     'user-agent': 'structured-products-connect',
     ...(body === null ? {} : { 'content-type': 'application/json' }),
@@ -276,12 +277,12 @@ async function read<T>(
     await untilAborted(body.finish(), deadline);
     return value;
   } catch (error) {
-    // The reader may report a broken body as malformed; the cause of the break is the better error.
+    // If the body broke, `consume` reports malformed JSON. The error that broke the body says more.
     throw body.failure() ?? withOrigin(request, error);
   }
 }
 
-/** Adds the request's endpoint to an error of the reader, which does not know the request. */
+/** Adds the request and its endpoint to an error of `consume`, which does not know the request. */
 function withOrigin({ from, endpoint }: Exchange, error: unknown): unknown {
   if (!(error instanceof ConnectorError) || 'endpoint' in error.fields) return error;
   const { code, message, cause, retryAfterMs, fields } = error;

@@ -9,7 +9,7 @@ import type { RequestTurns } from './request-turns.ts';
 /** Header fields that authorise a request; their values are secrets. */
 export type Credentials = Readonly<Record<string, string>>;
 
-/** Gives and renews credentials. Credentials are sent only to the origin of the client that requests them. */
+/** Gives and renews the credentials of one client. The client sends them only to the origin of its own address. */
 export interface Authorization {
   /** Rejects with TOKEN_FAILED if no credentials can be obtained, or with the signal's reason. */
   headers(signal: AbortSignal): Promise<Credentials>;
@@ -37,8 +37,8 @@ export type SecretSource = () => Promise<string>;
 const PRINTABLE = /^[\u0021-\u007e](?:[\u0020-\u007e]{0,16382}[\u0021-\u007e])?$/;
 
 /**
- * Returns the secret's current value. Throws TOKEN_FAILED, which is retried, if the value cannot be read or sent: the
- * file may be in the middle of a rotation.
+ * Returns the secret's current value. Throws TOKEN_FAILED if the value cannot be read or sent. This error is retried,
+ * because the secret's file is perhaps being replaced at this moment.
  * @param setting the secret's name in messages, such as `referenceData.auth.token`
  */
 export async function readSecret(secret: SecretSource, setting: string): Promise<string> {

@@ -14,13 +14,13 @@ export interface NetworkFiles {
 }
 
 /**
- * A client's files as they are on disk. During a rotation, a file may be unreadable, or the files may not fit together.
- * Then the last good files stay in use.
+ * The current content of a client's files. While the files are replaced, a file is perhaps unreadable, or a key does
+ * not belong to its certificate. Then the last usable content stays in use.
  */
 export interface CurrentFiles<Made> {
   /** The object made from the current files; the same object while the files do not change. */
   get(): Promise<Made>;
-  /** The last made object, for code that cannot wait. Each call starts a check of the files for the next call. */
+  /** For code that cannot wait: the object of the last check. Each call starts a check for the next call. */
   latest(): Made;
 }
 

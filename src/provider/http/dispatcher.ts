@@ -16,19 +16,19 @@ const LONGEST_KEEP_ALIVE_MS = 60_000;
 export interface NetworkOptions extends NetworkFiles {
   /** `referenceData`, `marketData`, `schemaRegistry` or `kafka.sasl`: the name of the settings in messages. */
   readonly name: string;
-  /** Files that may change; they replace `ca`, `cert`, `key` and `proxy`. */
+  /** Files that can change while the process runs. Their content replaces `ca`, `cert`, `key` and `proxy`. */
   readonly files?: CurrentFiles<NetworkFiles> | undefined;
   readonly noProxy?: readonly string[] | undefined;
   /** The time limit of a whole request; connecting may take half of this time, at most 10 s. */
   readonly timeoutMs: number;
-  /** The maximum size of a response in bytes, as sent; absent: no limit. */
+  /** The maximum size of a response in bytes, before decompression; absent: no limit. */
   readonly maxResponseSize?: number;
 }
 
 /**
  * Opens connections to one origin. Without a proxy, the pool can connect only to that origin. Certificates are always
- * verified; no setting disables this. undici's own time-outs are off, because each chunk restarts them; a deadline over
- * the whole request replaces them.
+ * verified; no setting disables this. undici's own time-outs are off, because they start again at each chunk. Callers
+ * set a deadline for the whole request instead.
  */
 export function openDispatcher(address: URL, network: NetworkOptions, connections: number): Dispatcher {
   const tls = { rejectUnauthorized: true, ...secureContextOf(network) };
@@ -50,7 +50,7 @@ export function openDispatcher(address: URL, network: NetworkOptions, connection
     uri: proxy,
     requestTls: tls,
     proxyTls: tls,
-    // The request for a tunnel is part of connecting and has no deadline, so it needs its own limit.
+    // The deadline does not cover the CONNECT request to the proxy, so this request needs its own time limit.
     clientFactory: (origin, options) => new Pool(origin, { ...options, headersTimeout: limits.connectTimeout }),
   });
 }
@@ -105,7 +105,7 @@ export function secureContextOf(
   }
 }
 
-/** Throws if a certificate is unreadable: TLS ignores such a certificate, and then trusts fewer authorities. */
+/** Throws if a certificate is unreadable. TLS would ignore such a certificate, and would trust fewer authorities. */
 function parseCertificates(pem: string): void {
   const blocks = pem.match(/-----BEGIN ([A-Z0-9 ]*CERTIFICATE)-----[\s\S]*?-----END \1-----/g) ?? [];
   const begun = pem.match(/-----BEGIN /g) ?? [];
@@ -113,7 +113,7 @@ function parseCertificates(pem: string): void {
   for (const block of blocks) new X509Certificate(block);
 }
 
-/** Connections for a library that uses Node.js' own HTTP client, with the same authorities, certificate and proxy. */
+/** An agent for a library that uses Node.js' own HTTP client, with the certificates and the proxy of `network`. */
 export async function openAgent(address: URL, network: NetworkOptions): Promise<Agent> {
   const current = { ...network, ...(await network.files?.get()) };
   const proxy = proxyFor(address, current);
@@ -170,7 +170,7 @@ function withoutBrackets(host: string): string {
   return host.replace(/^\[|\]$/g, '');
 }
 
-/** False if the text is not a range of addresses. */
+/** False if `range` is not a range of addresses. */
 function isInRange(host: string, range: string): boolean {
   const [, network = '', bits = ''] = /^(.*)\/(\d{1,3})$/.exec(range) ?? [];
   const version = isIP(network);

@@ -11,13 +11,13 @@ export interface Refusal {
 }
 
 /**
- * The endpoints that are held back. A refusal with `Retry-After`, or any 429, closes the endpoint's gate for all
- * callers in the process. All clients share the gates, because two clients may use one token endpoint.
+ * Knows the endpoints that must not be called now. A refusal with `Retry-After`, or any 429, closes its endpoint for
+ * all callers in the process. All clients share this object, because two clients can use the same token endpoint.
  */
 export interface EndpointGates {
-  /** How long an endpoint must not be called, and the status of its refusal; null if calls are allowed. */
+  /** For how long an endpoint is still closed, and the status that closed it; null if the endpoint is open. */
   heldBack(endpoint: string): { readonly remainingMs: number; readonly status: number } | null;
-  /** @returns how long this refusal closes the gate, in milliseconds; 0 if the refusal changes nothing */
+  /** @returns for how long this refusal closes the endpoint, in milliseconds; 0 if the refusal changes nothing */
   refused(endpoint: string, refusal: Refusal): number;
   answered(endpoint: string): void;
 }
@@ -41,7 +41,7 @@ export function createEndpointGates({
       if (retryAfterMs === undefined && status !== TOO_MANY_REQUESTS) return 0;
       const nowMs = clock.monotonicMs();
       const gate = gates.get(endpoint);
-      // Refusals of requests that were in flight together count as one failure.
+      // Requests can be in flight when the first refusal comes. Their refusals count as the same failure.
       const isClosed = gate !== undefined && gate.untilMs > nowMs;
       const failures = (gate?.failures ?? 0) + (isClosed ? 0 : 1);
       const holdMs = retryAfterMs ?? (isClosed ? 0 : backOffMs(failures, BACK_OFF, random));
@@ -51,7 +51,7 @@ export function createEndpointGates({
     },
     answered(endpoint) {
       const gate = gates.get(endpoint);
-      // A response to a request from before the refusal does not open the gate.
+      // A response to a request that was sent before the refusal does not open the endpoint.
       if (gate !== undefined && gate.untilMs <= clock.monotonicMs()) gates.delete(endpoint);
     },
   };

@@ -4,15 +4,15 @@ export interface HttpResponse {
   /** The server's clock in milliseconds since the epoch, from the Date header; null without a usable header. */
   readonly date: number | null;
   /**
-   * The decoded body, which can be read once. Throws BODY_INCOMPLETE for a cut, BODY_TOO_LARGE, BODY_MALFORMED if it
-   * cannot be decompressed, PROVIDER_TIMEOUT, or the caller's reason after an abort. If only the end (or reset) of the
-   * connection marks the body's end, only the JSON decoder notices a cut.
+   * The decoded body, which can be read once. Throws BODY_INCOMPLETE if the connection ends too early, BODY_TOO_LARGE,
+   * BODY_MALFORMED if the body cannot be decompressed, PROVIDER_TIMEOUT, or the reason of the caller's signal. A body
+   * without length and chunks ends with its connection: then only the JSON decoder notices that the body is incomplete.
    */
   readonly body: BodyChunks;
   /**
-   * Must be called before the body is read. Waits for the whole body, or for its first 16 MB. Returns its first and
-   * last 4 KiB at most; null if the body is longer or broken (then reading throws). So the next request can start
-   * before this body is decoded.
+   * Waits for the whole body, or for its first 16 MiB, and returns the first and the last 4 KiB of the body. So the
+   * next request can start before this body is decoded. Returns null if the body is longer than 16 MiB or broken.
+   * (Reading a broken body throws.) Must be called before the body is read.
    */
   arrived(): Promise<BodyEdges | null>;
   bytes(): number;
@@ -44,8 +44,8 @@ export function ageSeconds(headers: HeaderFields): number | null {
 }
 
 /**
- * The wait that the server requests, in milliseconds. It is at most an hour, so that a wrong value cannot stop a
- * source. A date is compared with the server's own clock, if known, because our clock may be wrong by hours.
+ * The wait that the Retry-After header requests, in milliseconds. The wait is at most an hour, so that a wrong value
+ * cannot stop a source. A date in Retry-After is compared with the Date header, because our clock can be wrong.
  */
 export function retryAfterMs(headers: HeaderFields, wallMs: number): number | undefined {
   const text = headerField(headers, 'retry-after')?.trim();

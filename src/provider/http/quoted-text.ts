@@ -3,8 +3,8 @@ const UNSAFE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 const ADDRESS = /\b[a-z][a-z0-9+.-]{0,30}:\/\/[^\s"']+/gi;
 
 /**
- * Makes a server's text safe for a message: removes echoed secrets and addresses, escapes control characters, and cuts
- * the text after `longest` characters.
+ * Makes a server's text safe for a message: removes addresses and `secrets`, escapes control characters, and
+ * cuts the text after `longest` characters.
  * @param secrets the secrets that were sent with the request and must not appear in a log
  */
 export function quotedText(text: string, longest: number, secrets: readonly string[] = []): string {
@@ -17,5 +17,5 @@ export function quotedText(text: string, longest: number, secrets: readonly stri
   return cut.replace(UNSAFE, (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`);
 }
 
-// A shorter value may match parts of ordinary words.
+// A shorter secret is not removed, because ordinary words can contain it.
 const SHORTEST_SECRET = 4;

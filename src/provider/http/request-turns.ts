@@ -8,15 +8,15 @@ import type { EndpointGates, Refusal } from './endpoint-gates.ts';
 const SHORTEST_SLEEP_MS = 1;
 
 export interface RequestEndpoint {
-  /** The origin and the path without variable parts: the same for all callers in the process. Never shown. */
+  /** The origin and the path without variable parts, equal for all callers in the process. No message shows it. */
   readonly key: string;
   readonly path: string;
   readonly from: string;
 }
 
-/** Every request, also a token request, passes its endpoint's gate and its interface's rate limit. */
+/** Delays requests to the rate limit of one interface, and refuses requests to closed endpoints (endpoint-gates.ts). */
 export interface RequestTurns {
-  /** @throws ConnectorError PROVIDER_BUSY with `retryAfterMs` while the endpoint is held back: nothing is sent. */
+  /** Resolves when the request may be sent. @throws PROVIDER_BUSY with `retryAfterMs` while the endpoint is closed. */
   take(endpoint: RequestEndpoint, signal: AbortSignal): Promise<void>;
   refused(endpoint: RequestEndpoint, refusal: Refusal): void;
   answered(endpoint: RequestEndpoint): void;
@@ -76,8 +76,8 @@ export function createRequestTurns(options: {
 }
 
 /**
- * A token bucket of one token: requests are evenly spaced, first come, first served. Unused time is not saved, so no
- * second has more requests than the limit, even after a pause. Exported for tests.
+ * Lets requests pass in the order of their calls, at equal intervals. Unused time is not saved: even after a pause, no
+ * second has more requests than the limit. Exported for tests.
  */
 export function createRateLimiter(requestsPerSecond: number, clock: Clock) {
   let intervalMs = 1_000 / requestsPerSecond;
@@ -101,7 +101,7 @@ export function createRateLimiter(requestsPerSecond: number, clock: Clock) {
         const wokenMs = clock.monotonicMs();
         nextFreeMs = (wokenMs - slotMs < SHORTEST_SLEEP_MS ? slotMs : wokenMs) + intervalMs;
       } finally {
-        // A caller that aborts takes no slot and leaves no gap in the queue.
+        // If this caller aborts, the next caller still waits for the callers before this one, but not for this one.
         void before.then(gone.resolve);
       }
     },

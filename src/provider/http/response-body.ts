@@ -18,22 +18,22 @@ const DECODERS: ReadonlyMap<string, () => Transform> = new Map<string, () => Tra
 
 export const ACCEPTED_ENCODINGS = [...DECODERS.keys()].join(', ');
 
-/** The body of a response: decoded, counted, and limited in length. The stream's owner destroys the stream. */
+/** The decoded body of a response. The number of bytes is counted and limited. The caller must destroy the stream. */
 export interface ResponseBody {
   readonly chunks: BodyChunks;
   arrived(): Promise<BodyEdges | null>;
   bytes(): number;
   /** The error that broke the body, even if the reader did not report this error. */
   failure(): ConnectorError | undefined;
-  /** Reads the rest if it is short, so that a cut is noticed and the connection stays usable. Rejects after a cut. */
+  /** Reads at most 64 KiB more, so that the connection can be used again. Rejects if the body is incomplete. */
   finish(): Promise<void>;
 }
 
 /**
  * @param options.encoding the content-encoding field; several encodings are refused
  * @param options.from the request in messages, such as `GET https://host/v1/instruments of referenceData`
- * @param options.capSetting the setting to raise if the body is too large
- * @param options.signal the request's deadline; when it aborts, the body rejects with its reason
+ * @param options.capSetting the name of the setting that limits the size of the body
+ * @param options.signal the request's deadline; when the signal aborts, the body rejects with the signal's reason
  */
 export function openResponseBody(options: {
   readonly stream: Readable;
@@ -45,7 +45,7 @@ export function openResponseBody(options: {
 }): ResponseBody {
   const { maxBodyBytes, from, capSetting, signal } = options;
   const decoded = decode(options.stream, options.encoding, from);
-  // A decoder's chunks share a buffer with the decoder's next output, so this memory is not given back.
+  // A decoder writes its next output into the memory of its earlier chunks, so this memory must not be freed.
   const read = chunksOf(decoded, decoded === options.stream);
   let bytes = 0;
   let failure: ConnectorError | undefined;
@@ -113,7 +113,7 @@ function decode(stream: Readable, encoding: string | null, from: string): Readab
   return pipeline(stream, decoder, () => {});
 }
 
-// zlib has one code for an unexpected end (Z_BUF_ERROR), and other codes for data that is not compressed.
+// True if the data is invalid. For data that ends too early, zlib has the code Z_BUF_ERROR.
 function isDataError(error: unknown): boolean {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   return code !== 'Z_BUF_ERROR' && /^(Z_|ERR_)/.test(code) && !code.startsWith('ERR_STREAM');

@@ -13,18 +13,18 @@ const LONGEST_NAME = 50;
 const SECTION = /^#[\w.-]{1,60}$/;
 const PROTOCOL_CODE = /^(HPE_|HTTPParserError|UND_ERR_HEADERS_OVERFLOW)/;
 
-/** The problem in an error's body (parts 2.1 and 7 of src/provider/README.md), made safe for a message. */
+/** The problem details in an error's body (parts 2.1 and 7 of src/provider/README.md), without secrets. */
 export interface ProblemText {
   readonly said: string;
   /** The first errors of a ValidationProblemDetails, as `name: reason`. */
   readonly validation: readonly string[];
-  /** `type`, `instance`, and members that the interface does not name, such as a trace id for its support. */
+  /** `type`, `instance`, and all undocumented members, such as a trace id for the provider's support. */
   readonly members: Readonly<Record<string, string>>;
 }
 
 export const NO_PROBLEM: ProblemText = { said: '', validation: [], members: {} };
 
-/** The error for a status that we cannot use (part 7 of src/provider/README.md). */
+/** Makes the error for a status that is not a success (part 7 of src/provider/README.md). */
 export function refusedResponse(
   code: ErrorCode,
   options: {
@@ -53,13 +53,13 @@ function advice(code: ErrorCode, status: number, headers: HeaderFields, name: st
   if (code === 'PROVIDER_UNAUTHORIZED') return `; check ${name}.auth and the account's permissions`;
   if (status === 404) return `; check ${urlSetting(name)}`;
   if (code !== 'PROVIDER_REDIRECT') return '';
-  // Only the host is shown, because the path and query of a redirect may contain a session or a token.
+  // Only the host is shown, because the path and query of a redirect can contain a session id or a token.
   const location = URL.parse(headerField(headers, 'location') ?? '');
   const where = location === null ? '' : ` to ${quotedText(location.host, LONGEST_QUOTE)}`;
   return `, a redirect${where}, which is never followed; set ${urlSetting(name)} to the final address`;
 }
 
-/** The url setting with its variable in the usual settings file: `marketData.url (MARKET_DATA_URL)`. */
+/** The setting of an interface's URL and its usual environment variable, as `marketData.url (MARKET_DATA_URL)`. */
 function urlSetting(name: string): string {
   return `${name}.url (${name.replace(/[A-Z]/g, '_$&').toUpperCase()}_URL)`;
 }
@@ -111,7 +111,7 @@ function withoutSecrets(name: string, value: unknown): unknown {
   return isSecretKey(name, value) ? REDACTED : value;
 }
 
-/** Shows only the host, path and section of an address, because a login or a query may contain a secret. */
+/** Leaves only the host, path and fragment of an address, because a login or a query can contain a secret. */
 function withoutQuery(text: string): string {
   const url = URL.parse(text);
   return url === null || url.host === '' ? text : `${url.host}${url.pathname}${SECTION.test(url.hash) ? url.hash : ''}`;
@@ -131,9 +131,9 @@ function validationErrors(errors: unknown): readonly string[] {
 type StatusAction = 'consume' | 'renewAuthorization' | ErrorCode;
 
 /**
- * The interface names 200, 400, 401, 403, 404 and 500 for market data and no status for reference data (part 7 of
- * src/provider/README.md). All other statuses follow RFC 9110. A 400 does not say whether a smaller request helps; the
- * caller knows the request and checks `fields.status`.
+ * For market data, the provider documents 200, 400, 401, 403, 404 and 500; for reference data, it documents no status
+ * (part 7 of src/provider/README.md). Every other status has the meaning of RFC 9110. A 400 does not say if a smaller
+ * request helps. The caller, which knows the request, checks `fields.status`.
  */
 export function actionOf(status: number): StatusAction {
   // 206 (part of a body) is a violation, because no request has a range.
@@ -148,7 +148,7 @@ export function actionOf(status: number): StatusAction {
 
 const NOT_FOUND = 404;
 
-/** Resolves with null if the provider does not know the id (404). A 404 of the token endpoint is another error. */
+/** Resolves with null if the provider does not know the id (404). A 404 of the token endpoint still rejects. */
 export async function nullWhenUnknown<Found>(asked: Promise<Found>): Promise<Found | null> {
   try {
     return await asked;

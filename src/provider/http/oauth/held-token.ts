@@ -16,9 +16,10 @@ interface Failure {
 }
 
 /**
- * Renews the token 30 s (at most a tenth of its life) before it expires, or after a refusal. Only one request runs at a
- * time. If the endpoint fails, a valid token stays in use. Without a valid token, callers get the last error until the
- * pause ends. A pause takes 1 s to 60 s, or longer if the endpoint says so.
+ * Keeps an access token. Renews the token 30 s before the token expires (a short-lived token when a tenth of its
+ * lifetime is left), or after a refusal. One token request runs at a time. After a failed request, no request is sent
+ * for 1 s to 60 s, or for the longer time that the endpoint requests. In this pause a valid token stays in use;
+ * otherwise callers get the last error.
  */
 export function createHeldToken(settings: OAuth2Settings, options: HeldTokenOptions) {
   const { name, login = `${name}.auth`, clock, random, log, observer, marginMs = usualMarginMs } = options;
@@ -52,7 +53,7 @@ export function createHeldToken(settings: OAuth2Settings, options: HeldTokenOpti
   }
 
   return {
-    /** Rejects with TOKEN_FAILED if there is no token and the endpoint gives no token, or with the signal's reason. */
+    /** Rejects with the signal's reason, or with TOKEN_FAILED if no token is valid and the endpoint issues no token. */
     async get(signal: AbortSignal): Promise<string> {
       signal.throwIfAborted();
       const nowMs = clock.monotonicMs();
@@ -87,8 +88,8 @@ function paused(last: ConnectorError, waitMs: number): ConnectorError {
   return new ConnectorError('TOKEN_FAILED', last.message, { cause: last, retryAfterMs: waitMs, fields: last.fields });
 }
 
-// All callers share one request at a time. A caller that stops waiting does not disturb other callers. If no caller
-// waits, the request is aborted.
+// Callers that wait at the same time share one request. If the signal of a caller aborts, the other callers still get
+// the result. When no caller waits any more, the request is aborted.
 function shareRequest<T>(send: (signal: AbortSignal) => Promise<T>): (signal: AbortSignal) => Promise<T> {
   let current: { readonly result: Promise<T>; readonly controller: AbortController; waiting: number } | undefined;
 

@@ -24,15 +24,15 @@ const LARGEST_RESPONSE_BYTES = 65_536;
 const LONGEST_QUOTE = 200;
 const LONGEST_LIFETIME_MS = 24 * 3_600_000;
 
-// The life of a token whose `expires_in` is absent, null, 0, negative or not a number. This life is short enough to
-// notice a withdrawn account, and long enough to avoid many token requests. A 401 renews the token earlier.
+// The lifetime of a token whose `expires_in` is absent, null, 0, negative or not a number. A longer lifetime would hide
+// a withdrawn account; a shorter one would cause many token requests. A 401 renews the token earlier.
 const DEFAULT_LIFETIME_MS = 5 * 60_000;
 
-// Only these members of a response reach the library, not an id_token. With scope openid a server may send an id_token
-// without a request, and its issuer cannot be checked: only the token address is known.
+// The library gets only these members of a response. With scope openid, a server can add an id_token. The library would
+// check its issuer, but here only the token address is known.
 const FIELDS = ['access_token', 'token_type', 'scope', 'error', 'error_description'];
 
-/** Basic authentication by default; after invalid_client, the secret is sent in the form. Rejects with TOKEN_FAILED. */
+/** Requests a token with basic authentication; after invalid_client, with the secret in the form. Throws TOKEN_FAILED. */
 export function createTokenRequest(
   settings: OAuth2Settings,
   address: URL,
@@ -54,7 +54,7 @@ export function createTokenRequest(
     } catch (error) {
       if (!isInvalidClient(error)) throw error;
       await takeTurn(signal);
-      // The secret may have been rotated during the request.
+      // Perhaps the secret was rotated during the request.
       const newest = await readNow();
       if (newest !== secret) return requestWith({ method, secret: newest });
       if (settings.clientAuthentication || method === 'client_secret_post') throw error;
@@ -64,7 +64,7 @@ export function createTokenRequest(
     }
   }
 
-  /** Token requests count in the rate of their interface. Rejects with TOKEN_FAILED while the endpoint is held back. */
+  /** The interface's rate limit covers token requests too. Rejects with TOKEN_FAILED while the endpoint is closed. */
   async function takeTurn(signal: AbortSignal): Promise<void> {
     try {
       await turns.take(endpoint.turn, signal);
@@ -76,11 +76,11 @@ export function createTokenRequest(
   }
 
   return async (signal) => {
-    // This wait is outside the deadline: a wait for our own rate limit is not a failure of the token endpoint.
+    // The deadline starts after this wait: a wait for our own rate limit is not a failure of the token endpoint.
     await takeTurn(signal);
     const late = () => endpoint.failed(`took longer than ${timeoutMs} ms`);
     const deadline = openDeadline(timeoutMs, systemClock, late, { outer: signal });
-    // Token requests are rare, so each request opens a separate connection and leaves nothing open.
+    // Token requests are rare, so each request opens a connection and closes it.
     const dispatcher = openDispatcher(address, { ...options, ...(await options.files?.get()) }, 1);
     try {
       return await requestToken(dispatcher, deadline.signal);
@@ -112,7 +112,7 @@ function readLoginSecret(settings: OAuth2Settings, login: string): Promise<strin
     : readSecret(present(settings.clientSecret, `${login}.clientSecret`), `${login}.clientSecret`);
 }
 
-// Returns the library's authentication. Rejects with TOKEN_FAILED for an unusable key, which may be in rotation.
+// Returns the library's authentication. Rejects with TOKEN_FAILED if the key is unusable; a retry reads the key again.
 async function clientAuth(
   { method, secret }: ClientLogin,
   settings: OAuth2Settings,
@@ -124,7 +124,7 @@ async function clientAuth(
   const key = await importKey(secret, algorithm, login);
   return oauth.PrivateKeyJwt(keyId ? { key, kid: keyId } : key, {
     [oauth.modifyAssertion](header, payload) {
-      // Servers know the algorithm by its name in RFC 8037; the library uses a newer name.
+      // Servers know EdDSA by this name of RFC 8037; the library uses a newer name.
       header.alg = algorithm;
       // The library uses the issuer as the audience, but only the token address is known here.
       payload.aud = assertionAudience ?? tokenUrl;
@@ -137,7 +137,7 @@ async function importKey(pem: string, algorithm: AssertionAlgorithm, login: stri
     const der = createPrivateKey(pem).export({ type: 'pkcs8', format: 'der' });
     return await webcrypto.subtle.importKey('pkcs8', der, KEY_ALGORITHMS[algorithm], false, ['sign']);
   } catch (cause) {
-    // The message leaves out the parser's message, which may quote the key.
+    // The message omits the parser's message, which can quote the key.
     const what = `${login}.privateKey is not the PEM text of a private key for ${algorithm}`;
     throw new ConnectorError('TOKEN_FAILED', `${what}; check the file, and ${login}.algorithm.`, { cause });
   }
@@ -162,7 +162,7 @@ interface GrantRequest extends Pick<AuthorizationOptions, 'turns' | 'clock'> {
 }
 
 // Performs one client credentials grant with the library. Rejects with TOKEN_FAILED; its message and fields name the
-// OAuth error. Errors of the library are never passed on, because these errors contain the whole response.
+// OAuth error. An error of the library is never passed on, because it contains the whole response.
 async function requestGrant(request: GrantRequest, signal: AbortSignal): Promise<FetchedToken> {
   const { settings, endpoint, authentication, secret } = request;
   const server: oauth.AuthorizationServer = {
@@ -185,7 +185,7 @@ async function requestGrant(request: GrantRequest, signal: AbortSignal): Promise
   try {
     const response = await oauth.clientCredentialsGrantRequest(server, client, authentication, parameters(settings), {
       [oauth.customFetch]: send,
-      // parseAddress has already checked that plain http is allowed for this address.
+      // `parseAddress` has already checked that this address may use plain http.
       [oauth.allowInsecureRequests]: endpoint.address.protocol === 'http:',
     });
     const granted = await oauth.processClientCredentialsResponse(server, client, response);
@@ -268,7 +268,7 @@ async function readFields(
     if (typeof content === 'object' && content !== null) return content as Record<string, unknown>;
   } catch (error) {
     if (signal.aborted) throw signal.reason;
-    // The body of a response may contain a token, so the error quotes neither the body nor the parser's message.
+    // The body can contain a token, so the error quotes neither the body nor the parser's message.
     const code = error instanceof ConnectorError ? error.code : 'no JSON';
     throw endpoint.failed(`answered ${status} with a body that cannot be read (${code})`, { status });
   }
@@ -308,7 +308,7 @@ export interface OAuth2Settings {
   readonly type: 'oauth2';
   readonly tokenUrl: string;
   readonly clientId: string;
-  /** Absent or null: basic authentication; if basic is refused, the secret in the form. */
+  /** Absent or null: basic authentication, or the secret in the form if the endpoint refuses basic authentication. */
   readonly clientAuthentication?: ClientAuthentication | null | undefined;
   readonly clientSecret?: SecretSource | null | undefined;
   /** The PEM text of the key that signs the assertion of private_key_jwt. */
