@@ -49,7 +49,7 @@ function issueProblems(issue: Issue, around: SettingPath, context: IssueContext)
   }
   if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => unknownKey([...path, key], context));
   if (issue.code === 'invalid_union') {
-    // The intended alternative is the first one whose check found problems inside the value.
+    // The user meant the first alternative whose check found problems inside the value.
     const meant = issue.errors.find((errors) => errors.some(isInside));
     if (meant) return meant.flatMap((inner) => issueProblems(inner, path, context));
     if (isWrongType(issue)) return [wrongValue(path, context, `one of ${issue.options.join(', ')}`)];
@@ -131,8 +131,8 @@ interface SettingDocumentation {
   readonly typesWith: (key: string) => readonly unknown[];
 }
 
-// Finds a setting in the schema, or the nearest group around the setting. The given values choose between alternatives
-// of the schema.
+// Finds a setting in the schema, or the nearest group around the setting. If the schema has alternatives, the given
+// values decide which alternative is searched.
 function documentationOf(root: z.ZodType, path: SettingPath, given: unknown): SettingDocumentation {
   let schema = root;
   let value = given;

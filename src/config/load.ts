@@ -83,7 +83,7 @@ async function readSettingsFile(file: string, readFile: (path: string) => Promis
   }
 }
 
-/** Reports a missing variable only once: the value without the variable is not a second problem. */
+/** If a value refers to a missing variable, reports the variable, but not the value that is missing as a result. */
 function inFileOrder(tree: SettingsTree, found: readonly Problem[]): readonly PlacedProblem[] {
   const broken = new Set(tree.problems.filter(({ path }) => path.length > 0).map(({ path }) => JSON.stringify(path)));
   const isFollowUp = (path: SettingPath) =>

@@ -93,7 +93,7 @@ function redacted(read: () => Promise<string>, readNow: () => Promise<string>, s
   return Object.freeze(Object.assign(read, { readNow, toString: show, toJSON: show, [inspect.custom]: show }));
 }
 
-/** The reason why a file is unreadable, in brackets, with the user who has no right; empty without a reason. */
+/** Returns why a file is unreadable, in brackets, and which user may not read the file; empty if unknown. */
 export function whyUnreadable(error: unknown): string {
   if (!(error instanceof Error) || !('code' in error)) return '';
   if (error.code !== 'EACCES') return ` (${String(error.code)})`;

@@ -118,7 +118,7 @@ export function pemFile(secrets: SecretReader) {
   );
 }
 
-/** Moves `<key>File` to `<key>` for the given secrets, so that a group has one key for both. */
+/** Moves `<key>File` to `<key>` for the given secrets, so that the schema of a group needs only `<key>`. */
 export function withSecretFiles<Schema extends z.ZodType>(keys: readonly string[], schema: Schema) {
   return z.preprocess((given) => {
     if (given === null || typeof given !== 'object' || Array.isArray(given)) return given;

@@ -38,7 +38,11 @@ const pricesSettings = group({
     }),
     'The kinds of prices.',
   ),
-  maxItems: setting(wholeNumber(1, 10_000), 'Instruments in one bulk request; reduced if the provider refuses.', 500),
+  maxItems: setting(
+    wholeNumber(1, 10_000),
+    'Instruments in a bulk request; reduced if the provider refuses so many.',
+    500,
+  ),
   linger: setting(
     duration('0s', '1m'),
     'How long a new or changed instrument waits for others in its request.',
@@ -132,7 +136,7 @@ export function createSettingsSchema(secrets: SecretReader) {
 type GivenMarketData = z.output<ReturnType<typeof marketDataSettings>>;
 type Authentication = NonNullable<GivenMarketData['auth']>;
 
-/** `login` is the group of settings that is used. */
+/** `login`: the name of the group of settings with the authentication that is used. */
 function withAddress({ url, auth, ...rest }: GivenMarketData, usual: Authentication) {
   const login = auth === null ? 'referenceData.auth' : 'marketData.auth';
   return url === null ? null : { ...rest, url, auth: auth ?? usual, login };

@@ -2,7 +2,7 @@ import { KNOWN_EVENT_TYPES } from './groups/sources.ts';
 import { memberOf } from './problem.ts';
 import { nearestName } from './suggestion.ts';
 
-/** Likely mistakes in settings that are valid or unchecked. Each mistake is a sentence that begins with the setting. */
+/** Finds likely mistakes that are not errors. Returns a sentence for each, which begins with the setting's name. */
 export function settingsWarnings(given: unknown): string[] {
   const sources = memberOf(given, 'sources');
   if (!Array.isArray(sources)) return [];
@@ -21,7 +21,7 @@ function ofUnknownTypes(setting: string, given: readonly unknown[]): string[] {
     .map((type) => {
       const nearest = nearestName(type, known);
       const meant = nearest === undefined ? '' : `; did you mean ${nearest}?`;
-      return `${setting}: ${JSON.stringify(type)} is not among the known event types (${known.join(', ')})${meant}${meant ? '' : '.'} The provider may refuse it, or send no such event.`;
+      return `${setting}: ${JSON.stringify(type)} is not among the known event types (${known.join(', ')})${meant}${meant ? '' : '.'} The provider may refuse this type, or send no event of this type.`;
     });
 }
 

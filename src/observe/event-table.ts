@@ -13,9 +13,9 @@ interface Row<Event> {
   readonly level: keyof Log;
   readonly text: string;
   readonly fields?: (event: Event) => object;
-  /** Counts that one log line per minute sums up: the message, the field to group by, and the counted fields. */
+  /** For events that one log line per minute sums up: the message, the field to group by, and the summed fields. */
   readonly minute?: readonly [text: string, of: keyof Event & string, ...counts: (keyof Event & string)[]];
-  /** Adds to the metrics of the event; the status sets the gauges. */
+  /** Changes the counters and histograms of the event. The code of the status sets the gauges. */
   readonly count?: (event: Event, add: Add, observe: Observe) => void;
 }
 
@@ -127,7 +127,7 @@ const EVENTS: { readonly [Of in Name]: Row<EventOf<Of>> } = {
     minute: ['priced within a minute', 'kind', ...(['items', 'priced', 'records', 'problems', 'deadLetters'] as const)],
     count(batch, add, observe) {
       const { kind: price, priced, problems, unusable, dropped } = batch;
-      // Refused calls, and records without any response, do not show that the provider answers.
+      // A batch of refused calls, or without any call, does not count: it does not show that the provider answers.
       add('spconnect_prices_batches_total', { price }, batch.answered > 0 ? 1 : 0);
       const items = { priced, problem: problems, unusable, dropped };
       for (const [result, count] of Object.entries(items))
@@ -190,18 +190,18 @@ function eachEvent(react: (name: Name) => (event: never) => void): Events {
   return Object.fromEntries((Object.keys(EVENTS) as Name[]).map((name) => [name, react(name)])) as unknown as Events;
 }
 
-/** Passes each event to all sinks that accept the event, in their order. */
+/** Passes each event to all sinks that accept the event, in the order of `sinks`. */
 export function toAll(sinks: readonly Partial<Events>[]): Events {
   return eachEvent((name) => (event) => {
     for (const sink of sinks) sink[name]?.(event);
   });
 }
 
-/** Events as metrics, which sum up the numbers of the log lines. */
+/** Counts events in metrics. The log shows the same numbers for each event. */
 export function countEvents({ add, observe }: Pick<Meters, 'add' | 'observe'>): Events {
   return eachEvent((name) => (event: object) => {
     (EVENTS[name] as Row<object>).count?.(event, add, observe);
-    // Failures of the registry appear as errors of its callers.
+    // A failure of the registry has no separate event: it is the error of another event.
     const code = 'err' in event ? codeOf(event.err) : '';
     if (/^(REGISTRY|SCHEMA)_/.test(code)) add('spconnect_registry_failures_total', { code }, 1);
   });

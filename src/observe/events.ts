@@ -19,7 +19,7 @@ export const NOTIFICATION_KINDS = [
 /** A kind of prices, or one of its series if several are followed, such as `daily/OHLC`. */
 type Kind = string;
 
-/** A failure that is tried again after `waitMs`. `failures`: consecutive failures, including this one. */
+/** A failed attempt, which is repeated after `waitMs`. `failures`: consecutive failures, including this failure. */
 export interface Retry {
   readonly failures: number;
   readonly waitMs: number;
@@ -38,13 +38,13 @@ export interface Events {
   topicDrift(event: { readonly drift: string }): void;
   /** This replica has joined the group, or joined it again, with these partitions and sources, if any. */
   replicaJoined(event: { readonly partitions: readonly number[]; readonly sources: readonly string[] }): void;
-  /** This process writes a partition of the offsets topic: earlier writers are fenced, committed offsets are read. */
+  /** The writer of a partition of the offsets topic is open. Earlier writers are fenced, and the offsets are read. */
   writerOpened(event: {
     readonly partition: number;
     readonly transactionalId: string;
     readonly durationMs: number;
   }): void;
-  /** A source begins, with or without a committed offset: at the start, and after each new opening of its writer. */
+  /** A source begins, with or without a committed offset: at the start, and each time its writer is opened again. */
   sourceStarted(event: SourceStarted): void;
   schemasRegistered(event: { readonly source: string }): void;
   /** The provider has answered a poll, and any results are committed. */
@@ -55,7 +55,7 @@ export interface Events {
     /** The provider's stream offset before the walk's first row. */
     readonly since: string;
     readonly why: string;
-    /** The wait before the list is read, because the list may lag the stream; also after a resumption. */
+    /** The wait before the list is read, because the list may lag behind the stream. A resumed walk also waits. */
     readonly waitMs: number;
   }): void;
   walkResumed(event: {
@@ -90,8 +90,8 @@ export interface Events {
   kafkaSilent(event: { readonly silentMs: number }): void;
   kafkaAnswers(event: { readonly silentMs: number }): void;
   /**
-   * `part`: the check of the topics or the group of the replicas failed, before any source. `endpoint`: the only
-   * endpoint that waits; absent if the whole source waits.
+   * An attempt failed and is repeated. `part` is set if no source runs yet: `topics` if the check of the topics failed,
+   * `replicas` if the group failed. `endpoint`: the only endpoint that waits; absent if the whole source waits.
    */
   attemptFailed(
     event: Retry & {
@@ -125,11 +125,11 @@ export interface Events {
   }): void;
   /** The processor has joined its group, or joined it again, with this number of partitions, perhaps 0. */
   processorJoined(event: { readonly partitions: number }): void;
-  /** This process prices a partition: earlier writers are fenced, offset and table are read. */
+  /** This process begins to price a partition. Earlier writers are fenced; the offset and the table are read. */
   partitionAssigned(
     event: InputPartition & {
       readonly transactionalId: string;
-      /** The offset at which reading continues; the beginning without a committed offset. */
+      /** The offset at which reading continues: the committed offset, or else the beginning of the partition. */
       readonly offset: string;
       /** Instruments with an isin in the table. */
       readonly instruments: number;
@@ -138,9 +138,9 @@ export interface Events {
   ): void;
   /** Another member reads this partition now, or this process stops or cannot continue. */
   partitionLost(event: InputPartition & { readonly why: string }): void;
-  /** The writer of a partition is lost; a new writer is opened, and offset and table are read again. */
+  /** The writer of a partition is lost. A new writer is opened; the offset and the table are read again. */
   partitionWriterLost(event: InputPartition & { readonly err: unknown }): void;
-  /** Unreadable records were found: instruments of the table or of later input, or prices of a series. */
+  /** Unreadable records were found: records of instruments, or price records of a series. */
   recordsUnreadable(
     event: InputPartition & {
       readonly reason: UnreadableReason;
@@ -165,10 +165,10 @@ export interface Events {
     readonly roundedNumbers: number;
   }): void;
   batchLimitLearnt(event: { readonly kind: Kind; readonly maxItems: number }): void;
-  /** A bulk request failed as a whole. It is repeated after another succeeds. After `waitMs`, one item is requested. */
+  /** A whole bulk request failed. After `waitMs`, one item is requested alone; the others wait for a success. */
   bulkAttemptFailed(event: Retry & { readonly kind: Kind; readonly items: number }): void;
   windowsMissed(event: WindowsMissed): void;
-  /** The group could not be read, or the registry did not give a schema of instruments; repeated after the wait. */
+  /** The price processor could not read its group, or could not get a schema of instruments. It tries again. */
   processorAttemptFailed(
     event: Retry & {
       /** True if this process is still a member during the wait; otherwise it joins again after the wait. */
@@ -264,7 +264,7 @@ export interface WalkCompleted {
   readonly resumed: boolean;
   readonly pages: number;
   readonly rows: number;
-  /** Instruments by their state on the topic: absent, different, equal, or equal in an older schema. */
+  /** Numbers of instruments by their state on the topic: absent, different, equal, or equal in an older schema. */
   readonly added: number;
   readonly corrected: number;
   readonly unchanged: number;

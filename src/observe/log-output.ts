@@ -31,8 +31,8 @@ export interface LogOutputOptions {
 
 /**
  * Writes each line at once, so that a killed process loses no line. If the reader has stopped or the disk is full,
- * lines are kept. Kept lines are tried again with each new line and every 100 ms, and no code waits for them. When
- * there is room again, a line reports the number of dropped lines. Exported for tests.
+ * lines are kept. With each new line and every 100 ms, the output tries to write the kept lines. No code waits for
+ * these writes. When there is room again, a line reports the number of dropped lines. Exported for tests.
  */
 export function createLogOutput(options: LogOutputOptions): LogOutput {
   const { write, droppedLine, later = afterwards, waitMs = waitSynchronously } = options;
@@ -85,7 +85,7 @@ export function createLogOutput(options: LogOutputOptions): LogOutput {
     write(line) {
       flush();
       tellOfDropped();
-      // After a gap, no line is kept before the report of the gap, so the report is at the place of the gap.
+      // After a dropped line, all lines are dropped until a report of their number, which then stands in their place.
       if (dropped > reported || !keep(line)) dropped++;
       writeKept();
     },
@@ -110,9 +110,9 @@ export function openStandardOutput(droppedLine: (lines: number) => string): LogO
 }
 
 /**
- * Opens the same output a second time, without blocking. `process.stdout` blocks for a paused terminal. It also blocks
- * for a pipe or socket after another process that shares it has ended. The second opening has a separate setting. A
- * file is not opened again: it never blocks, and the second opening would write from its beginning.
+ * Opens standard output a second time, so that writes do not block. A write to `process.stdout` blocks if a terminal is
+ * paused, or if another process shared the pipe and has ended. The second descriptor is not affected. A file is not
+ * opened again: writes to a file never block, and a second descriptor would overwrite the file from its first byte.
  */
 function withoutWaiting(fd: number): number {
   const found = fstatSync(fd);

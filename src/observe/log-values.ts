@@ -2,7 +2,7 @@ import { isSecretKey, REDACTED, type Redaction } from './redaction.ts';
 
 export interface LogValueOptions {
   readonly redaction: Pick<Redaction, 'redact'>;
-  /** Errors show their stack. */
+  /** True if errors show their stack. */
   readonly stacks: boolean;
 }
 

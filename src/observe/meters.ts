@@ -1,7 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { METRICS, type MetricDefinition, type MetricName } from './metric-table.ts';
 
-/** Gauges of the library with the names of counters. The gauges without `_total` have the same numbers, by type. */
+/** Gauges of prom-client with names of counters. The names without `_total` are gauges of the same numbers, by type. */
 const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
 
 /** Each measurement wakes the process. The library's 10 ms took half of the CPU time of an idle process. */
@@ -26,7 +26,7 @@ export interface Meters {
   /** Forgets every series of these gauges, so that old values are not shown as present values. */
   clear(names: readonly NamesOf<'gauge'>[]): void;
   observe<Name extends NamesOf<'histogram'>>(name: Name, labels: LabelsOf<Name>, value: number): void;
-  /** Starts counters with these labels at 0, because a rate misses a first increase. Other labels get all values. */
+  /** Starts counters with these labels at 0: `rate` ignores a first value. Labels that are not given get all values. */
   startAtZero(labels: GivenLabels): void;
   /** All metrics, including the metrics of the process, in the text format that Prometheus reads. */
   text(): Promise<string>;
@@ -76,7 +76,7 @@ export function createMeters(isThere: (name: string) => boolean = () => true): M
   };
 }
 
-/** Every series of a metric with these labels; empty if the metric lacks one, or has a label with unknown values. */
+/** The series of a metric with these labels. Empty if the metric lacks a label, or has one with unknown values. */
 function seriesWith(labels: GivenLabels, { labels: names, values }: MetricDefinition): readonly GivenLabels[] {
   if (Object.keys(labels).some((name) => !names.includes(name))) return [];
   const others = names.filter((name) => !(name in labels));

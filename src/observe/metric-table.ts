@@ -93,7 +93,7 @@ export const SOURCE_METRICS = {
   spconnect_walks_without_deletion: gauge(['source'], 'Consecutive walks that could not find the removed instruments.'),
   spconnect_seconds_to_next_walk: gauge(
     ['source'],
-    'Seconds until the next regular walk, by the clock on which it is due first; negative if overdue.',
+    'Seconds until the next regular walk; negative if the walk is overdue.',
   ),
   spconnect_walk_rows_total: counter(['source', 'result'], 'Rows of completed walks, by result.', {
     result: ['added', 'corrected', 'unchanged', 'reEncoded', 'gone', 'deadLetter'],

@@ -40,7 +40,7 @@ export function createLog(options: CreateLogOptions): UnwaitingLog {
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
-      // createLogValues makes errors safe, like all other values.
+      // pino must not convert errors: createLogValues has already converted all values.
       serializers: { err: (value: unknown) => value },
     },
     { write: (line) => destination?.write(format(line)) },

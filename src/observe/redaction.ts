@@ -3,7 +3,7 @@ export interface Redaction {
   /**
    * Removes this value from all later texts, also in its usual encodings.
    *
-   * @param place the place of a secret that may change, such as a file; absent for a constant secret
+   * @param place where the secret is stored, such as a file, if the secret may change; absent for a constant secret
    */
   register(secret: string, place?: string): void;
   redact(text: string): string;
@@ -11,9 +11,9 @@ export interface Redaction {
 
 export const REDACTED = '[redacted]';
 
-/** A shorter value matches parts of ordinary words, so it is not removed; the settings warn of it. */
+/** A shorter secret stays in texts, because it matches parts of ordinary words. A warning names such secrets. */
 export const SHORTEST_SECRET = 6;
-/** The most values of one place. Older values are forgotten, because they have expired long ago. */
+/** The most values of a changing secret that are removed from texts. Older values have expired long ago. */
 const MAXIMUM_VALUES = 100;
 
 const LOGIN = /\b(bearer|basic) {1,8}[A-Za-z0-9+/=._~-]{4,}/gi;
@@ -36,7 +36,7 @@ export function isSecretKey(key: string, value: unknown): boolean {
 }
 
 export function createRedaction(): Redaction {
-  /** The values of each place, the newest last. Each value has its encoded forms. */
+  /** The values of each secret, the newest last, by `place`. Each value has its encoded forms. */
   const places = new Map<string, Map<string, readonly string[]>>();
   return {
     register(secret, place = secret) {

@@ -25,7 +25,7 @@ export function adminSettings(secrets: SecretReader) {
       ),
       token: setting(
         nullable(secret(secrets)),
-        'Clients with this token may pause, stop, restart and reset sources; null: no client may.',
+        'Clients with this token may pause, stop, restart and reset sources; null: no client may do so.',
         null,
       ),
     }),

@@ -17,14 +17,14 @@ import { baseUrl } from './endpoint.ts';
 
 const HEADER = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$/;
 
-// RFC 7617: the first colon ends the user's name, so a name must not have one. A name with a colon is not shown: a
-// password may follow the colon.
+// RFC 7617: the first colon ends the user's name, so a name must not contain a colon. A name with a colon is not shown,
+// because a password may follow the colon.
 const user = text('text in quotes').refine(
   (name) => !name.includes(':'),
   'has a colon, which basic authentication cannot send',
 );
 
-/** The ways of authentication at the provider. There is no default, so that "none" is always a decision. */
+/** The ways of authentication at the provider. There is no default, so a user writes `none` on purpose. */
 export function authenticationSettings(secrets: SecretReader) {
   const oauth2 = oauth2Authentication(secrets, 'oauth2 (client credentials), bearer, basic, apiKey or none.', 'openid');
   const apiKey = group({
@@ -44,7 +44,7 @@ export function authenticationSettings(secrets: SecretReader) {
   ).meta({ wanted: 'type and settings, like { type: oauth2, … }, or { type: none }' });
 }
 
-/** The ways of authentication at a schema registry. Empty values are ignored, so that the environment can choose. */
+/** The ways of authentication at a schema registry. Empty values, which unset variables give, are ignored. */
 export function registryAuthenticationSettings(secrets: SecretReader) {
   const ways = withSecretFiles(
     ['clientSecret', 'password', 'token'],
@@ -60,7 +60,7 @@ export function registryAuthenticationSettings(secrets: SecretReader) {
   });
 }
 
-/** Removes empty values; accepts the type in upper or lower case, like other words of the environment. */
+/** Removes empty values; accepts the type in upper or lower case, like other values from environment variables. */
 function withoutEmpty(given: unknown): unknown {
   if (given === null || typeof given !== 'object') return given;
   const entries = Object.entries(given).filter(([, value]) => value !== '');
@@ -90,7 +90,7 @@ export function clientSettings(secrets: SecretReader) {
   return {
     clientAuthentication: setting(
       nullable(oneOf(['client_secret_basic', 'client_secret_post', 'private_key_jwt'])),
-      'How the client authenticates: client_secret_basic, client_secret_post or private_key_jwt; null: basic, and post if basic is refused.',
+      'How the client authenticates: client_secret_basic, client_secret_post or private_key_jwt; null: client_secret_basic, or client_secret_post if basic is refused.',
       null,
     ),
     clientSecret: setting(
@@ -132,11 +132,11 @@ function oauth2Authentication(secrets: SecretReader, types: string, scope: strin
 
 type Client = Unchecked<{ clientAuthentication: unknown; clientSecret: unknown; privateKey: unknown }>;
 
-/** Checks that a client has either the secret or the key, as its way of authentication needs. */
+/** Checks that a client has what its way of authentication needs: the client secret or the private key. */
 export function checkClient(value: Client, path: readonly string[], report: Report): void {
   const { clientAuthentication, clientSecret, privateKey } = value;
   const signs = clientAuthentication === 'private_key_jwt';
-  if (signs && !privateKey) report([...path, 'privateKey'], 'is missing; private_key_jwt signs with it');
+  if (signs && !privateKey) report([...path, 'privateKey'], 'is missing; private_key_jwt signs with this key');
   if (signs && clientSecret) report([...path, 'clientSecret'], 'is not used by private_key_jwt; remove it');
   if (!signs && !clientSecret) report([...path, 'clientSecret'], 'is missing; expected the secret as text in quotes');
   if (!signs && privateKey) report([...path, 'privateKey'], 'needs clientAuthentication: private_key_jwt');

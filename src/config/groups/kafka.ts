@@ -22,7 +22,7 @@ import { baseUrl, checkPair, pemSettings, proxySettings, requireTls } from './en
 
 const WANTED_EXTENSIONS = 'names and values, like { logicalCluster: lkc-1 }, or the text logicalCluster=lkc-1,pool=2';
 
-/** Names and values in the form of RFC 7628 (3.1) and the brokers; the environment gives them as one text. */
+/** SASL extensions as RFC 7628 (3.1) and brokers allow them. An environment variable gives all of them as one text. */
 const extensions = z
   .preprocess(
     (given) => (typeof given === 'string' ? Object.fromEntries(given.split(',').map(splitAtEquals)) : given),
@@ -77,7 +77,7 @@ export function kafkaSettings(secrets: SecretReader) {
   ).transform(inMilliseconds('transactionTimeout', 'sessionTimeout'));
 }
 
-/** Null if TLS is off. Verification cannot be switched off. The environment can set each part of the group. */
+/** Null if TLS is off. Certificates are always verified. Environment variables can set each member of the group. */
 function tlsSettings(secrets: SecretReader) {
   const settings = group({
     enabled: setting(flag(), 'Encrypt the connections.', true),

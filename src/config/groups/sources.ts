@@ -90,7 +90,11 @@ const instrumentsSource = group({
   handoffMargin: setting(duration('0s', '1d'), 'How far the list may lag behind the event stream.', '5s'),
   ...following,
   tombstones: setting(flag(), 'Delete instruments that a complete walk no longer finds.', true),
-  maxShrink: setting(decimal(0, 1), 'The share that a walk may delete (20 always); with more, it deletes none.', 0.05),
+  maxShrink: setting(
+    decimal(0, 1),
+    'The largest share of instruments that a walk deletes (20 are always allowed). If more are missing, the walk deletes none.',
+    0.05,
+  ),
   deleteOnEventTypes: setting(
     z.array(eventTypeName()).max(100),
     `Types of events that delete their instrument; ${KNOWN}.`,
@@ -113,7 +117,7 @@ const eventsSource = group({
   topics: ownTopics(group({ 'instrument-events': ownTopic('instrument-events') })),
 }).transform(inMilliseconds(...FOLLOWING));
 
-/** This is never a default source, because a reader of these records gets a URL and can trade with it. */
+/** The default settings have no such source, because a check contains a URL with which its reader can trade. */
 const preTradeChecksSource = group({
   name,
   type: sourceType('pre-trade-checks'),
@@ -123,7 +127,7 @@ const preTradeChecksSource = group({
   topics: ownTopics(group({ 'pre-trade-checks': ownTopic('pre-trade-checks') })),
 }).transform(inMilliseconds(...FOLLOWING));
 
-/** For each type: the noun of a stream item, and the values of `record` and `endpoint` in its metrics. */
+/** For each type of source: the noun of a stream item, and the values of the metric labels `record` and `endpoint`. */
 export const SOURCE_WORDS = {
   instruments: {
     item: 'event',
@@ -138,7 +142,7 @@ const source = z
   .discriminatedUnion('type', [instrumentsSource, eventsSource, preTradeChecksSource])
   .meta({ wanted: 'the settings of a source' });
 
-/** Names that sources must not use: states, metrics, notifications and dead letters use them for other parts. */
+/** Names that a source must not have: states, metrics, notifications and dead letters use these names otherwise. */
 const TAKEN: ReadonlyMap<string, string> = new Map([
   ['prices', 'the price processor'],
   ['backfill', 'the backfill'],

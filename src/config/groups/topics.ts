@@ -24,10 +24,10 @@ const names = group({
   states: setting(topicName(), 'The states that operators requested for each source.', 'states'),
 });
 
-/** The role of a topic, and its default name after the prefix. */
+/** The role of a topic. The default name of the topic is the prefix and the role. */
 export type TopicRole = keyof z.output<typeof names>;
 
-/** Topics that all sources share. Any other topic belongs to one source, which can set another name. */
+/** Roles of topics that all sources share. A topic of another role belongs to a source, which can rename the topic. */
 export const SHARED_TOPICS = [
   'prices',
   'daily-prices',

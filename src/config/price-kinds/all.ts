@@ -30,7 +30,7 @@ interface PriceKindDefinition<Settings> {
   readonly plans: (settings: Settings) => readonly SeriesPlan[];
 }
 
-/** How each instrument is requested: in one series, or as one price if the kind has no windows. */
+/** How the prices of an instrument are requested: as one series, or as one price if the kind has no windows. */
 export interface SeriesPlan {
   /** The middle part of record keys, between id and window: `OHLC`, `Hour_1/Close`; null if prices have no window. */
   readonly series: string | null;
@@ -49,14 +49,14 @@ export interface WindowRange {
 
 export interface SeriesWindows {
   readonly lengthMs: number;
-  /** The windows to request at `wallMs` for an instrument whose windows are answered up to `answeredMs`. */
+  /** The windows to request at the time `wallMs`, if the windows up to `answeredMs` are already answered. */
   range(wallMs: number, answeredMs: number): WindowRange;
 }
 
-/** A request spans at most twice the look-back plus this many windows. After a long outage, more requests follow. */
+/** A request covers at most twice the look-back plus this many windows. A long outage causes several requests. */
 const EXTRA_WINDOWS = 36;
 
-// Snapshots are kept for seven days and series for 400: a record must be refreshed before it leaves its topic.
+// Kafka keeps snapshots for 7 days and series for 400. A price must be written again before its record is deleted.
 const refreshInterval = (usual: string) =>
   setting(duration('1s', '1d'), 'The age at which the price of an instrument is requested again.', usual);
 
@@ -98,7 +98,7 @@ function checkTimes(
 ): void {
   if (typeof refreshInterval !== 'number') return;
   const leastMs = Math.max(refreshInterval, windowMs);
-  const what = 'the longer of refreshInterval and a window, or windows are not requested after their end';
+  const what = 'the longer of refreshInterval and a window. With less, no request follows the end of some windows';
   if (typeof lookBack === 'number' && lookBack < leastMs)
     report(['lookBack'], `is ${durationText(lookBack)}; expected at least ${durationText(leastMs)}: ${what}`);
   if (typeof catchUp === 'number' && catchUp < refreshInterval)
@@ -108,8 +108,8 @@ function checkTimes(
     );
 }
 
-// A series whose look-back counts from the last answer. A request covers all windows since then, up to `catchUpMs`
-// ago. `between` makes the query for the windows that open at `fromMs` or later and before `toMs` (null: now).
+// A request of a series begins one look-back before the last answer. The last answer counts as at most `catchUpMs` old.
+// `between` makes the query for windows that open at `fromMs` or later and before `toMs` (null: now).
 function seriesPlan(
   series: string,
   inRecords: AskedPrices,
@@ -131,7 +131,7 @@ function seriesPlan(
   return { series, inRecords, query, windows: { lengthMs, range } };
 }
 
-/** A request, with the parameters of part 4.1 of src/provider/README.md; null lets the provider decide. */
+/** A request for daily prices (part 4.1 of src/provider/README.md). If a parameter is null, the provider decides. */
 interface DailyQuery {
   readonly kind: 'daily';
   readonly dateFrom: string | null;
