@@ -7,8 +7,8 @@ import type { LocalStack } from '../local-stack/stack-context.ts';
 import type { Simulator } from '../simulator/simulator.ts';
 
 /**
- * Only a walk removes products that the provider drops without an event. The usual interval, a day, is too long for a
- * viewer.
+ * The interval between walks. Only a walk removes products that the provider drops without an event, and a person who
+ * watches the demo cannot wait for a day, the usual interval.
  */
 const WALK_INTERVAL_MS = 120_000;
 
@@ -16,8 +16,8 @@ const CHECKS_INTERVAL_MS = 2_000;
 
 /**
  * A walk deletes no product that an event named within the last 90 minutes (src/sources/walk/census.ts), because the
- * list may be old. So repaid products stay on the simulated list for longer, as on a provider's list. Some products
- * were repaid before the demo began.
+ * list may be older than the event. So the simulated list keeps repaid products for two hours. Some products were
+ * repaid before the demo began, so that the first walks already delete products.
  */
 export const DEMO_PROVIDER = { seed: 1, port: 0, delistAfterMs: 2 * 3_600_000, repaidAtFirst: 0.1 } as const;
 
@@ -33,7 +33,7 @@ interface DemoInstallation {
   readonly adminToken: string;
 }
 
-/** Default values. Variables of the demo's own environment replace them. */
+/** Default values. If the environment of the demo sets the same variable, its value is used instead. */
 const USUAL = {
   POLL_INTERVAL: '2s',
   PRICE_REFRESH_INTERVAL: '10s',
@@ -82,7 +82,7 @@ export interface ShellSettings {
   readonly statusPage: string | null;
 }
 
-/** The environment for spconnect in another shell. The simulator's secret is not secret. */
+/** The environment for spconnect in another shell. The simulator's client secret may be printed. */
 export function exportLines({ environment, statusPage }: ShellSettings): string[] {
   const port = statusPage === null ? {} : { ADMIN_PORT: new URL(statusPage).port };
   return Object.entries({ ...environment, ...port }).map(([name, value]) =>

@@ -51,7 +51,7 @@ const SHOWN_FIELDS = 16;
 /** The rate of changes after the walk: enough to see something, slow enough to read it. */
 const CHANGES_PER_SECOND = 3;
 
-/** On a terminal, the table is rewritten in place. Elsewhere, it is printed again. */
+/** The interval of the price table. A terminal shows the new table in place of the old table. */
 const TABLE_INTERVAL_MS = { terminal: 1_000, elsewhere: 10_000 };
 
 export interface DemoOptions {
@@ -65,7 +65,7 @@ export interface DemoOptions {
 }
 
 /**
- * Runs the connector with real parts that the demo starts: Kafka, a registry and a simulated provider.
+ * Starts Kafka, a schema registry and a simulated provider, and runs the connector with them.
  * @returns true if the walk was completed.
  */
 export async function runDemo(options: DemoOptions): Promise<boolean> {
@@ -115,7 +115,10 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
   return walk !== null;
 }
 
-/** Announces the end, because closing all parts takes some seconds. `cleanUp` must be empty. Exported for tests. */
+/**
+ * Prints a line when the demo begins to stop, because closing all parts takes some seconds, and a line after `cleanUp`.
+ * Call this before anything else is added to `cleanUp`. Exported for tests.
+ */
 export function announceEnd(
   signal: AbortSignal,
   line: Pick<ProgressLine, 'print'>,
@@ -127,12 +130,12 @@ export function announceEnd(
   });
 }
 
-/** The log without some events: the lines below the table already report a silent Kafka. Exported for tests. */
+/** The log without the events that the price table already reports. Exported for tests. */
 export function demoLog(log: Log): Events {
   return { ...logEvents(log), writerLost() {}, partitionWriterLost() {}, kafkaSilent() {} };
 }
 
-/** The reasons why the connector is not ready, one line each, such as a silent Kafka. Exported for tests. */
+/** The reasons why the connector is not ready, one line each. Exported for tests. */
 export async function missingNow(statusPage: string | null, signal: AbortSignal): Promise<string[]> {
   if (statusPage === null) return [];
   try {
@@ -145,7 +148,7 @@ export async function missingNow(statusPage: string | null, signal: AbortSignal)
   }
 }
 
-/** These lines stay visible on a terminal, where earlier lines scroll away. */
+/** Lines below the price table. They stay visible, while earlier output scrolls away. */
 function placeLines(statusPage: string | null, shellFile: string): string[] {
   return [
     ...(statusPage === null ? [] : [`Status page ${statusPage}`]),
@@ -189,7 +192,10 @@ async function startParts(
   return { stack, simulator, environment, settings, adminToken, log };
 }
 
-/** The connector, its first complete walk (null if the connector ended before), and its status page when ready. */
+/**
+ * Starts the connector. `walked`: its first complete walk; null if the connector ended before. `statusPage`: the
+ * address of its status page; null before the page is ready.
+ */
 function startConnector({
   settings,
   log,

@@ -10,7 +10,7 @@ const LIMIT_MS = 60_000;
 const CHECK_MS = 250;
 const SHOWN_PRODUCTS = 8;
 
-/** The number of known products. Products outside the table replace products that are repaid or leave the list. */
+/** The most remembered products. Those outside the table replace products that are repaid or leave the list. */
 const KNOWN_PRODUCTS = 40;
 
 /** A product without a new price for this many refresh intervals counts as a product without a price. */
@@ -19,7 +19,7 @@ const MISSED = 3;
 const RATE_WINDOW_MS = 10_000;
 const LONGEST_NAME = 32;
 const SHORTEST_NAME = 8;
-/** The columns isin, name and bid, which are always shown. */
+/** The columns isin, name and bid are always shown, also on a narrow terminal. */
 const MOST_NEEDED = 3;
 const BETWEEN = '  ';
 const SEPARATOR = ' · ';
@@ -62,7 +62,7 @@ export function createPriceBoard(clock: Clock, refreshIntervalMs: number): Price
     table(names, columns) {
       const all = [...products];
       const fresh = all.filter(([, { pricedMs }]) => pricedMs >= clock.monotonicMs() - MISSED * refreshIntervalMs);
-      // While all prices are paused, no price is fresh.
+      // If all prices are paused, no product is fresh: the table then shows the last prices.
       const shown = (fresh.length > 0 ? fresh : all).slice(0, SHOWN_PRODUCTS);
       const bids = atTheirPoint(shown.map(([, { bid }]) => bid));
       const asks = atTheirPoint(shown.map(([, { ask }]) => ask));
@@ -94,7 +94,7 @@ interface Product {
   readonly bid: string;
   readonly ask: string;
   readonly observedAt: string;
-  /** Shows that quoting is pulled. Without this, a row that does not change looks like a stalled price. */
+  /** `pulled` or empty. Without this column, a price that does not change would look like an error. */
   readonly quoting: string;
   /** The monotonic time of the last price. */
   readonly pricedMs: number;
@@ -173,7 +173,8 @@ function createRate(clock: Clock) {
 
 /**
  * Waits until every instrument has a price, or a reason why it has no price. Waits at most a minute, and ends when the
- * signal aborts. The processor's own count is not enough, because the processor may not know the newest pages yet.
+ * signal aborts. The processor may not have read the newest instruments yet, so its own number of instruments is not
+ * enough.
  * @param instruments the number of instruments at the provider
  */
 export async function firstPrices(

@@ -6,7 +6,7 @@ import type { ProgressLine } from '../local-stack/progress-line.ts';
 const MIB = 1024 * 1024;
 
 export interface WalkProgress {
-  /** Called at a source's event: counts the page and shows the line. */
+  /** Counts the page of this event and shows the progress. */
   readonly pageCommitted: (event: PageCommitted) => void;
   text(): string;
 }
@@ -32,7 +32,7 @@ export function createWalkProgress(line: Pick<ProgressLine, 'show' | 'end'>, clo
     text,
     pageCommitted(event) {
       endedMs = clock.monotonicMs();
-      // The counts belong to one walk: a walk that begins again counts from its first page.
+      // A walk can begin again. The counts then begin again too.
       if (event.page === 1) [pages, records, deadLetters, jsonBytes] = [0, 0, 0, 0];
       if (pages === 0) startedMs = endedMs - event.fetchMs - event.commitMs;
       pages += 1;
