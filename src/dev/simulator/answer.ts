@@ -4,7 +4,7 @@ export interface Answer {
   readonly body: Buffer;
 }
 
-/** Names of refused parameters or body members, with the reasons (ValidationProblemDetails.errors). */
+/** The reasons for each refused parameter or body member, by its name (ValidationProblemDetails.errors). */
 export type Refusals = Readonly<Record<string, readonly string[]>>;
 
 export function jsonAnswer(body: string | Buffer, status = 200): Answer {
@@ -29,7 +29,8 @@ const TITLES: Readonly<Record<number, string>> = {
 };
 
 /**
- * The JSON text of a ProblemDetails, or with refusals a ValidationProblemDetails (part 2.1 of src/provider/README.md).
+ * The JSON text of a ProblemDetails or, if there are refusals, of a ValidationProblemDetails (part 2.1 of
+ * src/provider/README.md).
  */
 export function problemText(status: number, detail: string, refusals?: Refusals): string {
   const problem = {

@@ -1,15 +1,15 @@
-/** The simulator's own time. It can run ahead of real time, so that tests of retention and expiry take moments. */
+/** The clock of the simulator. Tests advance it, so that they need not wait until a retention or a token ends. */
 export interface SimulatorClock {
   /** The simulated wall clock, milliseconds since the epoch. Every response, token and event uses it. */
   wallMs(): number;
-  /** Real monotonic milliseconds for rates and delays, so that a leap of the wall clock causes no storm of changes. */
+  /** Real monotonic milliseconds, for rates and delays. `advance` does not change this time. */
   monotonicMs(): number;
   advance(ms: number): void;
   /** Resolves after `ms` real milliseconds, or at once when the signal aborts. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
-/** The real clock plus all advances. `startMs` sets the wall clock's first reading. */
+/** The real clock plus all advances. `startMs`: the first time of the wall clock; default: the real time. */
 export function createSimulatorClock(startMs?: number): SimulatorClock {
   const originMs = performance.now();
   let shiftMs = 0;
@@ -24,7 +24,7 @@ export function createSimulatorClock(startMs?: number): SimulatorClock {
   };
 }
 
-/** A clock that moves only by advances: two simulators with it return the same bytes. Exported for tests. */
+/** A clock that only `advance` moves, so that two simulators return the same bytes. Exported for tests. */
 export function createStandingClock(startMs: number): SimulatorClock {
   let nowMs = startMs;
   return {

@@ -68,7 +68,7 @@ test('what the control path does not know is refused by its name, and the README
     ['publish', { kind: 'vanish', id: 'x' }, /no instrument x/],
     ['checks', { id: '77' }, /no instrument 77/],
     ['clock', { advanceMS: 1 }, /The body of POST clock has no member advanceMS; there are: advanceMs/],
-    ['list', [], /is no object/],
+    ['list', [], /is not an object/],
   ];
   for (const [path, body, error] of refusals) {
     const refused = await control('POST', path, body);

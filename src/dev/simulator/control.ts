@@ -7,13 +7,13 @@ import type { Ledger, LedgerFilter } from './ledger/ledger.ts';
 import { assertMembers } from './members.ts';
 import { assertChange, assertInstrument, type Change, type Published } from './universe/changes.ts';
 
-/** The common beginning of the control paths. They need no token and answer only on loopback. */
+/** The prefix of the control paths. These requests need no token, and must come from this machine (loopback). */
 export const CONTROL_BASE = '/_simulator/';
 
 const MAX_CONTROL_BODY_BYTES = 64 * 2 ** 20;
 type Handler = (body: unknown, parameters: URLSearchParams) => unknown;
 
-/** The members of each body that is one object. */
+/** The allowed members of the request bodies that are objects. */
 const BODIES: Readonly<Record<string, readonly string[]>> = {
   'POST checks': ['id', 'raw'],
   'POST mutations': ['count', 'perSecond'],
@@ -24,10 +24,12 @@ const BODIES: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * The simulator's control over HTTP, for tests in other processes. GET ledger/instruments, ledger/events,
- * ledger/checks, ledger/prices (NDJSON; `scope=my`, `legalCountry`), requests, faults. POST publish (one change or a
- * list), checks, mutations, list, clock, faults, tokens/expire, tokens/rotate, failover, stream/reset. DELETE faults,
- * requests. GET tokens/keys is the JWKS for programs that verify the tokens.
+ * Serves the control paths, with which a test in another process controls the simulator.
+ * GET ledger/instruments, ledger/events, ledger/checks, ledger/prices (NDJSON; parameters `scope=my` and
+ * `legalCountry`), requests, faults, tokens/keys (the JWKS for programs that verify the tokens).
+ * POST publish (one change or a list), checks, mutations, list, clock, faults, tokens/expire, tokens/rotate, failover,
+ * stream/reset.
+ * DELETE faults, requests.
  */
 export function createControl(
   simulator: SimulatorControl,
@@ -52,12 +54,12 @@ export function createControl(
     'POST list': (body) => {
       const { lagMs } = body as { lagMs?: number };
       if (!Number.isSafeInteger(lagMs) || Number(lagMs) < 0)
-        throw new RangeError('lagMs is no number of milliseconds.');
+        throw new RangeError('lagMs is not a number of milliseconds.');
       simulator.setListLag(Number(lagMs));
     },
     'POST clock': (body) => {
       const { advanceMs } = body as { advanceMs?: number };
-      if (!Number.isSafeInteger(advanceMs)) throw new RangeError('advanceMs is no whole number of milliseconds.');
+      if (!Number.isSafeInteger(advanceMs)) throw new RangeError('advanceMs is not a whole number of milliseconds.');
       simulator.advanceClock(Number(advanceMs));
       return { wallMs: simulator.wallMs() };
     },
@@ -74,7 +76,7 @@ export function createControl(
     'POST failover': (body) => {
       const to = body as Replica | null;
       if (to !== null && (!Number.isSafeInteger(to.lagMs) || to.beyond === undefined)) {
-        throw new RangeError('lagMs is no number of milliseconds, or beyond is missing.');
+        throw new RangeError('lagMs is not a number of milliseconds, or beyond is missing.');
       }
       simulator.failOver(to);
     },
@@ -91,7 +93,7 @@ export function createControl(
     const lines = request.method === 'GET' ? ledgerLines(simulator.ledger, path, url.searchParams) : undefined;
     if (lines) {
       response.writeHead(200, { 'content-type': 'application/x-ndjson' });
-      // A reader that disconnects ends the stream with an error, which concerns no other part.
+      // If the client disconnects, the pipeline rejects. This error is ignored.
       return pipeline(Readable.from(lines), response).catch(() => undefined);
     }
     const name = `${request.method} ${path}`;
@@ -159,7 +161,7 @@ export interface SimulatorControl {
   triggerCheck(id: string, raw?: string): string;
   change(count: number): void;
   setChangeRate(perSecond: number): void;
-  /** From now on, the list is this far behind the event log; 0 means no lag. */
+  /** Makes the list lag behind the event log by this time; 0 ends the lag. */
   setListLag(ms: number): void;
   /** Moves the simulated wall clock, which prices, retention, tokens and the Date header use. */
   advanceClock(ms: number): void;
@@ -171,11 +173,11 @@ export interface SimulatorControl {
   expireTokens(): void;
   rotateSigningKey(): void;
   signingKeys(): { readonly keys: readonly object[] };
-  /** Calls the listener before the response to each accepted request. The returned function ends this. Not by HTTP. */
+  /** Calls the listener before the response to each accepted request. The returned function removes the listener. */
   onRequest(listener: (endpoint: Endpoint, url: URL) => void): () => void;
-  /** From now on, this replica answers, and its stream and list are behind. Null: the current replica answers again. */
+  /** Lets this replica answer, whose stream and list lag. Null: the provider itself answers again. */
   failOver(to: Replica | null): void;
-  /** Forgets all events and continues from this offset, which may be lower. */
+  /** Removes all events. The next event gets an offset after `to`, which may be lower than earlier offsets. */
   resetStream(to: string): void;
 }
 

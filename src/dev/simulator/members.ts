@@ -1,7 +1,7 @@
-/** @throws RangeError if a value of another process is no object, or has a member that is not in `known`. */
+/** Checks a value of another process. @throws RangeError if it is not an object, or has an unknown member. */
 export function assertMembers(what: string, given: unknown, known: readonly string[]): void {
   if (given === null || typeof given !== 'object' || Array.isArray(given))
-    throw new RangeError(`${what} is no object.`);
+    throw new RangeError(`${what} is not an object.`);
   const unknown = Object.keys(given).find((name) => !known.includes(name));
   if (unknown === undefined) return;
   throw new RangeError(`${what} has no member ${unknown}; there are: ${known.join(', ') || 'none'}.`);

@@ -18,14 +18,14 @@ export const DEFAULTS = {
   /** Changes of the universe per second; 0 means that the universe changes only on request. */
   mutationsPerSecond: 0,
   /**
-   * The time for which a repaid instrument stays on the list, unchanged. No other instrument leaves the list then. 0:
-   * repaid instruments leave first and soon, and others leave too.
+   * How long a repaid instrument stays on the list, unchanged, before it leaves. No other instrument leaves the list.
+   * 0: any instrument can leave, repaid instruments first.
    */
   delistAfterMs: 0,
   /** The share of instruments that were repaid within delistAfterMs before the start. */
   repaidAtFirst: 0,
   checkShare: 0.02,
-  /** The number of filtered log positions per change. */
+  /** The number of filtered (hidden) log entries per change. */
   filteredShare: 0.1,
   /** The share of instruments that belong to the calling account (the /my variants). */
   myShare: 0.25,
@@ -33,9 +33,9 @@ export const DEFAULTS = {
   /** True: each list response lags by a different time up to listLagMs. */
   listLagVaries: false,
   eventLagMs: 0,
-  /** True: the list's start offset is the newest of the whole log, including events that are not visible yet. */
+  /** True: links.events of the list has the newest offset of the whole log, even if that event is not visible yet. */
   startsAhead: false,
-  /** True: the offset does not move over filtered entries. */
+  /** True: links.next does not move over filtered entries. */
   staysOverFiltered: false,
   retentionMs: 7 * DAY_MS,
   /**
@@ -50,13 +50,13 @@ export const DEFAULTS = {
   minIdMode: 'next' as 'next' | 'overlapping' | 'exclusive',
   maxLimit: 5_000,
   maxMaxEvents: 1_000,
-  /** The most events and checks in one response, for any requested number; 0 means no limit. */
+  /** The most events or checks in one response, even if more are requested; 0 means no limit. */
   answerClamp: 0,
-  /** True: maxEvents in links.next is the limited number, else the requested number. */
+  /** True: maxEvents in links.next is the limited number. False: the requested number. */
   namesAnswerClamp: false,
-  /** nextId is the newest offset of the log, or of the response. */
+  /** `log`: nextId is the newest offset of the log. `answer`: nextId is the newest offset of the response. */
   nextIdOf: 'log' as 'log' | 'answer',
-  /** The number of log positions that one events request reads, filtered entries included; 0 means all. */
+  /** The most log entries that one events request reads, filtered entries included; 0 means all. */
   eventScanLimit: 0,
   linksForgetFilter: false,
   eventForm: { absent: 'omit', casing: 'lower' } as TextForm,

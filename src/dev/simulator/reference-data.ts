@@ -9,7 +9,7 @@ import type { InstrumentText } from './universe/instrument-text.ts';
 import { LIST_FORM } from './universe/text-template.ts';
 import type { Member, Universe } from './universe/universe.ts';
 
-/** The endpoints of part 4.2 of src/provider/README.md. Each returns a page, or the response that refuses it. */
+/** The endpoints of part 4.2 of src/provider/README.md. Each returns a page, or an error response. */
 export interface SimulatedReferenceData {
   instruments(parameters: URLSearchParams, mine: boolean): Page | Answer;
   events(parameters: URLSearchParams, mine: boolean): Page | Answer;
@@ -89,7 +89,7 @@ function instrumentsPage(parts: Parts, parameters: URLSearchParams, mine: boolea
 function nextMinId(settings: SimulatorSettings, page: readonly Member[], next: bigint): bigint {
   const last = page.at(-1)?.id ?? 0n;
   if (settings.minIdMode === 'exclusive') return last;
-  // A page of one row must not overlap, because the next page would be the same.
+  // If a page of one row overlapped, the next page would be the same page.
   return settings.minIdMode === 'overlapping' && page.length > 1 ? last : next;
 }
 

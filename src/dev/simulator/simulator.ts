@@ -167,7 +167,8 @@ export async function createSimulator(options: SimulatorOptions = {}): Promise<S
     const url = URL.parse(request.url ?? '/', 'http://simulator.invalid') ?? new URL('http://simulator.invalid/');
     life.catchUp();
     const handle = url.pathname.startsWith(CONTROL_BASE) ? controlApi : api;
-    // On a lost connection, or a fault that does not fit the response, the client sees a cut response.
+    // The handler rejects if the connection is lost, or a fault does not fit the response. The client then sees a cut
+    // response.
     handle(request, response, url).catch(() => response.destroy());
   });
   const url = await listen(server, settings);
@@ -259,12 +260,13 @@ interface ApiParts {
   readonly market: SimulatedMarketData;
   readonly faults: FaultScript;
   readonly requests: RequestLog;
-  /** Called before the response to each request, so that a test can act at this moment. */
+  /** Called before the response to each accepted request, so that a test can act at this moment. */
   readonly asked: (endpoint: Endpoint, url: URL) => void;
 }
 
 /**
- * Answers the requests of both interfaces and of the token endpoint. The order: faults, token, endpoint, faults again.
+ * Answers requests to both interfaces and to the token endpoint. First come delays and faults that replace the
+ * response, then the check of the token, then the endpoint, and finally faults that change the response.
  */
 function createApi(parts: ApiParts): (request: IncomingMessage, response: ServerResponse, url: URL) => Promise<void> {
   const { settings, clock, tokens, reference, market, faults, requests } = parts;
@@ -372,7 +374,7 @@ function withByte(body: Buffer, text: string, byte: number): Buffer {
   return Buffer.concat([body.subarray(0, at), Uint8Array.of(byte), body.subarray(at + Buffer.byteLength(text))]);
 }
 
-/** The response that replaces the endpoint's own response, if a fault demands this. */
+/** The response of a fault that replaces the endpoint's own response; undefined without such a fault. */
 function replacement(faults: readonly Fault[]): Answer | undefined {
   for (const fault of faults) {
     if (fault.kind === 'status') {
@@ -400,7 +402,7 @@ function replacement(faults: readonly Fault[]): Answer | undefined {
   return undefined;
 }
 
-/** Sends the response, or a part of it, as the faults demand. */
+/** Sends the response. A fault can slow the transport, or cut the response short. */
 async function send(
   response: ServerResponse,
   answer: Answer,
@@ -422,7 +424,7 @@ async function send(
 interface Route {
   readonly endpoint: Endpoint;
   readonly method: 'GET' | 'POST';
-  /** If the path has a group, the group is the isin or id. */
+  /** A group of the pattern matches the isin or the id in the path. */
   readonly path: RegExp;
 }
 

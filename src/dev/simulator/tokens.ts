@@ -4,7 +4,7 @@ import type { SimulatorClock } from './clock.ts';
 
 /**
  * The authorization server: exchanges client credentials for bearer tokens (part 5 of src/provider/README.md, RFC
- * 6749). Tokens are signed. So a broker or a registry can verify a token for the requested audience.
+ * 6749). The tokens are signed, so that a broker or a registry can verify them.
  */
 export interface Tokens {
   grant(authorization: string | undefined, contentType: string | undefined, body: string): Answer;
@@ -65,7 +65,7 @@ export function createTokens(options: {
       if (audience === USUAL_AUDIENCE && scope !== USUAL_SCOPE)
         return refuse(400, 'invalid_scope', 'The scope must be openid.');
       const nowMs = clock.wallMs();
-      // The times are whole seconds: the token lives at least as long as expires_in says.
+      // The times are rounded to whole seconds, so that the token lives at least as long as expires_in says.
       const times = { iat: Math.floor(nowMs / 1_000), exp: Math.ceil(nowMs / 1_000) + lifetimeSeconds };
       const token = keys.sign({ iss: ISSUER, sub: id, aud: audience, scope, ...times, jti: randomUUID() });
       expiries.set(token, nowMs + lifetimeSeconds * 1_000);
@@ -103,7 +103,7 @@ interface SigningKeys {
   sign(claims: Readonly<Record<string, unknown>>): string;
   /** The current key, the next key and the previous key. */
   published(): { readonly keys: readonly object[] };
-  /** From now on, signs with the next key. Clients that fetched the keys earlier already know this key. */
+  /** Signs new tokens with the next key. A client that fetched the keys earlier already has this key. */
   rotate(): void;
 }
 

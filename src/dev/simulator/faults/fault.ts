@@ -18,9 +18,9 @@ const ENDPOINTS = [
 
 export type Endpoint = (typeof ENDPOINTS)[number];
 
-/** An error in one response. One request may have several faults, each in its own stage. */
+/** An error that the simulator puts into a response. A response may have several faults of different kinds. */
 export type Fault =
-  /** Returns this status. The default body is a problem. */
+  /** Responds with this status. The default body is a ProblemDetails. */
   | {
       readonly kind: 'status';
       readonly status: number;
@@ -31,21 +31,23 @@ export type Fault =
   | { readonly kind: 'delay'; readonly ms: number }
   | { readonly kind: 'redirect'; readonly status?: number; readonly location: string }
   | { readonly kind: 'expireTokens' }
-  /** Returns 200 with this body, for example HTML, or malformed or deep JSON. */
+  /** Responds with this body, for example HTML, or malformed or deep JSON. The default status is 200. */
   | { readonly kind: 'body'; readonly body: string; readonly contentType?: string; readonly status?: number }
   /** Adds or replaces headers of the response, for example Age or Date. */
   | { readonly kind: 'headers'; readonly headers: Readonly<Record<string, string>> }
-  /** Destroys the connection (RST) after a share of the body; 0 means before the first byte. */
+  /** Resets the connection (RST) after this share of the body; 0 means before the first byte. */
   | { readonly kind: 'reset'; readonly share?: number }
   | { readonly kind: 'truncate'; readonly how: 'contentLength' | 'chunked' | 'close'; readonly share?: number }
   | { readonly kind: 'cutJson'; readonly characters?: number }
   /** Replaces the first occurrence of a text in the body by one byte, such as 0xfc, an ü in Latin-1. */
   | { readonly kind: 'byte'; readonly text: string; readonly byte: number }
   | { readonly kind: 'compress'; readonly codings: readonly ('gzip' | 'deflate' | 'br')[] }
-  /** Sends a few bytes at a time, of the head or of the body. */
+  /** Sends the head or the body slowly, a few bytes at a time. */
   | { readonly kind: 'slow'; readonly part: 'head' | 'body'; readonly bytesPerSecond: number }
   | { readonly kind: 'links'; readonly how: PageLinks; readonly url?: string }
-  /** Changes rows: the rows at the given places, or a share of all rows, the same rows in every response. */
+  /**
+   * Changes rows of a page: the rows at these positions, or a share of all rows, which is the same in each response.
+   */
   | {
       readonly kind: 'poison';
       readonly rows?: readonly number[];
@@ -54,7 +56,7 @@ export type Fault =
     }
   /** Edits a JSON body by JSON pointers, for example expires_in of a token. */
   | { readonly kind: 'edit'; readonly edits: readonly Edit[] }
-  /** Only for bulk. With `isins`: only requests with one of these items, at this item. Else: at the first item. */
+  /** Changes one item of a bulk response: an item of these isins, if there is one; without `isins`, the first item. */
   | { readonly kind: 'bulk'; readonly how: BulkSpoil; readonly isins?: readonly string[] };
 
 /**
@@ -75,7 +77,7 @@ export type Poison = { readonly edit: readonly Edit[] } | { readonly extraBytes:
 
 type OwnMembers = { readonly [Kind in Fault['kind']]: readonly string[] };
 
-/** The members of each kind of fault, beside `kind`. The README describes each kind. */
+/** The members of each kind of fault, in addition to `kind`. The README describes each kind. */
 const MEMBERS: OwnMembers = {
   status: ['status', 'retryAfterSeconds', 'body', 'contentType'],
   delay: ['ms'],
@@ -94,7 +96,7 @@ const MEMBERS: OwnMembers = {
   edit: ['edits'],
   bulk: ['how', 'isins'],
 };
-/** The words of members that have few values. */
+/** The allowed values of the members that have a fixed list of values. */
 const WORDS: Readonly<Record<string, { readonly member: string; readonly words: readonly string[] }>> = {
   truncate: { member: 'how', words: ['contentLength', 'chunked', 'close'] },
   compress: { member: 'codings', words: ['gzip', 'deflate', 'br'] },
@@ -108,7 +110,7 @@ const RULE_MEMBERS = ['match', 'nth', 'count', 'rate', 'bodyHas', 'fault'];
 /** Exported for tests. */
 export const FAULT_KINDS: readonly string[] = Object.keys(MEMBERS);
 
-/** Checks a rule of another process: no compiler has checked its members and words. @throws RangeError */
+/** Checks a rule that came as JSON from another process. @throws RangeError if it has a wrong member or value. */
 export function assertRule(rule: FaultRule): void {
   assertMembers('A rule', rule, RULE_MEMBERS);
   checkRule(rule);
@@ -122,16 +124,16 @@ export function assertRule(rule: FaultRule): void {
 }
 
 /**
- * The requests that a fault strikes: from the nth matching request on (default 1), counted after the rule was set,
- * `count` requests; or a share of all requests (`rate`).
+ * A fault and the requests that get this fault: `count` consecutive matching requests, beginning with the `nth` since
+ * the rule was set (default: the first); or a random share of the matching requests (`rate`).
  */
 export interface FaultRule {
   /** One endpoint, several endpoints, or `*` for all except the token endpoint. */
   readonly match: Endpoint | '*' | readonly Endpoint[];
   readonly nth?: number;
-  /** The number of times. Default: 1, or unlimited with a rate. 0 means unlimited. */
+  /** The number of requests that get the fault. Default: 1, or unlimited with `rate`. 0 means unlimited. */
   readonly count?: number;
-  /** The probability per request, instead of nth. */
+  /** The probability that a request gets the fault. Replaces `nth`. */
   readonly rate?: number;
   /** Only requests whose body contains one of these texts, such as a bulk call for an isin. */
   readonly bodyHas?: readonly string[];
@@ -183,7 +185,7 @@ export function createFaultScript(seed: number, first: readonly FaultRule[]): Fa
   };
 }
 
-/** Checks a rule, because rules may come as JSON from another process. */
+/** Checks the kind of fault and the endpoints. @throws RangeError */
 function checkRule({ match, fault }: FaultRule): void {
   if (!FAULT_KINDS.includes(fault?.kind))
     throw new RangeError(`There is no fault ${fault?.kind}; there are: ${FAULT_KINDS.join(', ')}.`);

@@ -15,7 +15,7 @@ export async function reset(response: ServerResponse, answer: Answer, share: num
   socket?.resetAndDestroy();
 }
 
-/** Sends a share of the response and then closes the connection normally, in each framing of HTTP/1.1. */
+/** Sends a share of the body, then closes the connection normally. `how`: the header that says how long the body is. */
 export async function cutShort(
   response: ServerResponse,
   answer: Answer,
@@ -36,7 +36,7 @@ export async function cutShort(
   socket?.end();
 }
 
-/** Sends a few bytes at a time, of a head that never ends, or of the body. */
+/** Sends the body, or a head that never ends, a few bytes at a time. */
 export async function slowly(
   response: ServerResponse,
   answer: Answer,
@@ -61,7 +61,7 @@ function headText({ status, headers }: Answer, framing: Record<string, string>):
   return `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${lines.join('')}\r\n`;
 }
 
-/** Aborts when the connection has ended, so that nothing waits for a client that has left. */
+/** Returns a signal that aborts when the connection ends, so that no code waits for a client that has disconnected. */
 export function hangUp(response: ServerResponse): AbortSignal {
   const gone = new AbortController();
   response.once('close', () => gone.abort());

@@ -4,7 +4,7 @@ import type { InstrumentVersion } from '../universe/instrument-version.ts';
 import { keyIn, type TextForm } from '../universe/text-template.ts';
 import { parseLossless, reshape, stringifyLossless } from './lossless-json.ts';
 
-/** A place in the log: `<milliseconds>-<sequence>` as text (part 4.2 of src/provider/README.md). */
+/** An offset of the provider's stream. As text: `<milliseconds>-<sequence>` (part 4.2 of src/provider/README.md). */
 export interface Offset {
   readonly ms: number;
   readonly sequence: number;
@@ -28,30 +28,33 @@ type NewEntry = Omit<LogEntry, 'offset' | 'publishedAtMs'>;
 
 export interface EventLog {
   append(entry: NewEntry): Offset;
-  /** The newest offset that a reader could see this long ago. Default: now. */
+  /** The newest offset that a client could see `agoMs` ago. Default: now. */
   newest(agoMs?: number): Offset;
   last(): Offset;
   /** Visible, retained entries after an offset, oldest first. */
   after(offset: Offset): Iterable<LogEntry>;
-  /** True if entries after this offset were dropped, because their retention has ended. */
+  /** True if events after this offset are no longer returned, because their retention has ended. */
   isExpired(offset: Offset): boolean;
   all(): Iterable<LogEntry>;
   readonly size: number;
   /** The replica that answers instead of the provider; null if the provider answers. */
   readonly replica: Replica | null;
   failOver(to: Replica | null): void;
-  /** Forgets all entries and continues from a lower offset, as a rebuilt provider does. */
+  /** Removes all entries, as if the provider were rebuilt. Later offsets follow `to`, which may be a lower offset. */
   reset(to: Offset): void;
 }
 
-/** A replica whose log and list end this long ago. `beyond` is its answer to an offset after its end. */
+/** A replica whose log and list lack the newest `lagMs`. `beyond`: the response to an offset newer than its log. */
 export interface Replica {
   readonly lagMs: number;
-  /** `echo` repeats the offset; `newest` also names the newest offset; `back` continues at the newest; or a status. */
+  /**
+   * A number is an HTTP status. The others are an empty page. `echo`: nextId and links.next repeat the requested
+   * offset. `newest`: nextId is the newest offset of the replica. `back`: links.next is this newest offset too.
+   */
   readonly beyond: 'echo' | 'newest' | 'back' | number;
 }
 
-/** The number of entries that the log remembers, about 150 bytes each. Older entries are forgotten. */
+/** The most entries in the log. An entry needs about 150 bytes. If there are more, the older half is removed. */
 const MAX_ENTRIES = 1_000_000;
 
 export function createEventLog(options: { clock: SimulatorClock; retentionMs: number; lagMs: number }): EventLog {
@@ -62,7 +65,7 @@ export function createEventLog(options: { clock: SimulatorClock; retentionMs: nu
   let start: Offset = { ms: clock.wallMs(), sequence: 0 };
   let last = start;
   let firstRetained = 0;
-  // After a reset, offsets are behind the wall clock by this time, as in a rebuilt log.
+  // After a reset, the milliseconds of an offset are the wall clock minus this difference.
   let behindMs = 0;
 
   const expire = () => {
@@ -85,7 +88,7 @@ export function createEventLog(options: { clock: SimulatorClock; retentionMs: nu
   return {
     append(entry) {
       const publishedAtMs = clock.wallMs();
-      // Offsets rise even if the wall clock is set back.
+      // Offsets rise even if the wall clock goes back.
       const ms = publishedAtMs - behindMs;
       last = ms > last.ms ? { ms, sequence: 0 } : { ms: last.ms, sequence: last.sequence + 1 };
       entries.push({ ...entry, offset: last, publishedAtMs });
@@ -154,7 +157,7 @@ export interface EventText {
 
 export function createEventText(text: InstrumentText, form: TextForm): EventText {
   const key = (name: string) => JSON.stringify(keyIn(form, name));
-  // In the form of the list, a missing repayment or coupon is null; the standalone form omits it.
+  // A missing repayment or coupon is null. It is omitted if the form is that of a single instrument.
   const standalone = form.absent === 'omit' && form.casing === 'capitalised';
   const member = (name: string, value: string | null) => {
     if (value === null) return standalone ? '' : `,${key(name)}:null`;

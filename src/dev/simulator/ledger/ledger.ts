@@ -32,7 +32,10 @@ export interface LedgerFilter {
   readonly legalCountry?: string;
 }
 
-/** The truth that a test compares with the received data. Faults and lags do not change the ledger. */
+/**
+ * The data that the simulated provider really has. Tests compare the data that they receive with the ledger, which
+ * faults and lags do not change.
+ */
 export interface Ledger {
   instruments(filter?: LedgerFilter): Iterable<LedgerInstrument>;
   /** Every published event, oldest first, including expired and hidden events. */
@@ -72,7 +75,7 @@ export function createLedger(parts: {
           type,
           id: String(id),
           hidden,
-          // The text is written on access, because a reader of the newest events skips thousands of others.
+          // Writes the text only when a test reads it, because most events are skipped.
           get text() {
             return hidden ? 'null' : eventText.write(entry);
           },
@@ -98,7 +101,7 @@ interface ServedPrice {
 
 interface ServedPrices {
   readonly isin: string;
-  /** The number of all responses with a price, including forgotten responses. */
+  /** The number of all responses with a price, including those that `last` no longer contains. */
   readonly served: number;
   readonly last: readonly ServedPrice[];
 }
@@ -113,7 +116,7 @@ type Written = Omit<ServedPrice, 'text'> & { readonly write: () => string };
 
 const MAX_ISINS = 1_000_000;
 
-/** Remembers the newest `kept` answers per ISIN as functions, which need less memory than texts. */
+/** Remembers the newest `kept` responses of each ISIN, as functions: they need less memory than texts. */
 export function createPriceLedger(kept: number): PriceLedger {
   const served = new Map<string, { count: number; last: Written[] }>();
   const shown = (isin: string, { count, last }: { count: number; last: Written[] }): ServedPrices => ({

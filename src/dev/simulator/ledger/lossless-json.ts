@@ -1,5 +1,5 @@
 /**
- * JSON values whose numbers keep their text (by `JSON.rawJSON`). Only a few places change written instruments: raw
+ * JSON values whose numbers keep their text (by `JSON.rawJSON`). Used to change JSON that is already written: raw
  * instruments, poisoned rows, edited responses.
  */
 export type Lossless = string | boolean | null | object;
@@ -31,7 +31,7 @@ export function isContainer(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !json.isRawJSON(value);
 }
 
-/** Rewrites a whole tree in a form, which may omit absent values and may capitalise keys. */
+/** Copies a tree in another form: absent values are null or omitted, keys are lower-case or capitalised. */
 export function reshape(value: unknown, form: { absent: 'null' | 'omit'; casing: 'lower' | 'capitalised' }): unknown {
   if (Array.isArray(value)) return value.map((item) => reshape(item, form));
   if (!isContainer(value)) return value;

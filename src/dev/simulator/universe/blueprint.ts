@@ -23,8 +23,8 @@ const VARIANTS = 4;
 const LONGER_DAYS = 3_650;
 
 /**
- * The length of a real instrument's text in the list. The lists of countries and documents fill a text up to this
- * length.
+ * The length of a real instrument's JSON text. Each generated text is filled up to this length with countries and
+ * documents.
  */
 const TARGET_CHARACTERS = 8_350;
 
@@ -420,7 +420,7 @@ interface MonitorPlan {
   readonly toDay: number | null;
 }
 
-/** The underlying at place `at` of a product. Salts 400 to 999 belong to underlyings. */
+/** The underlying number `at` of a product. Underlyings use the salts (see `mix`) from 400 to 999. */
 function underlying(entry: UnderlyingEntry, at: number, monitors: readonly MonitorPlan[], plan: number): Node {
   const salt = 400 + at * 90;
   const ratios: readonly (Slot | Node)[] = [
@@ -457,7 +457,7 @@ function underlying(entry: UnderlyingEntry, at: number, monitors: readonly Monit
   };
 }
 
-/** Coupons at equal intervals. Paid coupons contain the paid amount. Their salts begin at 1000. */
+/** Coupons at equal intervals. A paid coupon contains the paid amount. Coupons use the salts from 1000 on. */
 function coupons(count: number, everyDays: number, conditional: boolean): Node {
   return Array.from({ length: count }, (_, at): Node => {
     const amount: Slot = (draw) =>
@@ -529,7 +529,7 @@ function time(daysAfterIssue: number, timeOfDay: string): Slot {
   return (draw) => `"${draw.date(daysAfterIssue)} ${timeOfDay}"`;
 }
 
-/** Names that make the simulated universe similar to the real market. They are not business advice. */
+/** An issuer. The names are invented. */
 interface IssuerEntry {
   readonly name: string;
   readonly lei: string;
@@ -543,7 +543,7 @@ const ISSUERS: readonly IssuerEntry[] = [
   { name: 'Alpina Emissions- und Handels AG', lei: '529900AEH0000000ZP08', guarantor: 'Alpina Kantonalbank' },
 ];
 
-/** An underlying with its name as JSON text, because some providers escape more characters than necessary. */
+/** An underlying. `nameText` is JSON text, because some providers escape more characters than necessary. */
 interface UnderlyingEntry {
   readonly isin: string;
   readonly vendorKey: string;

@@ -8,15 +8,15 @@ import type { Universe } from './universe.ts';
 
 /** Changes of the provider's data. Ids are decimal text, because JSON numbers would round them. */
 export type Change =
-  /** Changes an instrument, and an event reports it. Without an id: a new instrument, or the first one. */
+  /** Changes an instrument and adds an event. Without an id, changes the first instrument, or adds one (`newissue`). */
   | { readonly kind: EventKind; readonly id?: string }
   /** Delists an instrument: it leaves the list without an event. */
   | { readonly kind: 'vanish'; readonly id: string }
-  /** Replaces an instrument by exactly this JSON text. An event of this type reports it, unless the type is null. */
+  /** Replaces an instrument by exactly this JSON text, and adds an event of this type. Null: adds no event. */
   | { readonly kind: 'replace'; readonly id: string; readonly instrument: string; readonly type?: string | null }
   /** Adds an event with exactly this JSON text as envelope. The universe does not change. */
   | { readonly kind: 'event'; readonly envelope: string; readonly type?: string; readonly id?: string }
-  /** Adds a log entry that is filtered out for all readers: the offset moves, and no event is returned. */
+  /** Adds a log entry that no client receives: the newest offset changes, but no response has the event. */
   | { readonly kind: 'hidden' };
 
 /** Exported for tests. */
@@ -39,7 +39,7 @@ const OTHER_MEMBERS: Readonly<Record<string, readonly string[]>> = {
 };
 const NEEDS_NO_INSTRUMENT = ['newissue', 'replace', 'event'];
 
-/** Checks a change of another process: no compiler has checked its members. @throws RangeError */
+/** Checks a change that came as JSON from another process. @throws RangeError if it has a wrong member or value. */
 export function assertChange(change: Change, has: (id: string) => boolean): void {
   const kind = String(change?.kind);
   assertMembers(`The change ${kind}`, change, ['kind', ...(OTHER_MEMBERS[kind] ?? ['id'])]);
@@ -150,8 +150,8 @@ function next(
   return { ...version, dataChanges: before.dataChanges + 1 };
 }
 
-// The interface does not define the form of repayment and coupon (part 2.2 of src/provider/README.md). So the simulator
-// uses a form of its own.
+// The interface does not define the form of repayment and coupon (part 2.2 of src/provider/README.md). This form is the
+// simulator's own.
 function repaymentText(nowMs: number, currency: string): string {
   return `{"valueDate":"${dayText(nowMs)}","currency":"${currency}","cashAmount":1000.00,"repaymentRate":100.000000000000000000}`;
 }
@@ -161,7 +161,7 @@ function couponText(kind: EventKind, nowMs: number, version: InstrumentVersion):
   return `{"valueDate":"${dayText(nowMs)}","amount":12.50,"number":${version.couponsPaid}${income}}`;
 }
 
-/** JSON has line ends only between tokens, and the ledger has one instrument per line. */
+/** Removes line breaks, which JSON has only between its tokens. The ledger has one instrument per line. */
 function oneLine(text: string): string {
   return text.replaceAll(/[\r\n]+/g, ' ');
 }

@@ -8,7 +8,7 @@ export interface InstrumentFinder {
 }
 
 const NUMBERS = 1_000_000_000n;
-/** The start of the ids above 2^53, rounded down to whole billions. No other ids share their residues. */
+/** An ISIN gives an id modulo 10^9. The id itself is below 10^9, or in the range that begins here. */
 const HUGE = (2n ** 53n / NUMBERS) * NUMBERS;
 
 /** `rawIds` returns the ids of instruments that were published as raw text, which may have any ISIN. */

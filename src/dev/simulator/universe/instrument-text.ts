@@ -5,9 +5,8 @@ import { type InstrumentVersion, ISSUED } from './instrument-version.ts';
 import { mix } from './random.ts';
 import { compileTemplate, InstrumentDraw, type Node, type TextForm } from './text-template.ts';
 
-/** Depends only on the seed and an id. The instrument need not exist. */
+/** Writes instruments as JSON text. It depends only on the seed and the arguments: the instrument need not exist. */
 export interface InstrumentText {
-  /** The JSON text of an instrument; depends only on seed, id, version and form. */
   write(id: bigint, version: InstrumentVersion, form: TextForm): string;
   legalCountry(id: bigint, version: InstrumentVersion): string | null;
   /** The isin identifier; undefined if a raw instrument has no isin. */

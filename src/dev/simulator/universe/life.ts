@@ -4,7 +4,7 @@ import type { Change, Changes, EventKind } from './changes.ts';
 import { createChoices } from './random.ts';
 import type { Universe } from './universe.ts';
 
-/** Changes the universe: at a rate while requests come, or by a number of changes at once. */
+/** Changes the universe: some changes per second, or a number of changes at once. */
 interface Life {
   /** Makes the changes that are due. Called at every request, so that no timer is needed. */
   catchUp(): void;
@@ -19,7 +19,7 @@ interface LifeOptions {
   readonly universe: Universe;
   readonly changes: Changes;
   readonly clock: SimulatorClock;
-  /** Null: a repaid instrument may change again and leaves the list soon, like any other instrument. */
+  /** Null: a repaid instrument can change again, and leaves the list soon. */
   readonly delisting: Delisting | null;
   readonly triggerCheck: (id: bigint) => void;
   readonly checkShare: number;
@@ -98,7 +98,7 @@ interface Delisting {
 }
 
 interface DelistingOptions {
-  /** The time for which a repaid instrument stays on the list; 0 means no order of delisting. */
+  /** How long a repaid instrument stays on the list; 0 means that any instrument can leave the list. */
   readonly delistAfterMs: number;
   /** The share of the universe that was repaid within delistAfterMs before the start. */
   readonly repaidAtFirst: number;

@@ -47,7 +47,7 @@ export function keyIn(form: TextForm, key: string): string {
   return form.casing === 'lower' ? key : key.charAt(0).toUpperCase() + key.slice(1);
 }
 
-/** Converts a tree into fixed text and slots, once. Then writing an instrument only joins texts. */
+/** Converts a tree into fixed texts and slots. After that, writing an instrument only joins texts. */
 export function compileTemplate(root: Node, form: TextForm): (draw: InstrumentDraw) => string {
   const texts: string[] = [''];
   const slots: Slot[] = [];

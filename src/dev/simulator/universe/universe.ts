@@ -9,7 +9,7 @@ export interface Member {
   readonly version: InstrumentVersion;
 }
 
-/** The instruments that exist: the truth, and the list's view, which may be older. */
+/** The instruments that exist, and the instruments that the list endpoint shows, which may lag. */
 export interface Universe {
   readonly size: number;
   has(id: bigint): boolean;
@@ -22,9 +22,9 @@ export interface Universe {
   nextId(): bigint;
   members(from: bigint): Iterable<Member>;
   nextListLagMs(): number;
-  /** The members in the view of the list endpoint, which is this far behind. */
+  /** The instruments from this id on, as the list endpoint shows them if it lags by `lagMs`. */
   listed(from: bigint, lagMs: number): Iterable<Member>;
-  /** From now on, the list lags by (up to) this time. For this time, the list first keeps its current content. */
+  /** Sets the lag of the list. The list first keeps its current content, until the lag is over. */
   setListLag(ms: number): void;
 }
 
@@ -45,7 +45,7 @@ interface UniverseOptions {
   readonly instruments: number;
   readonly hugeIds: number;
   readonly listLagMs: number;
-  /** True: each response lags by a different time up to the limit, as with replicas. False: always by the limit. */
+  /** True: each response lags by a different time, up to the limit. False: each response lags by the limit. */
   readonly listLagVaries: boolean;
   readonly clock: SimulatorClock;
 }
@@ -57,7 +57,7 @@ export function createUniverse(options: UniverseOptions): Universe {
   const versions = new Map<bigint, InstrumentVersion>();
   let laggingIds = ids.copy();
   let laggingVersions = new Map<bigint, InstrumentVersion>();
-  // Holds only the changes of one lag, because applyUntil() removes older changes.
+  // Changes that the list does not show yet. applyUntil() removes the changes that are older than the lag.
   const pending: Change[] = [];
   let lists = 0;
   let highest = ids.at(ids.lowerBound(BEYOND_DOUBLES) - 1) ?? FIRST_ID;
@@ -90,7 +90,7 @@ export function createUniverse(options: UniverseOptions): Universe {
     },
     remove: (id) => change(id, null),
     nextId() {
-      // Not the highest remaining id, because an id is never used for a second instrument.
+      // Continues after the highest id ever used, so that a removed id is not used again.
       highest += 1n + BigInt(mix(options.seed, Number(highest & 0xffffn)) % ID_STEP);
       return highest;
     },
