@@ -12,14 +12,14 @@ const PASSING: readonly ErrorAction[] = ['retry', 'retrySlowly', 'askForLess'];
 
 export interface BulkCallerOptions {
   readonly prices: BulkPrices;
-  /** The most questions in one call, until a lower limit of the provider is learnt. */
+  /** The most questions in one call. If the provider refuses calls of this size, the caller learns a lower limit. */
   readonly maxItems: number;
   readonly concurrency: number;
   /** How long a small batch waits for batches of other partitions, to share a call; 0 means no wait. */
   readonly togetherMs: number;
   /**
-   * Products outside the batch. After a failure, calls for these products test if the provider answers at all. If the
-   * provider refuses all of them, the batch fails. If absent, a failed batch is retried until the provider answers.
+   * Returns products outside the batch. After a failure, calls for these products test if the provider answers. If it
+   * refuses all of them, the batch fails. Without this function, a batch is repeated until the provider answers.
    */
   readonly sampleOthers?: () => readonly PriceQuestion[];
   readonly clock: Clock;
@@ -37,7 +37,7 @@ export interface AskedBatch {
 
 type Answered = (positions: readonly number[], outcomes: readonly QuestionOutcome[]) => void;
 
-/** Makes bulk calls until every question has its outcome. All partitions share the caller; each kind has a queue. */
+/** Makes bulk calls until every question has its outcome. All partitions share it. Each kind of prices has a queue. */
 export class BulkCaller {
   readonly #options: BulkCallerOptions;
   readonly #kinds = new Map<PriceKind, KindCalls>();
@@ -70,7 +70,7 @@ interface Run {
   unanswered: number;
 }
 
-/** A question of a batch. `run` is null for a product outside the batches, which only tests if the provider answers. */
+/** A question of a batch. `run` is null for a product outside it, whose call only tests if the provider answers. */
 class BatchQuestion implements Asked {
   readonly question: PriceQuestion;
   readonly run: Run | null;
@@ -209,7 +209,7 @@ class KindCalls {
   }
 
   #gaveUp({ code, message, fields, cause }: ConnectorError): void {
-    const text = `The provider refused all products of a request and of a sample. Expected an answer for at least one: ${message}`;
+    const text = `The provider refused all products of a request and of a sample. Expected an answer for at least one product: ${message}`;
     for (const run of this.#runs) run.ended.reject(new ConnectorError(code, text, { cause, fields }));
   }
 }

@@ -3,13 +3,13 @@ import type { ErrorCode } from '../errors.ts';
 import type { DecodedPrice, PricedInstrument } from '../records/decoding/priced.ts';
 
 /**
- * The overview or a series (part 2.1 of src/provider/README.md). Each kind has a separate schedule, calls and metrics.
- * If a kind has several series, the name of the series follows the kind: `daily/OHLC`, `intraday/Hour_1/Close`.
+ * A kind of prices: the overview or a series (part 2.1 of src/provider/README.md), with separate calls and metrics. If
+ * a kind has several series, the name of the series follows the kind: `daily/OHLC`, `intraday/Hour_1/Close`.
  */
 export type PriceKind = PriceQuery['kind'] | `${Exclude<PriceQuery['kind'], 'overview'>}/${string}`;
 
 export interface PriceQuestion extends PricedInstrument {
-  /** The end of the answered windows: milliseconds since the epoch by the provider's clock. If absent: now. */
+  /** The end of the windows answered before: milliseconds since the epoch by the provider's clock. If absent: now. */
   readonly answeredMs?: number | undefined;
 }
 
@@ -22,7 +22,7 @@ export interface AnsweredRange {
 }
 
 export type PriceResponse =
-  /** A snapshot has one record. A series has a record for each window, perhaps zero records. */
+  /** An overview has one record. A series has a record for each window, or no record if there are no windows. */
   | {
       readonly kind: 'prices';
       readonly records: readonly DecodedPrice[];

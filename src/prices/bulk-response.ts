@@ -88,7 +88,7 @@ function statusOf(problem: JsonValue): number | null {
 function mismatch(position: number, what: string): ConnectorError {
   return new ConnectorError(
     'BULK_MISMATCH',
-    `The bulk response ${what} (item ${position}). No item is used, so that no product gets another's price.`,
+    `The bulk response ${what} (item ${position}). No item is used, so that no product gets the price of another product.`,
     { fields: { position } },
   );
 }

@@ -33,7 +33,7 @@ export interface PartitionTaskOptions {
   readonly groupId: string;
   readonly transactionalId: string;
   readonly writer: TransactionalWriter;
-  /** Resolves after proof that this process owns the partition. Without the proof, it could fence the next owner. */
+  /** Resolves after proof that this process owns the partition. Otherwise this process could fence the next owner. */
   readonly ownershipProof: OwnershipProof['since'];
   readonly committedOffset: (signal: AbortSignal) => Promise<CommittedOffset | null>;
   readonly reader: LogReader;
@@ -61,8 +61,8 @@ interface PriceSession {
 
 /**
  * Prices one partition of instruments until the partition is lost. A session fences the earlier writer, reads the
- * committed offset and fills the table. Then the session requests prices, and commits them with the consumer offset.
- * A failed writer ends the session.
+ * committed offset and fills the table. Then the session requests prices, and commits them with the consumer offset. A
+ * failed writer ends the session, and the next session begins.
  */
 export class PartitionTask implements PartitionReader, WorkerTask {
   readonly #options: Omit<PartitionTaskOptions, 'before'>;
@@ -118,7 +118,8 @@ export class PartitionTask implements PartitionReader, WorkerTask {
       const read = await this.#read(record);
       const { id, news } = read;
       const { core } = await this.#sessionWithRoom();
-      // This follows the wait, because a new session replaces `#unreadable`.
+      // This line comes after `#sessionWithRoom`, which may wait for a new session: a new session replaces
+      // `#unreadable`.
       this.#unreadable.read(read, record.offset);
       core.read(record.offset, id, news, this.#options.clock.monotonicMs());
       this.#position = record.offset + 1n;

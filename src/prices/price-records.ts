@@ -26,7 +26,7 @@ interface RecordsContext {
   readonly targets: PriceTargets;
   readonly windows: ReadonlyMap<PriceKind, WindowDigests>;
   readonly wallMs: number;
-  /** Failures that already have a dead letter. If absent: no failure has a dead letter. */
+  /** Failures that already have a dead letter. Without this option, no failure has a dead letter yet. */
   readonly reported?: ReportedFailures;
   readonly source?: string;
   readonly deadLetterHeaders?: Readonly<Record<string, string>>;

@@ -29,7 +29,7 @@ export function createProviderPrices(options: ProviderPricesOptions): BulkPrices
   const { marketData, onMismatch, assumedZone, clock } = options;
   const kinds = new Map(options.kinds.map((one) => [one.kind, one]));
   const made = new Map<PriceKind, PriceBodyDecoder>();
-  // The time that our clock is ahead of the provider's. An hour of lead makes a look-back of one hour find nothing.
+  // How far our clock is ahead of the provider's clock. Uncorrected, an hour would make a look-back of an hour useless.
   let leadMs = 0;
 
   async function decoderOf({ kind, inRecords }: AskedKind, signal: AbortSignal): Promise<PriceBodyDecoder> {

@@ -44,7 +44,7 @@ export function readInstrument(
   }
 }
 
-/** After a registry is replaced or restored, it takes minutes until it has the missing schema. */
+/** After a registry is replaced or restored, the missing schema appears after minutes. */
 const ASK_AGAIN: BackOff = { initialMs: 30_000, maximumMs: 5 * 60_000 };
 /** Other writers may name any number of schemas; at most this many are requested again. */
 const MAXIMUM_SCHEMAS = 100;

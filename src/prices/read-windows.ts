@@ -7,7 +7,7 @@ import type { Clock } from '../support/clock.ts';
 import type { PriceKind } from './bulk-prices.ts';
 import type { EnabledKind } from './enabled-kinds.ts';
 
-/** Above this limit, an instrument's windows are not stored and are written again. A window takes 8 bytes. */
+/** The most windows that are stored, with 8 bytes each. Windows that are not stored are written again. */
 const MAXIMUM_WINDOWS = 4_000_000;
 
 /** Digests of each instrument's windows in the look-back, so that unchanged windows are not written again. */
@@ -15,7 +15,7 @@ export class WindowDigests {
   readonly #windows = new Map<string, BigUint64Array>();
   #size = 0;
 
-  /** Replaces the windows of an instrument. After a part of an answer (`isPart`), keeps the earlier windows too. */
+  /** Replaces the stored windows of an instrument. If only a part of an answer was read (`isPart`), adds to them. */
   put(id: string, found: readonly (bigint | null)[], isPart = false): void {
     const answered = found.filter((digest) => digest !== null);
     const digests = isPart ? [...new Set([...answered, ...(this.#windows.get(id) ?? [])])] : answered;
@@ -39,7 +39,7 @@ export class WindowDigests {
 /** A window's record is newer than the window's start, but the broker's clock may differ from ours by this much. */
 const CLOCKS_DIFFER_MS = 24 * 3_600_000;
 
-/** Reads the look-back of a series. Its instruments have the same partition number. Exported for tests. */
+/** Reads the windows of a series since `fromMs`, for the instruments with this partition number. Exported for tests. */
 export async function readWindows(options: {
   readonly reader: LogReader;
   readonly topic: string;

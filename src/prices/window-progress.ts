@@ -71,14 +71,14 @@ export function createMissedNotices(options: {
     const encode = await notificationEncoder(registry, topic, signal);
     const isKnown = reported.some((one) => one.base === base && one.fromMs <= fromMs && toMs <= one.toMs);
     if (isKnown) return null;
-    // Widens the range: marks of other partitions differ by up to an interval and the time between two marks.
+    // Widens the range so that it covers the missed windows of all partitions, whose marks differ by at most this time.
     const around = isins === null ? enabled.refreshIntervalMs + MARKS_EVERY_MS : 0;
     const range = {
       fromMs: Math.floor((fromMs - around) / lengthMs) * lengthMs,
       toMs: Math.ceil((toMs + around) / lengthMs) * lengthMs,
     };
     const claim = { base, ...range };
-    // Claims the range before the commit, because other partitions commit at the same time.
+    // Claims the range before the commit, so that no other partition reports the same windows meanwhile.
     if (isins === null) reported.push(claim);
     if (reported.length > MOST_REPORTED) reported.shift();
     const products = isins === null ? '' : ` --isin ${isins.join(' ')}`;

@@ -5,10 +5,10 @@ export type InputMeaning = { readonly kind: 'price'; readonly instrument: AskedI
 
 export type UnpricedMeaning = { readonly kind: 'noIsin' } | Exclude<InstrumentNews, { readonly kind: 'live' }>;
 
-/** Records of one id. One result answers all of them. */
+/** Instrument records of one id that await a result. One result answers all these records. */
 export interface Input {
   readonly id: string;
-  /** In ascending order. The last offset is the place in the queue; its record supersedes the earlier records. */
+  /** In ascending order. The last record supersedes the others; its offset is the input's place in the queue. */
   readonly offsets: readonly bigint[];
   readonly readAtMs: number;
   /** When the first unanswered record was read: monotonic milliseconds without the time of commits. */
@@ -44,10 +44,10 @@ export function nothingAsked(kind: PriceKind, inputs: readonly BatchInput[] = []
 }
 
 const MOST_OPEN = 4;
-/** A transaction that has this many questions takes no further part. */
+/** A transaction with answers to this many questions takes no further answers. */
 const MOST_COMMITTED = 2_000;
 
-/** The refreshes of one kind, until their answers are committed. A refresh answers no record, so the order is free. */
+/** Refreshes of one kind of prices, until their answers are committed, in any order: a refresh answers no record. */
 export class RefreshBatches {
   readonly #open = new Map<Batch, number>();
   #answered: { readonly batch: Batch; readonly part: BatchPart }[] = [];
@@ -58,7 +58,7 @@ export class RefreshBatches {
     return questions > (MOST_OPEN - 1) * maxItems;
   }
 
-  /** @param unanswered fewer than all questions if some were answered before the batch became a refresh. */
+  /** @param unanswered the number of questions that were not answered before the batch became a refresh. */
   add(batch: Batch, unanswered = batch.questions.length): void {
     this.#open.set(batch, unanswered);
   }

@@ -12,12 +12,12 @@ export interface PartitionCoreSettings {
   readonly lingerMs: number;
   /** How long a record waits for its price, without the time of commits. Longer than `lingerMs`. */
   readonly answerWithinMs: number;
-  /** The size of the largest batch that the provider accepts, as far as known. */
+  /** The number of instruments in the largest batch that the provider is known to accept. */
   readonly maxItems: (kind: PriceKind) => number;
   readonly maxBackoffMs: number;
-  /** Instruments repaid long ago are requested once a day. */
+  /** Decides which instruments were repaid long ago: these are requested only once a day. */
   readonly repayment: Repayment;
-  /** The wall clock at monotonic time 0. Read once, at the start, so that a corrected clock does not move the slots. */
+  /** The wall clock at monotonic time 0. Read once at the start: a corrected clock must not move the refresh slots. */
   readonly epochMs: number;
   readonly random: Random;
   readonly reported: ReportedFailures;

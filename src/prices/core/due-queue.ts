@@ -1,25 +1,25 @@
 import { WordRows } from '../../support/id-rows.ts';
 
-/** The words of a row: the previous row and the next row in its list, counted from 1. */
+/** A row has two 32-bit integers: the number of the previous row and of the next row in its list, from 1. */
 const BEFORE = 0;
 const BEHIND = 1;
 const WIDTH = 2;
 const NONE = 0;
 
-/** Rows that are due at the same time, for example all rows of a slot. */
+/** The list of the rows that are due at the same time, for example all instruments of a refresh slot. */
 interface Moment {
   readonly dueMs: number;
   readonly number: number;
-  /** The first row, counted from 1; NONE if the moment is empty and can be removed. */
+  /** The number of the first row, from 1; NONE if the list is empty and can be removed. */
   first: number;
 }
 
-/** A heap of moments. Two 32-bit words link a row to the others of its moment, so that any row can be removed. */
+/** Table rows by due time: a heap of linked lists, one list per due time, so that any row can be removed quickly. */
 export class DueQueue {
   readonly #words = new WordRows(WIDTH);
   readonly #heap: Moment[] = [];
   readonly #moments = new Map<number, Moment>();
-  /** The moments by number, from 1. The first row of a moment has no previous row and stores minus this number. */
+  /** The lists by number, from 1. As its previous row, the first row of a list stores minus the list's number. */
   readonly #numbered: (Moment | undefined)[] = [undefined];
   readonly #freeNumbers: number[] = [];
 

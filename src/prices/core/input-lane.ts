@@ -16,15 +16,15 @@ interface OpenBatch {
 /**
  * The records of the instruments topic, until the prices of one kind answer them. Requests and commits keep the order
  * of the topic, so that all records below the committed offset are answered. Calls for other kinds delay no record.
- * After `answerWithinMs`, the record is answered without its price. The price is then requested like a refresh; after
- * a restart, in the instrument's slot.
+ * After `answerWithinMs`, the record is answered without its price. The price is then requested as a refresh. After a
+ * restart, the price is requested in the refresh slot of the instrument.
  */
 export class InputLane {
   readonly #lane: KindLane;
   readonly #settings: Pick<PartitionCoreSettings, 'lingerMs' | 'answerWithinMs'>;
   /**
-   * Records in no batch yet, oldest first. A later record of an id moves the input to the end of the queue. Results
-   * must be committed in the order of offsets; otherwise a crash repeats an answer.
+   * Inputs that are in no batch yet, oldest first. A later record of the same id moves the input to the end of the
+   * queue. Results must be committed in the order of offsets; otherwise a crash repeats an answer.
    */
   readonly #queue = new Map<string, Input>();
   readonly #open: OpenBatch[] = [];
@@ -39,7 +39,7 @@ export class InputLane {
     return this.#queue.has(id);
   }
 
-  /** Adds a record. The record supersedes an input in flight if that input's answer is useless now. */
+  /** Adds a record. If the record makes the answer of an input in flight useless, the record supersedes this input. */
   add(record: Omit<Input, 'offsets'> & { readonly offset: bigint }): void {
     const { id, meaning } = record;
     const asked = this.#lane.inputInFlight(id);
@@ -61,7 +61,7 @@ export class InputLane {
     this.#oldestMs = Math.min(this.#oldestMs, record.waitsSinceMs);
   }
 
-  /** Takes inputs from the front of the queue. An instrument in flight blocks the inputs after it until its commit. */
+  /** Takes inputs from the front of the queue, up to an instrument in flight, whose answer must be committed first. */
   nextBatch(nowMs: number): Batch | null {
     while (this.#mayAsk) {
       const taken = this.#mayBeTaken(nowMs) ? this.#take() : [];
@@ -85,7 +85,7 @@ export class InputLane {
     return mayTake ? first.readAtMs + this.#settings.lingerMs : Number.POSITIVE_INFINITY;
   }
 
-  /** When the first record times out, or earlier: monotonic milliseconds without the time of commits. */
+  /** A moment at or before the first timeout of a record: monotonic milliseconds without the time of commits. */
   nextOverdueMs(): number {
     return this.#oldestMs + this.#patienceMs;
   }
@@ -99,7 +99,7 @@ export class InputLane {
     for (const [at, position] of positions.entries()) open.outcomes[position] = outcomes[at];
   }
 
-  /** Takes the answered records at the front, and all records up to the last timeout. `freeMs` excludes commits. */
+  /** Takes answered inputs from the front, and all inputs up to the last timeout. `freeMs`: now, without commits. */
   takeAnswered(freeMs: number): BatchPart[] {
     const overdue = this.#overdue(freeMs);
     const parts: BatchPart[] = [];
@@ -157,7 +157,7 @@ export class InputLane {
     return { batches, inputs };
   }
 
-  /** The unanswered rest of a batch becomes a refresh. */
+  /** Turns the unanswered inputs of a batch into a refresh. */
   #postpone({ batch, outcomes, takenInputs, takenQuestions }: OpenBatch): void {
     let at = takenQuestions;
     let unanswered = 0;

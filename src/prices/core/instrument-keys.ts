@@ -8,7 +8,7 @@ import { IdRows } from '../../support/id-rows.ts';
  * terms is stored once, with a number.
  */
 
-/** The words of a row after its id. */
+/** The positions of the isin and the terms in a row of 32-bit integers. The id is at 0 and 1. */
 const ISIN = 2;
 const TERMS = 4;
 const WIDTH = 5;
@@ -105,14 +105,14 @@ export class InstrumentKeys {
 
   #add(id: string): number {
     if (this.#isInt64(id)) return this.#rows.add(this.#low, this.#high);
-    // The hash of an odd id only chooses its refresh slot; `#oddIds` finds its row.
+    // The hash of an id that is not an int64 only chooses its refresh slot. `#oddIds` finds its row.
     const row = this.#rows.addHidden(murmur2(Buffer.from(id, 'utf8')), 0);
     this.#oddIds.set(id, row);
     this.#oddIdOf.set(row, id);
     return row;
   }
 
-  /** Sets `#low` and `#high` to the two words of the id if the text is an int64; false if not. */
+  /** If the text is an int64, sets `#low` and `#high` to its two halves; otherwise returns false. */
   #isInt64(id: string): boolean {
     if (!DECIMAL.test(id)) return false;
     if (id.length <= LONGEST_SAFE) {

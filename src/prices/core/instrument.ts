@@ -29,7 +29,7 @@ const ANSWERED_UNIT_MS = 60_000;
 const SHOWN_BITS = 0b0011;
 const PULLED = 0b0100;
 const PRICED = 0b1000;
-/** The words of an instrument for one kind; only prices with windows have the last word. */
+/** The positions of an instrument's integers for one kind of prices. Only a series has `ANSWERED`. */
 const FLAGS = 0;
 const SINCE = 1;
 const ANSWERED = 2;
@@ -45,7 +45,7 @@ export interface PlanColumns {
   readonly kind: PriceKind;
   readonly words: WordRows;
   readonly firstWord: number;
-  /** The troubles by row; most rows have no trouble. */
+  /** The failures of each instrument by its row. Most instruments have no failures and no entry. */
   readonly troubles: Map<number, Trouble>;
 }
 
@@ -163,7 +163,7 @@ export function carryOver(from: AskedInstrument, to: AskedInstrument): void {
   for (const [at, { isPriced, sinceMs, answeredMs, pulled, trouble }] of from.plans.entries()) {
     const plan = to.plans[at];
     if (plan === undefined) continue;
-    // The committed mark may be later, because another replica may have answered windows meanwhile.
+    // The committed low-water mark may be later, because another replica may have requested windows meanwhile.
     const untilMs = trouble.problem === null ? Math.max(answeredMs, plan.answeredMs) : answeredMs;
     Object.assign(plan, { isPriced, sinceMs, answeredMs: untilMs, pulled, trouble });
   }

@@ -13,7 +13,7 @@ const MOST_NAMED = 20;
 
 /**
  * The ends of the answered windows of one series, in one partition: milliseconds since the epoch, by the provider's
- * clock. The earliest end is the committed low-water mark: restarts and new instruments begin there.
+ * clock. The earliest end is the low-water mark, which is committed. Restarts and new instruments begin at this mark.
  */
 class AnsweredWindows {
   readonly kind: PriceKind;
@@ -26,7 +26,7 @@ class AnsweredWindows {
     this.untilMs = untilMs;
   }
 
-  /** Takes the answer of an instrument, before the verdict changes the rest of its plan. */
+  /** Notes the windows of an answer. Call this while `plan` still has the problem of the previous answer. */
   answered(isin: string, plan: RefreshPlan, { fromMs, untilMs }: AnsweredRange): void {
     if (fromMs > plan.answeredMs && mayHaveWindows(plan.problem))
       this.#miss(plan.answeredMs, fromMs, plan.problem === null ? null : [isin]);
@@ -57,7 +57,7 @@ class AnsweredWindows {
 /** The longest time that a retry waits for other retries, to share a call. */
 const LONGEST_WAIT_FOR_COMPANY_MS = 60_000;
 
-/** After an answer, a slot within this share of an interval is skipped. So a price is renewed within 1.1 intervals. */
+/** A slot that begins within this share of an interval after an answer is skipped: the next slot renews the price. */
 const SOONEST_SHARE = 0.1;
 
 /**
@@ -176,11 +176,11 @@ export class KindLane {
   readonly #slots: RefreshSlots;
   readonly #repaidSlots: RefreshSlots;
   readonly #due = new DueQueue();
-  /** The ids in batches, each with the input that a later record may supersede; null without such an input. */
+  /** The ids of instruments in flight, each with its input if a later record may supersede this input, else null. */
   readonly #inFlight = new Map<string, BatchInput | null>();
   #dividedMs = Number.NEGATIVE_INFINITY;
   #dividedSize = 0;
-  /** The wall clock at monotonic time 0, by which repaid instruments got their slots. */
+  /** The wall clock at monotonic time 0 when repaid instruments last got their slots. */
   #epochMs = Number.NEGATIVE_INFINITY;
 
   constructor(
@@ -210,7 +210,7 @@ export class KindLane {
     if (this.windows !== null) planOf(instrument, this.kind).answeredMs = this.windows.untilMs;
   }
 
-  /** Moves the mark to the earliest end. Failing products count only if all products fail; repaid products never. */
+  /** Moves the low-water mark. A failing product counts only if all products fail. A repaid product never counts. */
   moveMark(nowMs: number): void {
     if (this.windows === null) return;
     const wallMs = nowMs + this.#settings.repayment.epochMs(nowMs);
@@ -264,7 +264,7 @@ export class KindLane {
     this.#repaidSlots.fit(hashes(true), this.maxItems);
   }
 
-  /** Skips instruments in flight until their commit, and puts a second instrument of an isin into the next batch. */
+  /** Skips instruments in flight until their commit. A second instrument of the same isin waits for the next batch. */
   nextBatch(nowMs: number): Batch | null {
     const { maxItems } = this;
     if (this.#due.firstMs > nowMs || this.refreshes.isFull(maxItems)) return null;
@@ -288,7 +288,7 @@ export class KindLane {
 
   nextMs(): number {
     const ms = this.refreshes.isFull(this.maxItems) ? Number.POSITIVE_INFINITY : this.#due.firstMs;
-    // If all instruments are repaid, the next slot is far away. The lane wakes earlier: the clock may be corrected.
+    // If all instruments are repaid, the next slot is far away. The lane wakes earlier, to see a corrected clock.
     return ms === Number.POSITIVE_INFINITY ? ms : Math.min(ms, this.#dividedMs + 2 * this.#intervalMs);
   }
 

@@ -246,7 +246,7 @@ export class PartitionCore {
       const offset = inputs.length > 0 || isMarked ? (this.#inputs.firstUnanswered() ?? this.#position) : null;
       const parts = batches.map((batch) => this.#part(batch, nowMs));
       const leftBehind = offset === null ? null : this.#leftBehind(offset);
-      // `leftBehind` belongs to the first kind, and kinds share no transaction. A later transaction commits the marks.
+      // A transaction has one kind, and `leftBehind` is of the first kind. A later transaction commits the offset.
       if (leftBehind !== null && lane !== this.#first) return { parts, offset: null, progress: null };
       return {
         parts: leftBehind === null ? parts : [...parts, leftBehind],
@@ -257,7 +257,7 @@ export class PartitionCore {
     return null;
   }
 
-  /** Moves the low-water marks at most once a minute, because this reads all instruments. True if moved. */
+  /** Moves the low-water marks, which reads all instruments, at most once a minute. Returns true after a move. */
   #moveMarks(nowMs: number): boolean {
     if (nowMs < this.#marksDueMs || this.#lanes.every(({ windows }) => windows === null)) return false;
     this.#marksDueMs = nowMs + MARKS_EVERY_MS;
@@ -273,7 +273,7 @@ export class PartitionCore {
     };
   }
 
-  /** Deletes prices of earlier isins before the offset passes their records; see `withdrawalUnanswered`. */
+  /** Before the offset passes unanswered records, deletes prices of earlier isins; see `withdrawalUnanswered`. */
   #leftBehind(offset: bigint): CommittedPart | null {
     const { kind } = this.#first;
     const results = this.#inputs
@@ -283,7 +283,7 @@ export class PartitionCore {
     return results.length === 0 ? null : { batch: nothingAsked(kind), results };
   }
 
-  /** The time without commits, because no answer can be taken during a commit. */
+  /** The present time minus the time of all commits, because no answer can be taken during a commit. */
   #freeMs(nowMs: number): number {
     return (this.#commitBeganMs ?? nowMs) - this.#commitsMs;
   }

@@ -68,7 +68,7 @@ test('where all others are refused, too, a batch ends after twenty of them witho
   const startedMs = clock.monotonicMs();
   await assert.rejects(ask(caller, 'daily', questions(100), forever), {
     code: 'PROVIDER_REFUSED',
-    message: /of a sample. Expected an answer for at least one: status 400/,
+    message: /of a sample. Expected an answer for at least one product: status 400/,
   });
   assert.equal(calls.length, 21);
   assert.ok(clock.monotonicMs() - startedMs < MINUTE_MS);
