@@ -8,9 +8,7 @@ import type { EnabledKind } from './enabled-kinds.ts';
 import type { PartitionTask } from './partition-task.ts';
 
 const SECOND_MS = 1_000;
-
 const MINUTE_MS = 60_000;
-
 const HOUR_MS = 3_600_000;
 
 const AGE_BOUNDS_MS = [1, 2, 5, 10, 20, 30, 45, 60, 90, 120, 300, 600, 1_800, 3_600, 7_200, 86_400, 129_600].map(

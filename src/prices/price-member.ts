@@ -1,29 +1,17 @@
-import type { GroupReader } from '../kafka/group-reader.ts';
 import type { TopicPartition } from '../kafka/topic.ts';
 import type { Events } from '../observe/events.ts';
-import type { Random } from '../support/back-off.ts';
-import type { Clock } from '../support/clock.ts';
-import { type OwnedPartition, runMember } from '../worker/membership.ts';
+import { type MembershipOptions, type OwnedPartition, runMember } from '../worker/membership.ts';
 import type { PartitionCore } from './core/partition-core.ts';
 import { type AskedKind, createFreshnessView } from './freshness.ts';
 import type { PartitionTask } from './partition-task.ts';
 
-export interface PriceMemberOptions {
-  readonly groupReader: GroupReader;
-  readonly groupId: string;
-  /** Called when the number of members that share the request limit changes. `count` includes this member. */
-  readonly members?: (count: number) => void;
-  readonly topics: readonly string[];
+export interface PriceMemberOptions
+  extends Omit<MembershipOptions, 'assignor' | 'alone' | 'joined' | 'createTask' | 'attemptFailed'> {
   readonly partitions: readonly TopicPartition[];
   readonly kinds: readonly [AskedKind, ...AskedKind[]];
-  readonly verifyStart: (signal: AbortSignal) => Promise<void>;
-  readonly untilOver?: (signal: AbortSignal) => Promise<never>;
   /** Creates the task of a newly assigned partition. `before`: the core of its earlier task; null without one. */
   readonly createTask: (owned: OwnedPartition, before: PartitionCore | null) => PartitionTask;
-  readonly clock: Clock;
-  readonly random: Random;
   readonly events: Events;
-  readonly signal: AbortSignal;
 }
 
 /**
@@ -32,8 +20,7 @@ export interface PriceMemberOptions {
  * @returns never; rejects with the signal's reason, or with an error that a retry cannot correct.
  */
 export async function runPriceMember(options: PriceMemberOptions): Promise<never> {
-  const { groupReader, groupId, members, topics, kinds, verifyStart, untilOver, createTask, clock, random, events } =
-    options;
+  const { groupId, topics, kinds, createTask, clock, events } = options;
   // An ended task stays until another member has its partition, so that the ages of its prices are still shown.
   const tasks = new Map<string, PartitionTask>();
   let assigned: readonly string[] | null = null;
@@ -44,13 +31,8 @@ export async function runPriceMember(options: PriceMemberOptions): Promise<never
   };
   events.processorStarted({ groupId, topics, kinds: kinds.map(({ kind }) => kind), freshness, refreshed });
   return runMember({
-    groupReader,
-    groupId,
-    members,
-    topics,
+    ...options,
     alone: options.partitions,
-    verifyStart,
-    untilOver,
     joined(partitions) {
       assigned = partitions.map(keyOf);
       for (const key of tasks.keys()) if (!assigned.includes(key)) tasks.delete(key);
@@ -74,9 +56,6 @@ export async function runPriceMember(options: PriceMemberOptions): Promise<never
       };
     },
     attemptFailed: (attempt) => events.processorAttemptFailed({ ...attempt, isMember: false }),
-    clock,
-    random,
-    signal: options.signal,
   });
 }
 

@@ -1,6 +1,5 @@
 import { deadLetterRecord } from '../kafka/dead-letter.ts';
-import type { OutgoingRecord } from '../kafka/record.ts';
-import { keyedRecord, partitionFor, type TargetTopic } from '../kafka/record.ts';
+import { keyedRecord, type OutgoingRecord, partitionFor, type TargetTopic } from '../kafka/record.ts';
 import type { TopicPartition } from '../kafka/topic.ts';
 import type { BatchPriced, TombstoneReason } from '../observe/events.ts';
 import type { PriceKind } from './bulk-prices.ts';

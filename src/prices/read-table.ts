@@ -121,36 +121,31 @@ export function readTable(options: {
   readonly until: bigint;
   readonly signal: AbortSignal;
 }): Promise<PartitionTable> {
-  const { instrumentReader, signal } = options;
-  return readWithSchemas(
-    () => readLoaded(options),
-    (schemaId) => instrumentReader.load(schemaId, signal),
-  );
-}
-
-async function readLoaded(options: Parameters<typeof readTable>[0]): Promise<PartitionTable> {
   const { reader, partition, instrumentReader, offset, until, signal } = options;
-  const instruments = new InstrumentKeys();
-  const again: CommittedRecord[] = [];
-  const unreadable = new UnreadableRecords();
-  if (offset === 0n && until === 0n) return { instruments, again, unreadable };
-  await reader.readToEnd({
-    topic: partition.topic,
-    partitions: [partition.partition],
-    onRecord(record) {
-      if (record.offset >= until) return;
-      if (record.offset >= offset) {
-        again.push(record);
-        return;
-      }
-      const read = readInstrument(record, instrumentReader);
-      if ('unknownSchemaId' in read) throw new MissingSchema(read.unknownSchemaId);
-      unreadable.read(read, record.offset);
-      const { id, news } = read;
-      if (news.kind !== 'live' || news.isin === null) instruments.delete(id);
-      else instruments.set(id, news.isin, news.terms);
-    },
-    signal,
-  });
-  return { instruments, again, unreadable };
+  const readLoaded = async () => {
+    const instruments = new InstrumentKeys();
+    const again: CommittedRecord[] = [];
+    const unreadable = new UnreadableRecords();
+    if (offset === 0n && until === 0n) return { instruments, again, unreadable };
+    await reader.readToEnd({
+      topic: partition.topic,
+      partitions: [partition.partition],
+      onRecord(record) {
+        if (record.offset >= until) return;
+        if (record.offset >= offset) {
+          again.push(record);
+          return;
+        }
+        const read = readInstrument(record, instrumentReader);
+        if ('unknownSchemaId' in read) throw new MissingSchema(read.unknownSchemaId);
+        unreadable.read(read, record.offset);
+        const { id, news } = read;
+        if (news.kind !== 'live' || news.isin === null) instruments.delete(id);
+        else instruments.set(id, news.isin, news.terms);
+      },
+      signal,
+    });
+    return { instruments, again, unreadable };
+  };
+  return readWithSchemas(readLoaded, (schemaId) => instrumentReader.load(schemaId, signal));
 }

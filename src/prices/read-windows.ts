@@ -1,8 +1,7 @@
 import { ConnectorError } from '../errors.ts';
 import type { LogReader } from '../kafka/log-reader.ts';
 import type { Events } from '../observe/events.ts';
-import type { DecodedPrice } from '../records/decoding/priced.ts';
-import { createPriceDigest } from '../records/decoding/priced.ts';
+import { createPriceDigest, type DecodedPrice } from '../records/decoding/priced.ts';
 import type { Clock } from '../support/clock.ts';
 import type { PriceKind } from './bulk-prices.ts';
 import type { EnabledKind } from './enabled-kinds.ts';

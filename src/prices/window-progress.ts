@@ -1,6 +1,5 @@
-import type { PriceQuery } from '../config/price-kinds/all.ts';
-import type { OutgoingRecord } from '../kafka/record.ts';
-import { keyedRecord, type TargetTopic } from '../kafka/record.ts';
+import { dayOf, instantOf, type PriceQuery } from '../config/price-kinds/all.ts';
+import { keyedRecord, type OutgoingRecord, type TargetTopic } from '../kafka/record.ts';
 import type { WindowsMissed } from '../observe/events.ts';
 import { notificationEncoder } from '../records/avro/record-encoder.ts';
 import type { SchemaRegistry } from '../records/avro/registry.ts';
@@ -36,9 +35,7 @@ export function backfillText(
   kind: Exclude<PriceQuery['kind'], 'overview'>,
   { fromMs, toMs }: { readonly fromMs: number; readonly toMs: number },
 ): string {
-  const dayText = (ms: number) => new Date(ms).toISOString().slice(0, 10);
-  const instantText = (ms: number) => new Date(ms).toISOString().replace('.000Z', 'Z');
-  const [from, to] = kind === 'daily' ? [fromMs, toMs - DAY_MS].map(dayText) : [fromMs, toMs].map(instantText);
+  const [from, to] = kind === 'daily' ? [fromMs, toMs - DAY_MS].map(dayOf) : [fromMs, toMs].map(instantOf);
   return `${kind} --from ${from} --to ${to}`;
 }
 

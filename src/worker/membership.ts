@@ -74,17 +74,12 @@ function isPassing(error: unknown): boolean {
  * @param endings by partition: a promise that resolves when the partition's last task in this process has ended.
  */
 async function runMembership(options: MembershipOptions, endings: Map<string, Promise<void>>): Promise<never> {
-  const { groupReader, groupId, topics, assignor, alone, joined, members, untilOver, createTask, signal } = options;
+  const { groupReader, untilOver, createTask, signal } = options;
   const [ended, left] = [new AbortController(), new AbortController()];
   const failed = Promise.withResolvers<never>();
   untilOver?.(AbortSignal.any([signal, ended.signal])).catch(failed.reject);
   const membership = groupReader.run({
-    groupId,
-    topics,
-    members,
-    ...(assignor && { assignor }),
-    ...(alone && { alone }),
-    ...(joined && { joined }),
+    ...options,
     signal: left.signal,
     async assigned(partition, lost, ownershipProof) {
       const key = `${partition.topic}/${partition.partition}`;

@@ -34,7 +34,6 @@ interface PriceKindDefinition<Settings> {
 export interface SeriesPlan {
   /** The middle part of record keys, between id and window: `OHLC`, `Hour_1/Close`; null if prices have no window. */
   readonly series: string | null;
-  /** The parts of the request that the records repeat. */
   readonly inRecords: AskedPrices;
   /** The query for these windows; null for prices without windows. */
   query(windows: WindowRange | null): PriceQuery;
@@ -140,12 +139,6 @@ interface DailyQuery {
   readonly orderByAscending: true;
 }
 
-/** The parts of the request that the records of a series repeat. */
-interface AskedDaily {
-  readonly kind: 'daily';
-  readonly fields: string;
-}
-
 const dailySettings = group({
   enabled: setting(flag(), 'Request daily prices.', false),
   refreshInterval: refreshInterval('1h'),
@@ -173,7 +166,7 @@ export const DAILY = {
   },
 } as const satisfies PriceKindDefinition<SeriesSettings<typeof dailySettings>>;
 
-function dayOf(ms: number): string {
+export function dayOf(ms: number): string {
   return new Date(ms).toISOString().slice(0, 10);
 }
 
@@ -186,12 +179,6 @@ interface IntradayQuery {
   readonly dateFrom: string | null;
   readonly dateTo: string | null;
   readonly fields: string | null;
-}
-
-interface AskedIntraday {
-  readonly kind: 'intraday';
-  readonly fields: string;
-  readonly interval: string;
 }
 
 const intradaySettings = group({
@@ -234,7 +221,7 @@ function longestWindowMs(intervals: unknown): number {
   return Math.max(...INTERVALS.filter((one) => given.includes(one)).map((one) => INTERVAL_MS[one]));
 }
 
-function instantOf(ms: number): string {
+export function instantOf(ms: number): string {
   return new Date(ms).toISOString().replace('.000Z', 'Z');
 }
 
@@ -270,4 +257,8 @@ export const PRICE_KINDS = { overview: OVERVIEW, daily: DAILY, intraday: INTRADA
 
 export type PriceQuery = OverviewQuery | DailyQuery | IntradayQuery;
 
-export type AskedPrices = { readonly kind: 'overview' } | AskedDaily | AskedIntraday;
+/** The parts of the request that the records repeat. */
+export type AskedPrices =
+  | { readonly kind: 'overview' }
+  | { readonly kind: 'daily'; readonly fields: string }
+  | { readonly kind: 'intraday'; readonly fields: string; readonly interval: string };

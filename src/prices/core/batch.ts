@@ -32,10 +32,7 @@ export interface Batch {
 }
 
 /** Answered questions of a batch, and the inputs that are committed with them. Some inputs have no question. */
-export interface BatchPart {
-  readonly kind: PriceKind;
-  readonly questions: readonly AskedInstrument[];
-  readonly inputs: readonly BatchInput[];
+export interface BatchPart extends Batch {
   readonly outcomes: readonly QuestionOutcome[];
 }
 

@@ -19,17 +19,12 @@ export class InstrumentTable {
   #versions = 0;
 
   constructor(kinds: readonly PriceKind[]) {
-    const firstWords = kinds.map((_, at) =>
-      kinds.slice(0, at).reduce((word, kind) => word + planWidth(kind), FIRST_PLAN),
-    );
-    const words = new WordRows(kinds.reduce((word, kind) => word + planWidth(kind), FIRST_PLAN));
+    const wordBehind = (some: readonly PriceKind[]) => some.reduce((word, kind) => word + planWidth(kind), FIRST_PLAN);
+    const words = new WordRows(wordBehind(kinds));
     this.#words = words;
-    this.#columns = kinds.map((kind, at) => ({
-      kind,
-      words,
-      firstWord: firstWords[at] as number,
-      troubles: new Map(),
-    }));
+    this.#columns = kinds.map((kind, at) => {
+      return { kind, words, firstWord: wordBehind(kinds.slice(0, at)), troubles: new Map() };
+    });
   }
 
   get size(): number {

@@ -19,9 +19,6 @@ import { InstrumentTable } from './instrument-table.ts';
 import { KindLane, type Verdict } from './kind-lane.ts';
 import { type PriceState, priceState, saysThatThereIsNone } from './price-state.ts';
 
-/** The provider does not know the product, or no longer has the product. */
-const DEFINITE: readonly PriceProblem[] = ['status 404', 'status 410'];
-
 export const MARKS_EVERY_MS = 60_000;
 
 /**
@@ -366,8 +363,8 @@ function withdrawalOf(instrument: AskedInstrument, plan: RefreshPlan, problem: P
     case 'unproven':
       return withdrawalUnanswered(instrument, plan);
     case 'own': {
-      const isSilent = problem === 'none' && plan.problem === 'none';
-      return DEFINITE.includes(problem) || isSilent ? 'no-price' : null;
+      const isDefinite = problem !== 'none' || plan.problem === 'none';
+      return isDefinite && saysThatThereIsNone(problem) ? 'no-price' : null;
     }
   }
 }
