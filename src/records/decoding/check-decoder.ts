@@ -5,6 +5,7 @@ import { usableKey } from '../json/row-key.ts';
 import {
   type DecodedFailure,
   type DecodedList,
+  type DecodedRecord,
   failureOf,
   type RecordOptions,
   type RowDecoder,
@@ -16,16 +17,7 @@ import { RecordWriter } from './record-writer.ts';
 import { fieldText, type RowReader } from './row-reader.ts';
 
 /** A failure has no raw bytes, because a check contains a URL that lets its holder trade. */
-export type DecodedCheck =
-  | {
-      readonly kind: 'record';
-      readonly key: string;
-      readonly isin: string | null;
-      readonly value: Buffer;
-      readonly driftFields: number;
-      readonly roundedNumbers: number;
-    }
-  | DecodedFailure;
+export type DecodedCheck = DecodedRecord | DecodedFailure;
 
 export interface CheckDecoder {
   decode(body: AsyncIterable<Uint8Array>): Promise<DecodedList<DecodedCheck>>;

@@ -13,6 +13,16 @@ export interface DecodedFailure {
   readonly raw: Buffer;
 }
 
+/** A row as an Avro record in the wire format. */
+export interface DecodedRecord {
+  readonly kind: 'record';
+  readonly key: string;
+  readonly isin: string | null;
+  readonly value: Buffer;
+  readonly driftFields: number;
+  readonly roundedNumbers: number;
+}
+
 export interface DecodedList<Row> {
   readonly rows: readonly Row[];
   /** All other members of the response: links, nextId and so on. */

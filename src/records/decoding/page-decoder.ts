@@ -5,6 +5,7 @@ import { INSTRUMENT_KEY } from '../json/row-key.ts';
 import {
   type DecodedFailure,
   type DecodedList,
+  type DecodedRecord,
   failureOf,
   type RecordOptions,
   type RowDecoder,
@@ -15,17 +16,7 @@ import { compilePlan } from './plan.ts';
 import { RecordWriter } from './record-writer.ts';
 import { fieldText, type RowReader } from './row-reader.ts';
 
-export type DecodedRow =
-  | {
-      readonly kind: 'record';
-      readonly key: string;
-      readonly id: bigint;
-      readonly isin: string | null;
-      readonly value: Buffer;
-      readonly driftFields: number;
-      readonly roundedNumbers: number;
-    }
-  | DecodedFailure;
+export type DecodedRow = (DecodedRecord & { readonly id: bigint }) | DecodedFailure;
 
 export type DecodedPage = DecodedList<DecodedRow>;
 
