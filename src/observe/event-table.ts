@@ -207,8 +207,6 @@ export function countEvents({ add, observe }: Pick<Meters, 'add' | 'observe'>): 
   });
 }
 
-type DeadRows = Pick<ResponseCounts, 'dead'>;
-
 /** Events as log lines: a fixed message, with facts as fields. One line a minute sums up frequent events. */
 export function logEvents(log: Log, later = afterwards): Events {
   const sums = new Map<string, { readonly text: string; readonly fields: Record<string, unknown> }>();
@@ -222,11 +220,8 @@ export function logEvents(log: Log, later = afterwards): Events {
   ) => {
     if (sums.size === 0) later(MINUTE_MS, report);
     const { fields } = sums.get(`${text} ${event[of]}`) ?? { fields: { [of]: event[of], batches: 0 } };
-    for (const [name, count] of Object.entries({
-      batches: 1,
-      ...Object.fromEntries(counts.map((at) => [at, event[at]])),
-    }))
-      fields[name] = Number(fields[name] ?? 0) + Number(count);
+    const added: Readonly<Record<string, unknown>> = { ...event, batches: 1 };
+    for (const name of ['batches', ...counts]) fields[name] = Number(fields[name] ?? 0) + Number(added[name]);
     sums.set(`${text} ${event[of]}`, { text, fields });
   };
   return eachEvent((name) => {
@@ -235,7 +230,7 @@ export function logEvents(log: Log, later = afterwards): Events {
       if (minute) addUp(minute, event);
       // The process ends before the minute does, so the sums are reported now.
       if (name === 'stopped') report();
-      const { dead = [], ...logged } = fields(event) as DeadRows;
+      const { dead = [], ...logged } = fields(event) as Pick<ResponseCounts, 'dead'>;
       log[level](roundedDurations(logged), text);
       for (const row of dead.slice(0, MOST_DEAD_LINES)) log.warn({ source: event.source, ...row }, 'dead letter');
     };

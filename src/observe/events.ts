@@ -1,3 +1,5 @@
+import type { FailedAttempt } from '../support/retry.ts';
+
 /** Why a stream response was discarded: offset refused, no events, lower next offset, or unchanged next offset. */
 export const DISCARD_REASONS = ['refused', 'quiet', 'lower', 'stuck'] as const;
 
@@ -18,13 +20,6 @@ export const NOTIFICATION_KINDS = [
 
 /** A kind of prices, or one of its series if several are followed, such as `daily/OHLC`. */
 type Kind = string;
-
-/** A failed attempt, which is repeated after `waitMs`. `failures`: consecutive failures, including this failure. */
-export interface Retry {
-  readonly failures: number;
-  readonly waitMs: number;
-  readonly err: Error;
-}
 
 interface InputPartition {
   readonly topic: string;
@@ -94,7 +89,7 @@ export interface Events {
    * `replicas` if the group failed. `endpoint`: the only endpoint that waits; absent if the whole source waits.
    */
   attemptFailed(
-    event: Retry & {
+    event: FailedAttempt & {
       readonly source?: string;
       readonly part?: 'topics' | 'replicas';
       readonly endpoint?: Polled['endpoint'];
@@ -166,11 +161,11 @@ export interface Events {
   }): void;
   batchLimitLearnt(event: { readonly kind: Kind; readonly maxItems: number }): void;
   /** A whole bulk request failed. After `waitMs`, one item is requested alone; the others wait for a success. */
-  bulkAttemptFailed(event: Retry & { readonly kind: Kind; readonly items: number }): void;
+  bulkAttemptFailed(event: FailedAttempt & { readonly kind: Kind; readonly items: number }): void;
   windowsMissed(event: WindowsMissed): void;
   /** The price processor could not read its group, or could not get a schema of instruments. It tries again. */
   processorAttemptFailed(
-    event: Retry & {
+    event: FailedAttempt & {
       /** True if this process is still a member during the wait; otherwise it joins again after the wait. */
       readonly isMember: boolean;
     },

@@ -1,11 +1,5 @@
 import { isSecretKey, REDACTED, type Redaction } from './redaction.ts';
 
-export interface LogValueOptions {
-  readonly redaction: Pick<Redaction, 'redact'>;
-  /** True if errors show their stack. */
-  readonly stacks: boolean;
-}
-
 const MAXIMUM_TEXT = 2_048;
 const MAXIMUM_ENTRIES = 50;
 const MAXIMUM_DEPTH = 6;
@@ -19,9 +13,9 @@ const CONTROL = /[\p{Cc}\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069
 
 /**
  * Makes any value safe for a log line: removes secrets, escapes control characters and limits every size. Never throws.
- * Returns new plain objects; does not change or keep the caller's objects.
+ * Returns new plain objects; does not change or keep the caller's objects. With `stacks`, errors show their stack.
  */
-export function createLogValues({ redaction, stacks }: LogValueOptions) {
+export function createLogValues(redaction: Pick<Redaction, 'redact'>, stacks: boolean) {
   let left = 0;
 
   function cleanText(text: string): string {

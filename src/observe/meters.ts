@@ -10,7 +10,7 @@ const LOOP_DELAY_EVERY_MS = 250;
 /** Buckets for durations from milliseconds, which are normal, to a minute. */
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
-type NamesOf<Type extends string> = {
+export type NamesOf<Type extends string> = {
   [Name in MetricName]: (typeof METRICS)[Name]['type'] extends Type ? Name : never;
 }[MetricName];
 

@@ -1,7 +1,7 @@
 import type { HttpObserver } from '../support/http-observer.ts';
 import { countEvents, toAll } from './event-table.ts';
 import type { Events } from './events.ts';
-import { createMeters, type Meters } from './meters.ts';
+import { createMeters, type Meters, type NamesOf } from './meters.ts';
 import { PRICE_METRICS, SOURCE_METRICS } from './metric-table.ts';
 
 /** The metrics of one running connector: their sinks, and the text that Prometheus reads. */
@@ -44,7 +44,9 @@ export function createMetrics(options: {
     countedLines = lines;
   };
   meters.set('spconnect_build_info', { version: options.version, node: process.versions.node }, 1);
-  const followed = [...gaugesIn({ ...SOURCE_METRICS, ...PRICE_METRICS }), 'spconnect_kafka_silent_seconds'] as const;
+  const ofStatus = Object.entries({ ...SOURCE_METRICS, ...PRICE_METRICS }).filter(([, { type }]) => type === 'gauge');
+  const gauges = ofStatus.map(([name]) => name) as NamesOf<'gauge'>[];
+  const followed = [...gauges, 'spconnect_kafka_silent_seconds'] as const;
   const startAtZero: Partial<Events> = {
     processorStarted({ kinds }) {
       for (const price of kinds) meters.startAtZero({ price });
@@ -67,16 +69,6 @@ export function createMetrics(options: {
     },
     contentType: meters.contentType,
   };
-}
-
-type GaugeNames<Table> = {
-  [Name in keyof Table]: Table[Name] extends { readonly type: 'gauge' } ? Name : never;
-}[keyof Table];
-
-function gaugesIn<Table extends Readonly<Record<string, { readonly type: string }>>>(
-  table: Table,
-): GaugeNames<Table>[] {
-  return Object.keys(table).filter((name) => table[name]?.type === 'gauge') as GaugeNames<Table>[];
 }
 
 function createHttpMetrics(meters: Meters, clocksAheadMs: Map<string, number>): HttpObserver {

@@ -33,7 +33,7 @@ export function createLog(options: CreateLogOptions): UnwaitingLog {
   const format = (line: string) => (options.format === 'text' ? textLine(line, isColoured) : line);
   const output = options.destination ? null : openStandardOutput((lines) => format(droppedLine(lines)));
   const destination = options.destination ?? output;
-  const values = createLogValues({ redaction, stacks: level === 'debug' });
+  const values = createLogValues(redaction, level === 'debug');
   const logger = pino(
     {
       level,

@@ -2,6 +2,7 @@ import { ConnectorError } from '../errors.ts';
 import { type BackOff, backOffMs, type Random } from './back-off.ts';
 import type { Clock } from './clock.ts';
 
+/** A failed attempt, which is repeated after `waitMs`. `failures`: consecutive failures, including this failure. */
 export interface FailedAttempt {
   readonly failures: number;
   readonly waitMs: number;

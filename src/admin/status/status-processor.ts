@@ -1,5 +1,6 @@
-import type { Events, Freshness, Retry } from '../../observe/events.ts';
+import type { Events, Freshness } from '../../observe/events.ts';
 import type { Clock } from '../../support/clock.ts';
+import type { FailedAttempt } from '../../support/retry.ts';
 import type { TargetState, WorkerTarget } from '../../worker/target.ts';
 import type { AgeStep } from '../drawing/charts.ts';
 import { MinuteCounts } from './minute-counts.ts';
@@ -38,7 +39,7 @@ export function createStatusProcessor({
     known = { ...known, task, trace, changedAt, trouble: null };
   }
 
-  function setTrouble({ failures, waitMs, err }: Retry, only: string | null = null): void {
+  function setTrouble({ failures, waitMs, err }: FailedAttempt, only: string | null = null): void {
     const since = known.trouble?.since ?? isoNow();
     known = { ...known, trouble: { since, only, failures, message: describe(err), nextTryAt: isoNow(waitMs) } };
   }

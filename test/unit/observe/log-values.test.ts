@@ -4,7 +4,7 @@ import { createLogValues } from '../../../src/observe/log-values.ts';
 import { createRedaction } from '../../../src/observe/redaction.ts';
 
 function cleaned(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  return createLogValues({ redaction: createRedaction(), stacks: false }).fields(fields);
+  return createLogValues(createRedaction(), false).fields(fields);
 }
 
 test('everything becomes plain JSON values', () => {
@@ -56,7 +56,7 @@ test('texts, lists, depth and the whole line are bounded', () => {
 test('a secret at the edge of what is cut leaves no part behind', () => {
   const redaction = createRedaction();
   redaction.register('canary-7f3a-canary');
-  const values = createLogValues({ redaction, stacks: false });
+  const values = createLogValues(redaction, false);
   assert.ok(!values.text(`${'x'.repeat(2_040)}canary-7f3a-canary`).includes('canary'));
 });
 
