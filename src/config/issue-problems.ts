@@ -122,18 +122,9 @@ function valueAt(value: unknown, path: SettingPath): unknown {
   return path.reduce(memberOf, value);
 }
 
-interface SettingDocumentation {
-  readonly wanted: string | undefined;
-  readonly secret: boolean;
-  /** The keys of a group, for secrets also `<key>File`; empty for a setting that is not a group. */
-  readonly knownKeys: readonly string[];
-  /** The types of the group that have this key. */
-  readonly typesWith: (key: string) => readonly unknown[];
-}
-
 // Finds a setting in the schema, or the nearest group around the setting. If the schema has alternatives, the given
 // values decide which alternative is searched.
-function documentationOf(root: z.ZodType, path: SettingPath, given: unknown): SettingDocumentation {
+function documentationOf(root: z.ZodType, path: SettingPath, given: unknown) {
   let schema = root;
   let value = given;
   for (const key of path) {
@@ -146,9 +137,11 @@ function documentationOf(root: z.ZodType, path: SettingPath, given: unknown): Se
   const inner = alternativeFor(schema, value);
   return {
     wanted: layers.map((layer) => layer.meta()?.wanted).find((wanted) => wanted !== undefined),
-    secret: layers.some((layer) => layer.meta()?.secret === true),
+    secret: isSecret(schema),
+    /** The keys of a group, for secrets also `<key>File`; empty for a setting that is not a group. */
     knownKeys: inner instanceof z.ZodObject ? keysOf(inner) : [],
-    typesWith: (key) =>
+    /** The types of the group that have this key. */
+    typesWith: (key: string) =>
       groupsOf(schema)
         .filter((one) => keysOf(one).includes(key))
         .flatMap(({ shape: { type } }) => (type instanceof z.ZodLiteral ? [...type.values] : [])),
@@ -156,10 +149,13 @@ function documentationOf(root: z.ZodType, path: SettingPath, given: unknown): Se
 }
 
 function keysOf(schema: z.ZodObject): readonly string[] {
-  return Object.entries(schema.shape).flatMap(([key, member]) => {
-    const isSecret = layersOf(member as z.ZodType).some((layer) => layer.meta()?.secret === true);
-    return isSecret ? [key, `${key}File`] : [key];
-  });
+  return Object.entries(schema.shape).flatMap(([key, member]) =>
+    isSecret(member as z.ZodType) ? [key, `${key}File`] : [key],
+  );
+}
+
+export function isSecret(schema: z.ZodType): boolean {
+  return layersOf(schema).some((layer) => layer.meta()?.secret === true);
 }
 
 /** The schema and all schemas inside its wrappers: defaults, null, conversions. */

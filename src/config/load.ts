@@ -40,7 +40,7 @@ export interface LoadedSettings {
 
 /** Like `loadSettings`, with the origin of each value. The errors are the same. */
 export async function loadSettingsTree(options: LoadSettingsOptions): Promise<LoadedSettings> {
-  const { env, readFile = readText, onSecret = () => {} } = options;
+  const { env, readFile = (path) => readFileFromDisk(path, 'utf8'), onSecret = () => {} } = options;
   const file = settingsFile(options.file, env);
   const text = options.text ?? (await readSettingsFile(file, readFile));
   // These modules are loaded late: every command imports this file, and a usage error must not wait for the modules.
@@ -68,10 +68,6 @@ export async function loadSettingsTree(options: LoadSettingsOptions): Promise<Lo
 export function settingsFile(given: string | undefined, env: Environment): string {
   const isUsual = given === undefined || given === DEFAULT_SETTINGS_FILE;
   return (isUsual && env[SETTINGS_FILE_VARIABLE]) || (given ?? DEFAULT_SETTINGS_FILE);
-}
-
-async function readText(path: string): Promise<string> {
-  return readFileFromDisk(path, 'utf8');
 }
 
 async function readSettingsFile(file: string, readFile: (path: string) => Promise<string>): Promise<string> {

@@ -1,6 +1,6 @@
 import { Document, isCollection, isNode, isScalar } from 'yaml';
 import { z } from 'zod';
-import { alternativeFor, layersOf } from './issue-problems.ts';
+import { alternativeFor, isSecret, layersOf } from './issue-problems.ts';
 import type { LoadedSettings } from './load.ts';
 import type { SettingPath } from './problem.ts';
 import { FileReference } from './secret.ts';
@@ -50,9 +50,8 @@ export function effectiveSettings({ schema, tree }: LoadedSettings): Printed {
   }
 
   function printMember(key: string, member: z.ZodType, held: Group, path: SettingPath): [string, unknown] {
-    const isSecret = layersOf(member).some((layer) => layer.meta()?.secret === true);
     const file = held[`${key}File`];
-    if (!isSecret || held[key] === null || (held[key] === undefined && file === undefined) || held[key] === '')
+    if (!isSecret(member) || held[key] === null || (held[key] === undefined && file === undefined) || held[key] === '')
       return [key, print(member, held[key], [...path, key])];
     const [variable] = tree.variablesOf([...path, key]);
     const name = file === undefined ? key : `${key}File`;

@@ -32,13 +32,11 @@ const MAXIMUM_CHARACTERS = 1_048_576;
 const CONTROL_CHARACTER = /[\u0000-\u001f\u007f]/;
 
 /** @param onSecret called with each value of a secret, and its file, before use, so that the log redacts the value */
-export function createSecretReader({
-  readFile,
-  onSecret,
-}: {
+export function createSecretReader(options: {
   readonly readFile: (path: string) => Promise<string>;
   readonly onSecret: (value: string, file?: string) => void;
 }): SecretReader {
+  const { readFile, onSecret } = options;
   async function read(path: string, content: 'secret' | 'pem'): Promise<string> {
     const value = checked(await readFile(path), content);
     if (content === 'secret') onSecret(value, path);

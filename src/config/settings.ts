@@ -20,6 +20,7 @@ import {
   section,
   setting,
   text,
+  type Unchecked,
   wholeNumber,
 } from './setting.ts';
 
@@ -134,10 +135,9 @@ export function createSettingsSchema(secrets: SecretReader) {
 }
 
 type GivenMarketData = z.output<ReturnType<typeof marketDataSettings>>;
-type Authentication = NonNullable<GivenMarketData['auth']>;
 
 /** `login`: the name of the group of settings with the authentication that is used. */
-function withAddress({ url, auth, ...rest }: GivenMarketData, usual: Authentication) {
+function withAddress({ url, auth, ...rest }: GivenMarketData, usual: NonNullable<GivenMarketData['auth']>) {
   const login = auth === null ? 'referenceData.auth' : 'marketData.auth';
   return url === null ? null : { ...rest, url, auth: auth ?? usual, login };
 }
@@ -154,14 +154,15 @@ function pricesThatRun(value: {
   return { ...prices, from, enabled: prices.enabled && marketData.url !== null && from.length > 0 && isAsked };
 }
 
-type TopicNames = z.output<typeof topicsSettings>['names'];
-
 type WithTopics<Source> = Source extends { readonly topics: infer Topics }
   ? Omit<Source, 'topics'> & { readonly topics: { readonly [Role in keyof Topics]: string } }
   : never;
 
 /** The source with the names of all topics that it writes: its own names, or the shared names. */
-function withTopics(source: z.output<typeof sourcesSettings>[number], names: TopicNames): WithTopics<typeof source> {
+function withTopics(
+  source: z.output<typeof sourcesSettings>[number],
+  names: z.output<typeof topicsSettings>['names'],
+): WithTopics<typeof source> {
   const topics = Object.entries(source.topics).map(([role, own]) => [role, own ?? names[role as TopicRole]]);
   return { ...source, topics: Object.fromEntries(topics) };
 }
@@ -169,8 +170,6 @@ function withTopics(source: z.output<typeof sourcesSettings>[number], names: Top
 /** The checked settings of one process. Durations are milliseconds; secrets are functions that print redacted. */
 export type Settings = z.output<ReturnType<typeof createSettingsSchema>>;
 export type ReferenceDataSettings = Settings['referenceData'];
-
-export type MarketDataSettings = Settings['marketData'];
 export type PricesSettings = Settings['prices'];
 export type KafkaSettings = Settings['kafka'];
 export type SchemaRegistrySettings = Settings['schemaRegistry'];
@@ -184,12 +183,6 @@ export function topicOf(settings: Pick<Settings, 'prefix'>, name: string): strin
   return `${settings.prefix}.${name}`;
 }
 
-interface Given {
-  readonly marketData?: unknown;
-  readonly prices?: unknown;
-  readonly sources?: unknown;
-}
-
 interface PricedSource {
   readonly name: unknown;
   readonly country: string | null;
@@ -199,7 +192,10 @@ const ADVICE = 'give each source a different legalCountry, or name only one sour
 
 // A topic of prices has one record per instrument. So two sources must not price the same instrument: if one source
 // drops the instrument, its price is deleted, although the other source still has the instrument.
-function checkPricedSources({ marketData, prices, sources }: Given, report: Report): void {
+function checkPricedSources(
+  { marketData, prices, sources }: Unchecked<Record<'marketData' | 'prices' | 'sources', unknown>>,
+  report: Report,
+): void {
   const given = memberOf(prices, 'from');
   const from: readonly unknown[] = Array.isArray(given) ? given : [];
   if (!Array.isArray(sources)) return;
