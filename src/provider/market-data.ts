@@ -29,15 +29,22 @@ export function createMarketData({ http }: { readonly http: Pick<HttpClient, 'ge
   return {
     bulkEndpoint: BULK_ENDPOINT,
     bulk(items, consume, signal, timeoutMs) {
-      const body = JSON.stringify({ items: items.map(({ isin, query }) => typedRequest(isin, query)) });
+      // A ProductMarketDataRequest (part 2.1 of src/provider/README.md). A parameter without a value is omitted.
+      const typed = items.map(({ isin, query }) => {
+        return { $type: PRICE_KINDS[query.kind].types.request, isin, ...Object.fromEntries(parametersOf(query)) };
+      });
+      const body = JSON.stringify({ items: typed });
       const limit = timeoutMs === undefined ? {} : { timeoutMs };
       return http.post({ path: BULK_ENDPOINT, query: [], body, ...limit }, consume, signal);
     },
     single({ isin, query }, consume, signal) {
+      const parameters = parametersOf(query).flatMap(([name, value]) =>
+        [value].flat().map((one) => [name, String(one)] as const),
+      );
       const path = (name: string) => `/v1/products/${name}/prices/${query.kind}`;
       const request = {
         path: path(encodeURIComponent(isin.toWellFormed())),
-        query: queryParameters(query),
+        query: parameters,
         endpoint: path('{isin}'),
         maxBodyBytes: LARGEST_SINGLE_BYTES,
       };
@@ -54,17 +61,6 @@ export function responseType(kind: PriceQuery['kind']): string {
 export function isResponseType(type: unknown, kind: PriceQuery['kind']): boolean {
   const expected = responseType(kind);
   return type === expected || (typeof type === 'string' && type.toLowerCase() === expected.toLowerCase());
-}
-
-// A ProductMarketDataRequest (part 2.1 of src/provider/README.md). A parameter without a value is omitted.
-function typedRequest(isin: string, query: PriceQuery): object {
-  return { $type: PRICE_KINDS[query.kind].types.request, isin, ...Object.fromEntries(parametersOf(query)) };
-}
-
-function queryParameters(query: PriceQuery): readonly (readonly [name: string, value: string])[] {
-  return parametersOf(query).flatMap(([name, value]) =>
-    [value].flat().map((one): readonly [string, string] => [name, String(one)]),
-  );
 }
 
 function parametersOf({ kind: _, ...parameters }: PriceQuery) {

@@ -1,16 +1,11 @@
 import type { HttpClient } from './http/client.ts';
 import type { HttpResponse } from './http/http-response.ts';
 
-/** All instruments, or the caller's own instruments (the /my variants of part 4.2 of src/provider/README.md). */
-export type Scope = 'all' | 'my';
-
-export interface InstrumentFilter {
-  readonly scope: Scope;
+export interface EventFilter {
+  /** All instruments, or the caller's own instruments (the /my variants of part 4.2 of src/provider/README.md). */
+  readonly scope: 'all' | 'my';
   readonly legalCountry: string | null;
-}
-
-/** `eventType` restricts only the event stream, not the list; null or absent: all event types. */
-export interface EventFilter extends InstrumentFilter {
+  /** Restricts only the event stream, not the list; null or absent: all event types. */
   readonly eventType?: string | null;
 }
 

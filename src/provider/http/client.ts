@@ -6,11 +6,11 @@ import type { HttpObserver } from '../../support/http-observer.ts';
 import type { Log } from '../../support/log.ts';
 import { untilAborted } from '../../support/until-aborted.ts';
 import { parseAddress, requestTarget } from './address.ts';
-import type { Authorization, Credentials } from './credentials.ts';
-import { type NetworkOptions, openCurrentDispatcher } from './dispatcher.ts';
+import type { Authorization, AuthorizationOptions, Credentials } from './credentials.ts';
+import { openCurrentDispatcher } from './dispatcher.ts';
 import { ageSeconds, type HttpResponse, headerField, serverDate } from './http-response.ts';
 import { quotedText } from './quoted-text.ts';
-import type { RequestEndpoint, RequestTurns } from './request-turns.ts';
+import type { RequestEndpoint } from './request-turns.ts';
 import { ACCEPTED_ENCODINGS, openResponseBody, type ResponseBody } from './response-body.ts';
 import { actionOf, NO_PROBLEM, type ProblemText, readProblem, refusedResponse, unanswered } from './response-error.ts';
 
@@ -59,16 +59,11 @@ export interface HttpClient {
   close(): Promise<void>;
 }
 
-export interface HttpClientOptions extends NetworkOptions {
+export interface HttpClientOptions extends Omit<AuthorizationOptions, 'login' | 'random'> {
   readonly name: 'referenceData' | 'marketData';
   readonly baseUrl: string;
-  readonly allowHttp: boolean;
   readonly maxBodyBytes: number;
   readonly authorization: Authorization;
-  readonly turns: RequestTurns;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly observer?: HttpObserver | undefined;
 }
 
 export function createHttpClient(options: HttpClientOptions): HttpClient {

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { ConnectorError } from '../../errors.ts';
 import type { Clock } from '../../support/clock.ts';
 import type { Log } from '../../support/log.ts';
@@ -44,7 +45,7 @@ export async function openCurrentFiles<Made>(options: CurrentFilesOptions<Made>)
     lookAtMs = clock.monotonicMs() + LOOK_EVERY_MS;
     try {
       const found = await read();
-      if (isSame(found, files)) {
+      if (isDeepStrictEqual(found, files)) {
         problem = '';
         return;
       }
@@ -82,8 +83,4 @@ export async function openCurrentFiles<Made>(options: CurrentFilesOptions<Made>)
       return made;
     },
   };
-}
-
-function isSame(a: NetworkFiles, b: NetworkFiles): boolean {
-  return a.ca === b.ca && a.cert === b.cert && a.key === b.key && a.proxy === b.proxy;
 }

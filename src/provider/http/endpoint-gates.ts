@@ -22,13 +22,11 @@ export interface EndpointGates {
   answered(endpoint: string): void;
 }
 
-export function createEndpointGates({
-  clock,
-  random,
-}: {
+export function createEndpointGates(options: {
   readonly clock: Pick<Clock, 'monotonicMs'>;
   readonly random: Random;
 }): EndpointGates {
+  const { clock, random } = options;
   const gates = new Map<string, { readonly untilMs: number; readonly status: number; readonly failures: number }>();
 
   return {

@@ -146,15 +146,13 @@ export function actionOf(status: number): StatusAction {
   return status >= 500 || [408, 425, 429].includes(status) ? 'PROVIDER_BUSY' : 'PROVIDER_REFUSED';
 }
 
-const NOT_FOUND = 404;
-
 /** Resolves with null if the provider does not know the id (404). A 404 of the token endpoint still rejects. */
 export async function nullWhenUnknown<Found>(asked: Promise<Found>): Promise<Found | null> {
   try {
     return await asked;
   } catch (error) {
     const isRefusal = error instanceof ConnectorError && error.code === 'PROVIDER_REFUSED';
-    if (isRefusal && error.fields.status === NOT_FOUND) return null;
+    if (isRefusal && error.fields.status === 404) return null;
     throw error;
   }
 }

@@ -9,12 +9,6 @@ const LONGEST_MARGIN_MS = 30_000;
 const MARGIN = 0.1;
 const PAUSE = { initialMs: 1_000, maximumMs: 60_000 };
 
-interface Failure {
-  readonly error: ConnectorError;
-  readonly untilMs: number;
-  readonly count: number;
-}
-
 /**
  * Keeps an access token. Renews the token 30 s before the token expires (a short-lived token when a tenth of its
  * lifetime is left), or after a refusal. One token request runs at a time. After a failed request, no request is sent
@@ -26,7 +20,7 @@ export function createHeldToken(settings: OAuth2Settings, options: HeldTokenOpti
   const address = parseAddress(settings.tokenUrl, `${login}.tokenUrl`, options.allowHttp);
   const requestToken = createTokenRequest(settings, address, options);
   let token: { readonly value: string; readonly renewAtMs: number; readonly expiresAtMs: number } | undefined;
-  let failure: Failure | undefined;
+  let failure: { readonly error: ConnectorError; readonly untilMs: number; readonly count: number } | undefined;
 
   const renew = shareRequest(async (signal) => {
     const askedAtMs = clock.monotonicMs();
