@@ -1,6 +1,7 @@
 import { logEvents } from '../observe/event-table.ts';
 import { createLog } from '../observe/pino-log.ts';
-import { type Roles, runConnector } from '../run/connector.ts';
+import { runConnector } from '../run/connector.ts';
+import type { Roles } from '../run/context.ts';
 import { projectVersion } from '../support/version.ts';
 import { loadWithWarnings } from './command-settings.ts';
 import { describeError } from './shell/describe-error.ts';

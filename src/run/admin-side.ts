@@ -131,11 +131,9 @@ export function createConnectorOperations(place: Installation): ConnectorOperati
 }
 
 /** Reads the offsets of the price processor's group, in the form of a sink in Kafka Connect. */
-async function consumerOffsets({ settings, kafka, signal }: Installation): Promise<readonly ConnectorOffset[]> {
-  const { groupId, topics } = priceInputs(settings);
-  const inputs = topics.flatMap((topic) =>
-    Array.from({ length: settings.topics.partitions }, (_, partition) => ({ topic, partition })),
-  );
+async function consumerOffsets({ settings, kafka, topics, signal }: Installation): Promise<readonly ConnectorOffset[]> {
+  const { groupId, topics: names } = priceInputs(settings);
+  const inputs = names.flatMap((name) => partitionsOf({ ...topics.instruments, name }));
   const offsets: ConnectorOffset[] = [];
   for (const input of inputs) {
     const committed = await kafka.consumerOffset(groupId, input, signal);
@@ -170,10 +168,7 @@ const KNOWN_FOR_MS = 15_000;
 const NEWEST = 4;
 
 /** Returns the replicas of the installation, as Kafka saw them in the last seconds; null if unknown. */
-function createWholeReader(
-  at: Installation,
-  operations: Pick<ConnectorOperations, 'offsets'>,
-): () => Promise<Whole | null> {
+function createWholeReader(at: Installation, operations: ConnectorOperations): () => Promise<Whole | null> {
   const { clock, signal } = at;
   let known: { readonly whole: Whole; readonly atMs: number } | null = null;
   const look = async () => {
@@ -189,7 +184,7 @@ function createWholeReader(
 
 async function readWhole(
   { settings, kafka, topics, prefix, signal }: Installation,
-  operations: Pick<ConnectorOperations, 'offsets'>,
+  operations: ConnectorOperations,
 ): Promise<Whole> {
   const inputs = priceInputs(settings);
   const [priced] = settings.prices.enabled ? pricedTopics(settings.prices) : [];

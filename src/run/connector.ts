@@ -2,7 +2,6 @@ import { type AdminServer, openAdminPort } from '../admin/admin-port.ts';
 import { KAFKA_IS_SILENT_SECONDS } from '../admin/status/readiness.ts';
 import { createStatusBoard, type StatusBoard } from '../admin/status/status-board.ts';
 import { setStatusGauges } from '../admin/status/status-gauges.ts';
-import type { Settings } from '../config/settings.ts';
 import { ConnectorError } from '../errors.ts';
 import type { KafkaCluster } from '../kafka/cluster.ts';
 import type { TopicReport } from '../kafka/topic.ts';
@@ -12,12 +11,11 @@ import { createRequestedStates, type RequestedStates } from '../sources/wanted-s
 import type { BackOff } from '../support/back-off.ts';
 import { type Clock, systemClock } from '../support/clock.ts';
 import { openDeadline } from '../support/deadline.ts';
-import type { Log } from '../support/log.ts';
 import { type FailedAttempt, retry } from '../support/retry.ts';
 import { untilAborted } from '../support/until-aborted.ts';
 import { projectVersion } from '../support/version.ts';
 import { PRICE_PROCESSOR } from '../worker/target.ts';
-import { type Context, type ContextOverrides, createContext } from './context.ts';
+import { type Context, type ContextOptions, createContext } from './context.ts';
 import { type PlannedSources, planSources } from './planned-topics.ts';
 import { createVerifiedTopics, type VerifiedTopics } from './verified-topics.ts';
 
@@ -25,20 +23,12 @@ import { createVerifiedTopics, type VerifiedTopics } from './verified-topics.ts'
 const STOP_DEADLINE_MS = 7_000;
 const START_BACK_OFF: BackOff = { initialMs: 500, maximumMs: 30_000 };
 
-/** Sources read the provider's reference data; the processor prices the instruments on Kafka. */
-export type Roles = 'sources' | 'processor' | 'both';
-
-export interface ConnectorOptions {
-  readonly settings: Settings;
-  readonly log: Log;
+export interface ConnectorOptions extends ContextOptions {
   readonly events: Events;
-  readonly roles?: Roles;
   /** Requests the stop: open transactions are finished or aborted, and all connections are closed. */
   readonly signal: AbortSignal;
-  readonly droppedLogLines?: () => number;
   /** Removes secrets from texts that the admin server shows. */
   readonly redact?: (text: string) => string;
-  readonly overrides?: ContextOverrides;
 }
 
 /** A part of the connector. If the part cannot continue, resolves with the names of its failed sources or processor. */

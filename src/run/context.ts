@@ -26,22 +26,20 @@ export interface Context {
   readonly metrics: Metrics;
 }
 
-export type ContextOverrides = Partial<Context> & { readonly wrapKafka?: KafkajsOptions['wrap'] };
+/** Sources read the provider's reference data; the processor prices the instruments on Kafka. */
+export type Roles = 'sources' | 'processor' | 'both';
 
-export async function createContext({
-  settings,
-  log,
-  roles = 'both',
-  droppedLogLines,
-  overrides = {},
-}: {
+export interface ContextOptions {
   readonly settings: Settings;
   readonly log: Log;
   /** The metrics omit sources that this process never runs. */
-  readonly roles?: 'sources' | 'processor' | 'both';
-  readonly droppedLogLines?: (() => number) | undefined;
-  readonly overrides?: ContextOverrides;
-}): Promise<Context> {
+  readonly roles?: Roles;
+  readonly droppedLogLines?: () => number;
+  readonly overrides?: Partial<Context> & { readonly wrapKafka?: KafkajsOptions['wrap'] };
+}
+
+export async function createContext(options: ContextOptions): Promise<Context> {
+  const { settings, log, roles = 'both', droppedLogLines, overrides = {} } = options;
   const { clock = systemClock, random = systemRandom, wrapKafka: wrap } = overrides;
   const own = roles === 'processor' ? [] : settings.sources;
   const counted = { sources: own.map(({ name }) => name), series: own.flatMap(seriesOf) };

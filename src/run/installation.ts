@@ -2,7 +2,6 @@ import type { TopicRole } from '../config/groups/topics.ts';
 import type { Settings } from '../config/settings.ts';
 import { ConnectorError } from '../errors.ts';
 import type { KafkaCluster } from '../kafka/cluster.ts';
-import type { TopicSpecification } from '../kafka/topic.ts';
 import { type TopicPlan, topicPlan } from '../kafka/topic-plan.ts';
 import { type Clock, systemClock } from '../support/clock.ts';
 import { silentLog } from '../support/log.ts';
@@ -45,17 +44,16 @@ export async function atInstallation<T>(
   try {
     const topics = topicPlan({ prefix, ...configured });
     const needed = needs.map((role) => topics[role]);
-    if (needed.length > 0) await untilAborted(ensureNeeded(kafka, needed), signal);
+    if (needed.length > 0) {
+      const ensured = kafka.ensureTopics(needed, { create: false }).catch((error: unknown) => {
+        throw error instanceof ConnectorError && error.code === 'TOPIC_MISSING' ? neverRun(needed, error) : error;
+      });
+      await untilAborted(ensured, signal);
+    }
     return await work({ settings, prefix, kafka, topics, clock, signal });
   } finally {
     await kafka.close();
   }
-}
-
-function ensureNeeded(kafka: KafkaCluster, needed: readonly TopicSpecification[]): Promise<unknown> {
-  return kafka.ensureTopics(needed, { create: false }).catch((error: unknown) => {
-    throw error instanceof ConnectorError && error.code === 'TOPIC_MISSING' ? neverRun(needed, error) : error;
-  });
 }
 
 function neverRun(topics: readonly { readonly name: string }[], cause: ConnectorError): ConnectorError {

@@ -4,18 +4,11 @@ import { usableFiles } from '../provider/http/dispatcher.ts';
 import type { Clock } from '../support/clock.ts';
 import type { Log } from '../support/log.ts';
 
-interface FileSettings {
-  readonly ca?: Secret | null;
-  readonly cert?: Secret | null;
-  readonly key?: Secret | null;
-  readonly proxy?: Secret | null;
-}
+const FILES = ['ca', 'cert', 'key', 'proxy'] as const;
+type FileSettings = { readonly [Name in (typeof FILES)[number]]?: Secret | null };
 
-export async function readFiles({ ca, cert, key, proxy }: FileSettings): Promise<NetworkFiles> {
-  const [caText, certText, keyText, proxyText] = await Promise.all(
-    [ca, cert, key, proxy].map((file) => file?.readNow()),
-  );
-  return { ca: caText, cert: certText, key: keyText, proxy: proxyText };
+export async function readFiles(settings: FileSettings): Promise<NetworkFiles> {
+  return Object.fromEntries(await Promise.all(FILES.map(async (name) => [name, await settings[name]?.readNow()])));
 }
 
 /** The certificates and proxy of a group of settings, read again after a change; undefined if the group has none. */
@@ -24,8 +17,7 @@ export async function networkFiles(
   settings: FileSettings,
   { clock, log }: { readonly clock: Clock; readonly log: Log },
 ): Promise<CurrentFiles<NetworkFiles> | undefined> {
-  const { ca, cert, key, proxy } = settings;
-  if (![ca, cert, key, proxy].some(Boolean)) return undefined;
+  if (!FILES.some((name) => settings[name])) return undefined;
   return openCurrentFiles({
     name,
     read: () => readFiles(settings),

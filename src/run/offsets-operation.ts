@@ -10,6 +10,7 @@ import {
   type StoredOffset,
 } from '../kafka/offset-store.ts';
 import type { OutgoingRecord } from '../kafka/record.ts';
+import { partitionsOf } from '../kafka/topic.ts';
 import { kindOf } from '../sources/kinds/all.ts';
 import { commitInTurn } from './commit-in-turn.ts';
 import type { Installation } from './installation.ts';
@@ -28,11 +29,12 @@ export interface ListedOffset {
   readonly problem: string | null;
 }
 
-type SourceName = Pick<Installation['settings']['sources'][number], 'name' | 'type'>;
+type SourceName = Pick<SourceSettings, 'name' | 'type'>;
 
 /** Lists all committed offsets, and all configured sources without an offset, sorted by name. */
 export async function listOffsets({ settings, kafka, topics, signal }: Installation): Promise<readonly ListedOffset[]> {
-  const stored = await readAllOffsets(kafka.logReader, topics.offsets.name, allPartitions(topics.offsets), signal);
+  const partitions = partitionsOf(topics.offsets).map(({ partition }) => partition);
+  const stored = await readAllOffsets(kafka.logReader, topics.offsets.name, partitions, signal);
   const configured = new Map(settings.sources.map((source) => [keyOf(source), source]));
   const found = stored.map((one) => listed(one, configured.has(one.key)));
   const without = [...configured]
@@ -146,10 +148,6 @@ function parseKey(key: string): { source: string; type: string | null } {
     // The key of another program is shown unchanged.
   }
   return { source: key, type: null };
-}
-
-function allPartitions({ partitions }: { readonly partitions: number }): number[] {
-  return Array.from({ length: partitions }, (_, partition) => partition);
 }
 
 /** @throws OFFSET_UNREADABLE, FILTER_CHANGED or OFFSET_NOT_FOUND if the source cannot continue from the offset. */

@@ -1,6 +1,5 @@
 import type { Settings } from '../config/settings.ts';
 import { ConnectorError } from '../errors.ts';
-import type { KafkaCluster } from '../kafka/cluster.ts';
 import { untilReplaced } from '../kafka/cluster.ts';
 import type { LogReader } from '../kafka/log-reader.ts';
 import { partitionsOf, RECORD_ALLOWANCE_BYTES } from '../kafka/topic.ts';
@@ -17,19 +16,17 @@ import { createProviderPrices } from '../prices/provider-prices.ts';
 import { createReportedFailuresReader } from '../prices/read-reported-failures.ts';
 import { createSeriesReader } from '../prices/read-windows.ts';
 import { createMissedNotices } from '../prices/window-progress.ts';
-import type { HttpClient } from '../provider/http/client.ts';
 import { createMarketData } from '../provider/market-data.ts';
 import { createPricedInstrumentReader } from '../records/avro/priced-instrument-reader.ts';
-import type { SchemaRegistry } from '../records/avro/registry.ts';
 import { readSchemaText } from '../records/avro/schema-files.ts';
 import { priceSchemaName } from '../records/decoding/priced.ts';
 import type { RequestedStates } from '../sources/wanted-states.ts';
-import type { BackOff, Random } from '../support/back-off.ts';
-import type { Clock } from '../support/clock.ts';
+import type { BackOff } from '../support/back-off.ts';
 import { type FailedAttempt, retry } from '../support/retry.ts';
 import { untilAborted } from '../support/until-aborted.ts';
 import { createRunStates } from '../worker/run-states.ts';
 import { PRICE_PROCESSOR } from '../worker/target.ts';
+import type { Context } from './context.ts';
 import { priceInputs } from './planned-topics.ts';
 import type { VerifiedTopics } from './verified-topics.ts';
 
@@ -43,15 +40,10 @@ const ANSWER_WITHIN_MS = 30_000;
 /** How long a small batch waits for batches of other partitions, to share a call; this time is a part of `linger`. */
 const TOGETHER_MS = 50;
 
-export interface PriceProcessorParts {
+export interface PriceProcessorParts extends Pick<Context, 'kafka' | 'marketHttp' | 'registry' | 'clock' | 'random'> {
   readonly settings: Settings;
   readonly topics: TopicPlan;
   readonly verified: VerifiedTopics;
-  readonly kafka: KafkaCluster;
-  readonly marketHttp: HttpClient | null;
-  readonly registry: SchemaRegistry;
-  readonly clock: Clock;
-  readonly random: Random;
   readonly events: Events;
   readonly signal: AbortSignal;
 }
@@ -198,13 +190,11 @@ function coreSettings(
 
 const CATCH_UP_BACK_OFF: BackOff = { initialMs: 500, maximumMs: 30_000 };
 
-export interface WantedProcessor {
+export interface WantedProcessor extends Pick<Context, 'clock' | 'random'> {
   readonly run: (signal: AbortSignal) => Promise<never>;
   readonly states: RequestedStates;
   readonly waitsForOperator: boolean;
   readonly events: Pick<Events, 'processorAttemptFailed' | 'processorFailed' | 'processorRests'>;
-  readonly clock: Clock;
-  readonly random: Random;
   readonly signal: AbortSignal;
 }
 

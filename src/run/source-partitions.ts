@@ -6,7 +6,7 @@ import { keyedRecord } from '../kafka/record.ts';
 import { partitionsOf, type TopicSpecification } from '../kafka/topic.ts';
 import type { TopicPlan } from '../kafka/topic-plan.ts';
 import type { Events } from '../observe/events.ts';
-import { type NotificationContent, notificationEncoder } from '../records/avro/record-encoder.ts';
+import { notificationEncoder } from '../records/avro/record-encoder.ts';
 import { runOffsetPartition, type Source } from '../sources/offset-partition.ts';
 import { describeReplica, sourceAssignor } from '../sources/source-assignor.ts';
 import type { RequestedStates } from '../sources/wanted-states.ts';
@@ -182,7 +182,14 @@ export function createFailureNotices(
 
   async function write(source: string, error: ConnectorError, at: number): Promise<void> {
     const encode = await notificationEncoder(registry, topic, signal);
-    const value = encode(sourceFailed(source, error, at));
+    const value = encode({
+      source,
+      kind: 'source-failed',
+      at,
+      message: `The source has stopped, and keeps its offset. ${error.message}`,
+      why: `${remedyOf(error, source)} The time is from the connector's clock.`,
+      errorCode: error.code,
+    });
     const writer = kafka.transactionalWriter(`${prefix}-admin-${randomUUID()}`);
     try {
       await writer.open(async () => {}, signal);
@@ -202,17 +209,5 @@ export function createFailureNotices(
     async finished(): Promise<void> {
       await Promise.all(pending);
     },
-  };
-}
-
-/** The notice of a source that has stopped permanently, with the time of our clock. */
-function sourceFailed(source: string, error: ConnectorError, at: number): NotificationContent {
-  return {
-    source,
-    kind: 'source-failed',
-    at,
-    message: `The source has stopped, and keeps its offset. ${error.message}`,
-    why: `${remedyOf(error, source)} The time is from the connector's clock.`,
-    errorCode: error.code,
   };
 }

@@ -11,16 +11,13 @@ export type VerifiedTopics = ReturnType<typeof createVerifiedTopics>;
 
 export function createVerifiedTopics(
   report: TopicReport,
-  {
-    kafka,
-    create,
-    onReport,
-  }: {
+  options: {
     readonly kafka: Pick<KafkaCluster, 'ensureTopics'>;
     readonly create: boolean;
     readonly onReport: (report: TopicReport) => void;
   },
 ) {
+  const { kafka, create, onReport } = options;
   const refused = new Map(report.refused);
   const limits = new Map(report.maxMessageBytes);
   return {

@@ -1,7 +1,8 @@
 import { loadSettings } from '../../../src/config/load.ts';
 import { logEvents } from '../../../src/observe/event-table.ts';
 import { createLog } from '../../../src/observe/pino-log.ts';
-import { type Roles, runConnector } from '../../../src/run/connector.ts';
+import { runConnector } from '../../../src/run/connector.ts';
+import type { Roles } from '../../../src/run/context.ts';
 import { type KillMoment, killingKafka } from '../kafka/killing-kafka.ts';
 
 /*

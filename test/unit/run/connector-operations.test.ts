@@ -27,10 +27,10 @@ function counting() {
     },
   };
   const place = {
-    settings: { prefix: 'p', sources: [source], topics: { partitions: 6 }, prices: { from: ['instruments'] } },
+    settings: { prefix: 'p', sources: [source], prices: { from: ['instruments'] } },
     prefix: 'p',
     kafka,
-    topics: { offsets: { name: 'p.offsets', partitions: 25 } },
+    topics: { offsets: { name: 'p.offsets', partitions: 25 }, instruments: { partitions: 6 } },
     clock,
     signal: new AbortController().signal,
   };
