@@ -1,6 +1,5 @@
 import { ConnectorError } from '../errors.ts';
-import type { KafkaCluster } from '../kafka/cluster.ts';
-import { untilReplaced } from '../kafka/cluster.ts';
+import { type KafkaCluster, untilReplaced } from '../kafka/cluster.ts';
 import type { OwnershipProof } from '../kafka/group-reader.ts';
 import { offsetRecord, type SourceOffset } from '../kafka/offset-store.ts';
 import type { OutgoingRecord } from '../kafka/record.ts';
@@ -12,8 +11,7 @@ import { createRunStates, type RunStates, type UnitTopics } from '../worker/run-
 import type { WorkerTargets } from '../worker/target.ts';
 import { runWriterSessions } from '../worker/writer-sessions.ts';
 import { HeldBackSources } from './held-back-sources.ts';
-import type { SourceTask } from './source-worker.ts';
-import { runSource } from './source-worker.ts';
+import { runSource, type SourceTask } from './source-worker.ts';
 
 /** These errors stop a source and end the writer too. */
 const ENDS_WRITER: ReadonlySet<string> = new Set(['TOPIC_REFUSED', 'WRITER_REFUSED']);

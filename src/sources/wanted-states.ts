@@ -116,12 +116,6 @@ function update(known: Known, wanted: SourceState): void {
 }
 
 export interface WalkRequests {
-  newest(source: string): NewestWalk;
-}
-
-export interface NewestWalk {
-  /** The newest request, begun or not; null if there is no request. */
-  readonly request: WalkRequest | null;
-  /** Aborts when another walk is requested. */
-  readonly superseded: AbortSignal;
+  /** `request`: begun or not; null if there is none. `superseded`: aborts when another walk is requested. */
+  newest(source: string): { readonly request: WalkRequest | null; readonly superseded: AbortSignal };
 }

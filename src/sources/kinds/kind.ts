@@ -84,7 +84,11 @@ export type RereadLetter = OutgoingRecord | string | null;
 
 export interface SourceContext {
   readonly settings: Settings;
-  readonly topics: SourceTopics;
+  readonly topics: {
+    readonly shared: TopicPlan;
+    named(role: keyof TopicPlan, name: string): TopicSpecification;
+    maxMessageBytes(topic: TopicSpecification): number;
+  };
   readonly http: HttpClient;
   readonly registry: SchemaRegistry;
   readonly clock: Clock;
@@ -95,12 +99,6 @@ export interface TaskContext {
   readonly logReader: LogReader;
   readonly walkRequests: WalkRequests;
   readonly random: Random;
-}
-
-export interface SourceTopics {
-  readonly shared: TopicPlan;
-  named(role: keyof TopicPlan, name: string): TopicSpecification;
-  maxMessageBytes(topic: TopicSpecification): number;
 }
 
 export interface Registered {

@@ -1,11 +1,5 @@
 import { ConnectorError } from '../../errors.ts';
-import {
-  compareStreamOffsets,
-  isBefore,
-  isNewestLower,
-  type StreamReading,
-  type StreamResponse,
-} from './stream-response.ts';
+import { compareStreamOffsets, isBefore, type StreamReading, type StreamResponse } from './stream-response.ts';
 
 /*
  * Decides when another offset replaces our offset, for one of three reasons. Events after our offset have expired (a
@@ -96,7 +90,7 @@ export function namesLower(
   response: StreamResponse | null,
 ): boolean {
   if (response === null || reading === 'moved') return false;
-  return reading === 'lower' || isNewestLower(since, response);
+  return reading === 'lower' || isBefore(response.nextId, since);
 }
 
 /** True if the provider's stream ends before our offset. */

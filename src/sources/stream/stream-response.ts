@@ -56,7 +56,3 @@ export function namesMore({ next, nextId }: StreamResponse): boolean {
 export function hasReached({ next }: StreamResponse, offset: string | null): boolean {
   return offset !== null && (compareStreamOffsets(next, offset) ?? -1) >= 0;
 }
-
-export function isNewestLower(since: string, { nextId }: StreamResponse): boolean {
-  return isBefore(nextId, since);
-}

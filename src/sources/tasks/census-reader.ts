@@ -1,8 +1,7 @@
 import { ConnectorError } from '../../errors.ts';
 import type { LogReader } from '../../kafka/log-reader.ts';
 import type { CommittedRecord, TargetTopic } from '../../kafka/record.ts';
-import type { CurrentDigests } from '../../records/avro/current-digest.ts';
-import { MissingSchema, readWithSchemas } from '../../records/avro/current-digest.ts';
+import { type CurrentDigests, MissingSchema, readWithSchemas } from '../../records/avro/current-digest.ts';
 import { isIntegerKey } from '../../records/json/row-key.ts';
 import { ReportedEvents } from '../stream/reported-events.ts';
 import type { ResponseTime } from '../stream/response-time.ts';

@@ -1,7 +1,6 @@
 import { setImmediate as afterOtherWork } from 'node:timers/promises';
 import type { SourceOffset } from '../../kafka/offset-store.ts';
-import type { OutgoingRecord } from '../../kafka/record.ts';
-import { keyedRecord, type TargetTopic } from '../../kafka/record.ts';
+import { keyedRecord, type OutgoingRecord, type TargetTopic } from '../../kafka/record.ts';
 import type { Events, Polled, SourceStarted, StreamPlace } from '../../observe/events.ts';
 import type { NotificationContent } from '../../records/avro/record-encoder.ts';
 import type { Random } from '../../support/back-off.ts';

@@ -1,6 +1,5 @@
 import { deadLetterRecord } from '../../kafka/dead-letter.ts';
-import type { OutgoingRecord } from '../../kafka/record.ts';
-import { keyedRecord, type TargetTopic } from '../../kafka/record.ts';
+import { keyedRecord, type OutgoingRecord, type TargetTopic } from '../../kafka/record.ts';
 import { recordDigest } from '../../records/avro/record-digest.ts';
 import type { DecodedFailure } from '../../records/decoding/decoded-list.ts';
 import type { DecodedEvent } from '../../records/decoding/event-decoder.ts';

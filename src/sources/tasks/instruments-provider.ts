@@ -119,14 +119,9 @@ function createEventRequests(options: InstrumentsProviderOptions): InstrumentsPr
       const links = linksOf(decoded.envelope, eventsEndpoint);
       const next = nextEventOffset(links, baseUrl);
       answerSize.named(namedMaxEvents(links, baseUrl), decoded.rows.length);
+      const nextId = newestEventOffset(decoded.envelope);
       const time = responseTime(date, clock.wallMs());
-      return {
-        decoded,
-        next,
-        nextId: newestEventOffset(decoded.envelope),
-        time,
-        fetchMs: clock.monotonicMs() - startedMs,
-      };
+      return { decoded, next, nextId, time, fetchMs: clock.monotonicMs() - startedMs };
     };
     try {
       const answer = await referenceData.events({ since, maxEvents }, consume, signal);

@@ -57,11 +57,10 @@ type AskedHere = Asked<CoreDecision, DecodedEvent>;
 
 export function createInstrumentsTask(options: InstrumentsTaskOptions): SourceTask {
   const { source, core, deadRows, events, clock } = options;
-  const report = createReport(options);
   const pages = new ListPages(options.provider, clock);
   const ask = createRequests(options, pages);
   const written = createWrittenRecords(options, pages);
-  const task = createCoreTask<CoreDecision, DecodedEvent, Request>(options, {
+  return createCoreTask<CoreDecision, DecodedEvent, Request>(options, {
     core,
     next(nowMs, listFreeMs) {
       const { request: walk, superseded: wake } = options.walkRequests.newest(source);
@@ -87,11 +86,10 @@ export function createInstrumentsTask(options: InstrumentsTaskOptions): SourceTa
         if (instruments > 0 && !decision.isAgain) events.instrumentsDeleted({ source, why: 'event', instruments });
       }
       const rows = written.rows(decision);
-      report.decided(decision, pages.held, rows, commitMs);
+      reportDecision(options, decision, pages.held, rows, commitMs);
       deadRows.remember(rows.filter((row) => row.kind === 'failure'));
     },
   });
-  return task;
 }
 
 export function isDeletion(
@@ -153,15 +151,18 @@ function createRequests(
       switch (request.kind) {
         case 'verifyStart':
           return askStream({ stream, endpoint: 'events' }, request, ofStream, signal);
-        case 'stream':
-          return askStream(
-            { stream: drained(options, pages, request.since), endpoint: 'events' },
-            request,
-            ofStream,
-            signal,
-          );
-        case 'commit':
-          return aside(usingPage(request.decision, pages, signal));
+        case 'stream': {
+          // The next response may be prefetched: it belongs to the drain of the taken page.
+          const after: InstrumentsProvider['after'] = (_, asking) =>
+            pages.after(request.since, core.phase === 'draining', asking);
+          return askStream({ stream: { ...stream, after }, endpoint: 'events' }, request, ofStream, signal);
+        }
+        case 'commit': {
+          const { write, offset } = request.decision;
+          // Starts further prefetches when the rows of a page are written.
+          if (write.kind === 'rows' && offset !== null) pages.use(offset.since, signal);
+          return aside(request.decision);
+        }
         case 'census':
           return aside(answered({ kind: 'census', census: await options.census(core.offset, signal) }));
         default:
@@ -175,18 +176,6 @@ function createRequests(
 function inThisWalk(core: InstrumentsCore): () => boolean {
   const { phase, offset } = core;
   return () => core.phase === phase && core.offset?.walk === offset?.walk;
-}
-
-/** The next response may be prefetched: it belongs to the drain of the taken page. */
-function drained({ core, provider }: InstrumentsTaskOptions, pages: ListPages, since: string): InstrumentsProvider {
-  return { ...provider, after: (_, signal) => pages.after(since, core.phase === 'draining', signal) };
-}
-
-/** Starts further prefetches when the rows of a page are written. */
-function usingPage(decision: CoreDecision, pages: ListPages, signal: AbortSignal): CoreDecision {
-  const { write, offset } = decision;
-  if (write.kind === 'rows' && offset !== null) pages.use(offset.since, signal);
-  return decision;
 }
 
 function createWrittenRecords(options: InstrumentsTaskOptions, pages: ListPages) {
@@ -222,45 +211,38 @@ function createWrittenRecords(options: InstrumentsTaskOptions, pages: ListPages)
   };
 }
 
-function createReport({ source, events, settings }: InstrumentsTaskOptions) {
-  return {
-    decided(
-      { write, offset, notifications, begun }: CoreDecision,
-      page: InstrumentsPage | null,
-      rows: readonly DecodedRow[],
-      commitMs: number,
-    ): void {
-      if (offset === null) return;
-      if (write.kind === 'tombstones') {
-        events.instrumentsDeleted({ source, why: 'walk', instruments: write.ids.length });
-      }
-      if (write.kind === 'rows' && page !== null) {
-        const { counts, walkCursor: cursor } = offset;
-        events.pageCommitted({ source, page: counts.pages, ...pageReport(page, rows, write), commitMs, cursor });
-      }
-      for (const notification of notifications) {
-        if (notification.kind !== 'walkCompleted') {
-          const { message: text } = instrumentsNotification(source, notification, offset.serverDate.dateMs);
-          events.notified({ source, kind: notification.kind, text });
-        } else {
-          const { walk, counts, startedAtMs, resumed } = notification;
-          const durationMs = offset.serverDate.dateMs - startedAtMs;
-          events.walkCompleted({ source, walk, resumed, ...counts, durationMs });
-        }
-      }
-      if (begun === null) return;
-      const waitMs = marginMs(settings, offset);
-      events.walkStarted({ source, walk: offset.walk, since: offset.since, why: begun, waitMs });
-    },
-  };
+function reportDecision(
+  { source, events, settings }: InstrumentsTaskOptions,
+  { write, offset, notifications, begun }: CoreDecision,
+  page: InstrumentsPage | null,
+  rows: readonly DecodedRow[],
+  commitMs: number,
+): void {
+  if (offset === null) return;
+  if (write.kind === 'tombstones') {
+    events.instrumentsDeleted({ source, why: 'walk', instruments: write.ids.length });
+  }
+  if (write.kind === 'rows' && page !== null) {
+    const { counts, walkCursor: cursor } = offset;
+    events.pageCommitted({ source, page: counts.pages, ...pageReport(page, rows, write), commitMs, cursor });
+  }
+  for (const notification of notifications) {
+    if (notification.kind !== 'walkCompleted') {
+      const { message: text } = instrumentsNotification(source, notification, offset.serverDate.dateMs);
+      events.notified({ source, kind: notification.kind, text });
+    } else {
+      const { walk, counts, startedAtMs, resumed } = notification;
+      const durationMs = offset.serverDate.dateMs - startedAtMs;
+      events.walkCompleted({ source, walk, resumed, ...counts, durationMs });
+    }
+  }
+  if (begun === null) return;
+  const waitMs = marginMs(settings, offset);
+  events.walkStarted({ source, walk: offset.walk, since: offset.since, why: begun, waitMs });
 }
 
-function newestWalk({
-  walk,
-  walkStartedOwnMs,
-  walkPending,
-  counts,
-}: InstrumentsOffset): SourceStarted['walk'] & object {
+function newestWalk(offset: InstrumentsOffset): SourceStarted['walk'] & object {
+  const { walk, walkStartedOwnMs, walkPending, counts } = offset;
   const { pages, rows, gone } = counts;
   return { walk, startedAt: new Date(walkStartedOwnMs).toISOString(), pages, rows, gone: walkPending ? null : gone };
 }

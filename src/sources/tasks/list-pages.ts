@@ -144,12 +144,8 @@ export class ListPages {
 
   #keepAhead(request: PageRequest): void {
     const [next] = this.#ahead;
-    if (next !== undefined && isSame(next.request, request)) return;
+    if (next?.request.walk === request.walk && next.request.minId === request.minId) return;
     for (const { stop } of this.#ahead) stop.abort(new Error('Another page is requested.'));
     this.#ahead = [];
   }
-}
-
-function isSame(one: PageRequest, other: PageRequest): boolean {
-  return one.walk === other.walk && one.minId === other.minId;
 }

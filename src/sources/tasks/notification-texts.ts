@@ -3,15 +3,6 @@ import type { FollowerNotification } from '../stream/follower-messages.ts';
 import { RETENTION_MS } from '../stream/retention-gap.ts';
 import type { CoreNotification, WalkFlaw, WalkNotification } from '../walk/instruments-messages.ts';
 
-export interface FollowerWords {
-  readonly suspected: string;
-  readonly proven: string;
-  /** The lost items of a period that is older than the retention. */
-  readonly expired: string;
-  readonly lost: string;
-  readonly restart: string;
-}
-
 const SIGNS = {
   refused: 'the provider refuses our offset but accepts a fresh offset',
   quiet: 'the provider returns no events for our offset, but the stream continues',
@@ -24,12 +15,12 @@ const SIGNS = {
 export function followerNotification(
   source: string,
   notification: FollowerNotification,
-  words: FollowerWords,
+  words: typeof INSTRUMENT_WORDS,
 ): NotificationContent {
   return { source, at: notification.to.dateMs, ...followerText(notification, words) };
 }
 
-function followerText(notification: FollowerNotification, words: FollowerWords) {
+function followerText(notification: FollowerNotification, words: typeof INSTRUMENT_WORDS) {
   const gapTo = notification.to.dateMs;
   switch (notification.kind) {
     case 'gapSuspected':
@@ -70,7 +61,6 @@ function followerText(notification: FollowerNotification, words: FollowerWords) 
     case 'offsetReset': {
       const { before, filter, goesOnAfter } = notification;
       const isOther = before.filter !== null && before.filter !== filter;
-      const why = 'the committed offset was reset';
       const also = isOther ? ', and the source has another filter than before' : '';
       return {
         kind: isOther ? 'filter-changed' : 'offset-reset',
@@ -81,7 +71,7 @@ function followerText(notification: FollowerNotification, words: FollowerWords) 
         gapSinceTo: goesOnAfter,
         filterFrom: before.filter,
         filterTo: filter,
-        why,
+        why: 'the committed offset was reset',
         lost: words.lost,
       };
     }
@@ -103,6 +93,7 @@ const INSTRUMENT_WORDS = {
     'The stream was not read for nearly as long as the provider keeps events. The source reads all events that the ' +
     'provider still serves, and a walk updates every instrument.',
   proven: 'Events are permanently lost; a walk updates the state of every instrument.',
+  /** The lost items of a period that is older than the retention. */
   expired: 'events of that time; the next walk corrects the instruments',
   lost: 'events between the two offsets; the next walk corrects the instruments',
   restart: 'The stream continues from now, and a walk updates every instrument.',

@@ -11,17 +11,15 @@ interface CountedRow {
   readonly reason?: string;
 }
 
-export function deadLetterCounts(rows: readonly (CountedRow | undefined)[]): DeadLetterCounts {
-  const failures = rows.filter((row) => row?.kind === 'failure');
-  const tooLarge = failures.filter((row) => row?.tooLarge);
-  const withoutKey = failures.filter((row) => row?.key === null && !row.tooLarge);
+export function deadLetterCounts(rows: readonly CountedRow[]): DeadLetterCounts {
+  const failures = rows.filter((row) => row.kind === 'failure');
+  const tooLarge = failures.filter((row) => row.tooLarge);
+  const withoutKey = failures.filter((row) => row.key === null && !row.tooLarge);
   return {
     deadLetters: failures.length,
     deadLettersTooLarge: tooLarge.length,
     deadLettersWithoutKey: withoutKey.length,
-    dead: failures.flatMap((row) =>
-      row ? [{ key: row.key, pointer: row.pointer ?? '', reason: row.reason ?? '' }] : [],
-    ),
+    dead: failures.map(({ key, pointer = '', reason = '' }) => ({ key, pointer, reason })),
   };
 }
 
