@@ -2,8 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import type { RequestListener, Server } from 'node:http';
 import { isIP } from 'node:net';
 import { hostname } from 'node:os';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import fastify from 'fastify';
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { AdminSettings } from '../config/settings.ts';
 import { boundPort, isEverywhere } from './admin-port.ts';
 import { addConnectRoutes, type ConnectWorker } from './connect-routes.ts';
@@ -33,7 +32,7 @@ export interface AdminServerOptions extends HealthRoutes, StatusRoutes, Omit<Con
 
 /** Serves health, metrics, status page and Kafka Connect's REST interface. The caller opens and closes `server`. */
 export async function createAdminListener(server: Server, options: AdminServerOptions): Promise<RequestListener> {
-  const { host, port, token, allowedHosts } = options.settings;
+  const { host, port } = options.settings;
   let listener: RequestListener | undefined;
   const app = fastify({
     logger: false,
@@ -64,7 +63,7 @@ export async function createAdminListener(server: Server, options: AdminServerOp
       'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
     });
   });
-  app.addHook('onRequest', createAccess({ host, allowedHosts: allowedHosts ?? [], token }));
+  app.addHook('onRequest', createAccess(options.settings));
 
   // `/livez` needs no new status: a process that responds is alive.
   app.addHook('preHandler', async ({ method, url }) => {
@@ -127,7 +126,8 @@ function addHealthRoutes(app: FastifyInstance, { status, metrics }: HealthRoutes
   });
   app.get('/health', (_request, reply) => {
     const { ready, checks } = status();
-    const message = ready ? 'Worker has completed startup and is ready to handle requests.' : whyNot(checks);
+    const failed = checks.filter(({ ok }) => !ok).map(({ name, why }) => `${name}: ${oneLine(why)}`);
+    const message = ready ? 'Worker has completed startup and is ready to handle requests.' : failed.join('; ');
     return reply.code(ready ? 200 : 503).send({ status: ready ? 'healthy' : 'unhealthy', message });
   });
   app.get('/metrics', async (_request, reply) => {
@@ -136,19 +136,8 @@ function addHealthRoutes(app: FastifyInstance, { status, metrics }: HealthRoutes
   });
 }
 
-function whyNot(checks: Status['checks']): string {
-  return checks.flatMap(({ name, ok, why }) => (ok ? [] : [`${name}: ${oneLine(why)}`])).join('; ');
-}
-
 function oneLine(text: string): string {
   return text.replace(/\s+/g, ' ');
-}
-
-interface AccessOptions {
-  readonly host: string;
-  readonly allowedHosts: readonly string[];
-  /** The token that every change needs; null: no change is possible. */
-  readonly token: (() => Promise<string>) | null;
 }
 
 /**
@@ -156,9 +145,9 @@ interface AccessOptions {
  * authentication with any user: Kafka Connect's tools can send both. A page of another site must not reach this server
  * through a user's browser. It must not use a host name of that site, or a remembered password.
  */
-function createAccess({ host, allowedHosts, token }: AccessOptions) {
+function createAccess({ host, allowedHosts, token }: AdminServerOptions['settings']) {
   return async function checkAccess(request: FastifyRequest, reply: FastifyReply): Promise<void> {
-    if (!isOwnName(request.headers.host, { host, allowedHosts })) throw new RestError(403, UNKNOWN_NAME);
+    if (!isOwnName(request.headers.host, host, allowedHosts ?? [])) throw new RestError(403, UNKNOWN_NAME);
     if (READING.includes(request.method)) return;
     if (isFromAnotherSite(request)) throw new RestError(403, 'Changes from pages of other sites are refused.');
     if (token === null) throw new RestError(403, CHANGES_ARE_OFF);
@@ -202,10 +191,7 @@ function isSame(given: string, wanted: string): boolean {
  * page could read responses. But the browser sends this name in `Host`, so the request is refused. A client that sends
  * no `Host` is not a browser.
  */
-function isOwnName(
-  given: string | undefined,
-  { host, allowedHosts }: { readonly host: string; readonly allowedHosts: readonly string[] },
-): boolean {
+function isOwnName(given: string | undefined, host: string, allowedHosts: readonly string[]): boolean {
   if (given === undefined || given === '') return true;
   if (!URL.canParse(`http://${given}`)) return false;
   const name = withoutEnds(new URL(`http://${given}`).hostname);

@@ -77,7 +77,10 @@ export function workerInfo({ version, kafkaClusterId }: Status) {
 function addReads(app: FastifyInstance, { connectors, status, workerId }: ConnectWorker): void {
   const tasksOf = (connector: ConnectorDescription) => taskShapes(connector, status(), workerId());
   const statusOf = (connector: ConnectorDescription) => statusShape(connector, status(), workerId());
-  const infoOf = (connector: ConnectorDescription) => infoShape(connector, tasksOf(connector));
+  const infoOf = (connector: ConnectorDescription) => {
+    const { name, type, config } = connector;
+    return { name, config, tasks: tasksOf(connector).map(({ id }) => ({ connector: name, task: id })), type };
+  };
   const find = (name: string) => findConnector(connectors, name);
 
   app.get<{ Querystring: { readonly expand?: string | readonly string[] } }>('/connectors', ({ query: { expand } }) => {
@@ -131,8 +134,6 @@ function addChanges(app: FastifyInstance, { connectors, status, workerId, operat
   const find = (name: string) => findConnector(connectors, name);
   const findToChange = (name: string) => findConnector(connectors, name, `Unknown connector ${name}`);
   const findToRestart = (name: string) => findConnector(connectors, name, `Unknown connector: ${name}`);
-  const isFailed = (connector: ConnectorDescription) =>
-    taskShapes(connector, status(), workerId()).some(({ state }) => state === 'FAILED');
 
   for (const [verb, state, code] of TARGETS) {
     app.put<Params<'name'>>(`/connectors/:name/${verb}`, async ({ params }, reply) => {
@@ -149,7 +150,7 @@ function addChanges(app: FastifyInstance, { connectors, status, workerId, operat
       await operations.restart(connector.name, { onlyFailed });
       if (!onlyFailed && !includeTasks) return reply.code(204).send();
       const shape = statusShape(connector, status(), workerId());
-      const isRestarting = !onlyFailed || isFailed(connector);
+      const isRestarting = !onlyFailed || shape.tasks.some(({ state }) => state === 'FAILED');
       return reply.code(202).send(isRestarting ? restartingShape(shape, onlyFailed) : shape);
     },
   );
@@ -277,10 +278,6 @@ interface StatusShape {
   readonly connector: Omit<TaskShape, 'id' | 'trace'>;
   readonly tasks: readonly TaskShape[];
   readonly type: ConnectorDescription['type'];
-}
-
-function infoShape({ name, type, config }: ConnectorDescription, tasks: readonly TaskShape[]) {
-  return { name, config, tasks: tasks.map(({ id }) => ({ connector: name, task: id })), type };
 }
 
 /** `GET /connectors/{name}/status`; a stopped connector has no task. */

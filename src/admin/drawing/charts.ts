@@ -46,17 +46,13 @@ function picture({ title, text, bars, slots, unit, labels }: Picture): Html {
 const END = html` text-anchor="end"`;
 
 /** A bar for part of a whole; the text next to it has the numbers. `share` is limited to the range from 0 to 1. */
-export function shareBar({
-  title,
-  text,
-  share,
-  level,
-}: {
+export function shareBar(bar: {
   readonly title: string;
   readonly text: string;
   readonly share: number;
   readonly level: string;
 }): Html {
+  const { title, text, share, level } = bar;
   const width = round(100 * Math.min(1, Math.max(0, share)));
   return html`<svg class="bar" role="img"><title>${title}</title><desc>${text}</desc><rect class="rest" width="100%" height="100%"/><rect class="${level}" width="${width}%" height="100%"/></svg>`;
 }
