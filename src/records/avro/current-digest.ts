@@ -11,7 +11,7 @@ export interface UnknownSchema {
   readonly unknownSchemaId: number;
 }
 
-/** Reads records as records of one type; each record may be written with any schema of the registry. */
+/** Reads records of one type, also if a record was written with an earlier or later schema of the registry. */
 export class WrittenRecords {
   readonly #type: avsc.Type;
   // Null: the registry has no schema of such records under this id.

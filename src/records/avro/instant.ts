@@ -39,7 +39,7 @@ export function readLocalMs(bytes: Uint8Array, at: number): number {
 }
 
 export class InstantReader {
-  // Most instants of a response share a few days. So the reader keeps the last day, and its text as three words.
+  // Most instants of a response share a few days. So the reader keeps the last day, and its text as integers.
   #firstWord = 0;
   #secondWord = 0;
   #lastWord = 0;

@@ -9,8 +9,8 @@ const MIX_1 = 0x85ebca6b | 0;
 const MIX_2 = 0xc2b2ae35 | 0;
 
 /**
- * Returns an eight-byte digest of a record's Avro body, without the header. A changed record gets its earlier digest in
- * one of 2^64 changes. The digest is never stored, so it may differ between releases.
+ * Returns an eight-byte digest of a record's Avro body, without the header. If a record changes, the chance that its
+ * digest stays the same is 1 in 2^64. The digest is never stored, so it may differ between releases.
  * @throws ConnectorError RECORD_UNREADABLE for a value that is not in the wire format
  */
 export function recordDigest(value: Buffer): bigint {

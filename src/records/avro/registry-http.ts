@@ -42,8 +42,9 @@ export interface RegistryHttp {
 }
 
 /**
- * The package `@kafkajs/confluent-schema-registry` only registers schemas. It sets a compatibility too late, hides
- * decimal scales and statuses, and has no deadline. It reports a failed connection as 400, so its 400 is no refusal.
+ * Uses the package `@kafkajs/confluent-schema-registry` only to register schemas. The package sets a compatibility too
+ * late, hides decimal scales and statuses, and has no deadline. A failed connection gets the status 400, so a 400 does
+ * not prove a refusal.
  */
 export function createRegistryHttp(options: RegistryHttpOptions): RegistryHttp {
   const { url, authorization, timeoutMs, clock } = options;

@@ -100,7 +100,7 @@ async function fixCompatibility(http: RegistryHttp, log: Log, subject: string, s
   const response = await http.request({ method: 'GET', path }, signal);
   const level = levelOf(response);
   if (level === LEVEL) return;
-  // 404: the subject has no separate level (40401 from Apicurio, 40408 from Confluent).
+  // 404: the subject has no separate compatibility level (40401 from Apicurio, 40408 from Confluent).
   if (response.status !== 200 && response.status !== 404) throw refused(response, `the compatibility of ${subject}`);
   if (level !== null) log.warn({ subject, level: String(level), wanted: LEVEL }, 'subject had another compatibility');
   const set = await http.request({ method: 'PUT', path, body: { compatibility: LEVEL } }, signal);

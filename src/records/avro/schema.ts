@@ -31,7 +31,7 @@ export interface RecordNode {
   readonly fullName: string;
   readonly doc: string;
   readonly fields: readonly FieldNode[];
-  /** The member that only names the kind of content and has no field (attribute `discriminator`); null if absent. */
+  /** The JSON member that only names the kind of content and has no field (attribute `discriminator`); else null. */
   readonly discriminator: string | null;
 }
 
@@ -46,7 +46,7 @@ export interface FieldNode {
 
 type FieldRole =
   | { readonly kind: 'member' }
-  /** The caller sets the value (attribute `given`); a sent member of this name counts as unknown. */
+  /** The caller sets the value (attribute `given`); a JSON member of this name counts as unknown. */
   | { readonly kind: 'given' }
   /** The `value` of the first element of `list` with this `type`, in upper or lower case (attribute `firstOf`). */
   | { readonly kind: 'firstOf'; readonly list: string; readonly type: string }
@@ -55,7 +55,7 @@ type FieldRole =
    * `within` is a field of this record, that field holds the object. `jsonText`: any value is kept, as its JSON text.
    */
   | { readonly kind: 'takenFrom'; readonly within: string; readonly member: string; readonly jsonText: boolean }
-  /** All sent members without a field (attribute `unknownFields`). */
+  /** All JSON members without a field (attribute `unknownFields`). */
   | { readonly kind: 'unknownFields' };
 
 const PRIMITIVES: ReadonlySet<string> = new Set(['boolean', 'int', 'long', 'string', 'bytes']);

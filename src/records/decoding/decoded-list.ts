@@ -35,7 +35,7 @@ export interface DecodedList<Row> {
 /** A field of the wrong type makes its record a dead letter, or becomes null while extras keep its value. */
 export type OnMismatch = 'deadLetter' | 'keepInExtras';
 
-// Tests pass smaller sizes, so that a short body spans many pieces and slabs.
+// Tests set smaller sizes, so that a short body takes many pieces, and many slabs (buffers of written records).
 
 export interface DecodingSizes {
   /** Input is decoded in pieces of this size in bytes; other work can run between two pieces. */
@@ -54,7 +54,7 @@ export interface RecordOptions {
   readonly sizes?: DecodingSizes;
 }
 
-/** Converts the reader's bytes between `start` and `end` into a row. The row's note is at position 0 of the tape. */
+/** Makes a row from the bytes from `start` to `end`. The row's note (see `row-reader.ts`) is at 0 of the tape. */
 export type RowDecoder<Row, Context> = (start: number, end: number, position: number, context: Context) => Row;
 
 /** The reason why a row is a failure; the pointer is empty if the reason concerns the whole row. */

@@ -1,4 +1,4 @@
-// An event becomes two records. Its instrument is converted once, into the same bytes as in `page-decoder.ts`.
+// An event becomes two records: an event and an instrument, which has the same bytes as from `page-decoder.ts`.
 
 import { recordDigest } from '../avro/record-digest.ts';
 import { canonicalSchema, parseSchema } from '../avro/schema.ts';
@@ -37,7 +37,7 @@ export interface EventDecoder {
   decode(body: AsyncIterable<Uint8Array>): Promise<DecodedList<DecodedEvent>>;
 }
 
-/** `maxValueBytes` is the limit of both topics. Only the event's value is compared, because it is the longer value. */
+/** `maxValueBytes` is the limit of both topics. Only the event's value is compared: the event is longer. */
 export interface EventDecoderOptions extends RecordOptions {
   readonly eventSchema: string;
   readonly eventSchemaId: number;

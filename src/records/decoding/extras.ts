@@ -1,6 +1,6 @@
-// Extras are values that no field holds, or that a field holds in another form. An extra is a JSON pointer and minified
-// JSON text. The nearest record with a field `extras` takes both. Most values arrive minified: for these, only the
-// position in the input is noted. Extras also hold the writer's path, because a failure needs a pointer too.
+// Extras are sent values that no field holds, or that a field holds in another form. An extra is a pointer and minified
+// JSON text, in the field `extras` of the nearest record. Of a value that arrived minified, only the position in the
+// input is kept. `Extras` also keeps the path to the value that is being written: dead letters need a pointer.
 
 import { type AssumedZone, parseInstant } from '../avro/instant.ts';
 import { BYTES } from '../json/json-bytes.ts';
@@ -21,7 +21,7 @@ const MOST_KEPT = 1_000;
 
 const MOST_BYTES_OF_CHARACTER = 3;
 
-/** The maximum bytes of the lengths in one extra, and of the counts around all extras. */
+/** The maximum bytes of the two lengths in one extra; also of the bytes before and after all extras. */
 const LENGTHS = 20;
 
 export class Extra {
@@ -37,7 +37,7 @@ export class Extra {
 }
 
 export class Extras {
-  /** The steps to the writer's position; positions in lists are numbers. Deeper steps are outdated. */
+  /** The steps from the row to the value that is being written; in a list, a number. Deeper steps are outdated. */
   readonly path: (string | number)[] = [];
   driftFields = 0;
   roundedNumbers = 0;

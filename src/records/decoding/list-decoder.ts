@@ -1,4 +1,4 @@
-// The decoder returns rows only after it has checked the whole body: a cut or malformed body returns no rows.
+// Decodes a body with one list of rows. A cut or malformed body gives no rows, because the whole body is checked first.
 
 import { isUtf8 } from 'node:buffer';
 import { setImmediate as afterOtherWork } from 'node:timers/promises';
@@ -40,8 +40,8 @@ interface ListDecoderOptions<Row, Context> extends Pick<RecordOptions, 'clock' |
 }
 
 // Reads a body in *units*: the opening brace, a member outside the list, one row. If the input ends within a unit, the
-// unit is read again after its input has doubled. The decoder only finds the end of a row that is too long or too deep.
-// Such a row, or a row with invalid UTF-8, becomes a failure. The other rows stay usable.
+// unit is read again after its input has doubled. A row that is too long or too deep is not decoded; the decoder only
+// finds its end. Such a row, or a row with invalid UTF-8, becomes a failure. The other rows stay usable.
 class BodyDecoder<Row, Context> {
   readonly #options: ListDecoderOptions<Row, Context>;
   readonly #bufferBytes: number;

@@ -1,4 +1,4 @@
-// A decimal is the number × 10^18, in limbs of 24 bits, lowest limb first. Rare forms use the slow `encodeDecimal`.
+// A decimal is the number × 10^18, in integers of 24 bits (limbs), lowest first. `encodeDecimal` writes rare forms.
 
 import { encodeDecimal } from '../avro/decimal.ts';
 import { PRECISION, SCALE } from './plan.ts';
@@ -297,7 +297,7 @@ export function copyBytes(from: Uint8Array, length: number, out: Uint8Array, at:
   return at + length;
 }
 
-// The caller sets this field. Its bytes are encoded once for each row, and copied into each record of the row.
+// A field whose value the caller sets. The value is encoded once for each row, and copied into each record of the row.
 
 export class GivenField {
   bytes: Buffer = Buffer.alloc(64);

@@ -1,4 +1,4 @@
-// This is the simplest of the four decoders: read this file first.
+// Decodes a page of the list of instruments. This is the simplest of the four decoders: read this file first.
 
 import { parseSchema } from '../avro/schema.ts';
 import { INSTRUMENT_KEY } from '../json/row-key.ts';

@@ -1,9 +1,9 @@
 import type { FieldNode, RecordNode, ScalarNode, SchemaNode } from '../avro/schema.ts';
 import { pointerStep } from '../json/json-value.ts';
 
-// A tree of plans, compiled once from the Avro schema, defines how each value is converted. The reader needs the keys
-// of an object and each value's tape position. The writer needs the fields in Avro's order and each field's source.
-// Most fields come from the member of the same name; `FieldRole` in `records/avro/schema.ts` lists the other sources.
+// A tree of plans, made once from the Avro schema, says how each value is converted. The reader needs the keys of an
+// object, and each value's position on the tape of `row-reader.ts`. The writer needs the fields in Avro's order and
+// each field's source. Most fields come from the member of the same name; `FieldRole` lists the other sources.
 
 export const KIND = {
   STRING: 0,
@@ -24,11 +24,11 @@ export const KIND = {
 
 export const DERIVED = KIND.FIRST_OF;
 
-/** Flags in addition to a field's kind. NULLABLE: the value may be null. WRITTEN_NULLABLE: a union with null. */
+/** Flags added to a kind. NULLABLE: the JSON value may be null. WRITTEN_NULLABLE: Avro's type is a union with null. */
 export const NULLABLE = 16;
 export const WRITTEN_NULLABLE = 32;
 
-/** The number of integers in a frame before its notes. */
+/** The number of integers in a frame before its notes (`row-reader.ts` explains frames and notes). */
 export const NOTES = 2;
 
 /** The form of all decimals; the tables of powers in `number-writer.ts` depend on these two values. */
@@ -67,7 +67,7 @@ export interface FirstOf {
 }
 
 export interface RecordPlan {
-  /** The members by slot: the note of members[k] lies at frame + NOTES + 2 * k. */
+  /** The members. A member's slot is its number k: the note of members[k] lies at frame + NOTES + 2 * k. */
   readonly members: readonly ValuePlan[];
   readonly frameSize: number;
   readonly keys: ReadonlyMap<string, Key>;

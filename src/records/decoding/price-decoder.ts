@@ -1,5 +1,5 @@
 // Converts a bulk response into price records. The caller's `instrumentOf` knows the requests, and accepts or rejects
-// each item before its records are written. The last two fields are the moments, the same for the whole response.
+// each item before it is written. The last two fields of each record are the moments of request and response.
 
 import type { AskedPrices } from '../../config/price-kinds/all.ts';
 import {
@@ -49,7 +49,7 @@ export interface PriceBodyDecoder {
 export interface PriceBodyDecoderOptions extends RecordOptions {
   readonly asked: AskedPrices;
   readonly schemaId: number;
-  /** The name of the time zone for instants without a zone; null: such an instant is a mismatch. */
+  /** The name of the time zone for instants without a zone; null: such an instant has a wrong type. */
   readonly assumedZone: string | null;
 }
 

@@ -79,7 +79,7 @@ export interface PriceAnswerContext {
   readonly instrumentOf: (position: number, head: ItemHead | null) => PricedInstrument;
 }
 
-/** Creates the digest of `DecodedPrice`. The digest is null for another schema: the content counts as different. */
+/** Returns a function that gives the `digest` of a value; null for another schema: the price counts as changed. */
 export function createPriceDigest(kind: AskedPrices['kind'], schemaId: number): (value: Buffer) => bigint | null {
   const contents = avscType(priceContentsSchema(kind));
   return (value) => {

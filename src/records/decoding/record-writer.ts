@@ -1,5 +1,5 @@
-// Writes each field of the schema from its JSON text. A returned position of -1 means a mismatch, or that the record
-// must be written again (`again`).
+// Writes a row as an Avro record, from the notes of `row-reader.ts`. If a method returns -1 in place of a position, a
+// value has the wrong type, or the record must be written again (`again`).
 
 import {
   type AssumedZone,
@@ -39,7 +39,7 @@ import {
 } from './plan.ts';
 import { derivedNote, ELEMENT_NOTE, type RowReader } from './row-reader.ts';
 
-/** Strings are written in whole words, which may overwrite bytes after the string. Each record has this spare room. */
+/** Room after each record: strings are copied several bytes at a time, so bytes after a string may be overwritten. */
 const SPARE_BYTES = 64;
 
 // Records are views of a slab. Each record starts with room for its maximum size, so that writes need no size check.
@@ -82,7 +82,7 @@ const SHORT_STRING = 128;
 const ONE_BYTE_LENGTH = 64;
 const LARGEST_VARINT = 2 ** 51;
 
-/** The loss of a written leaf: none, invalid characters, digits. After a loss, extras keep the leaf's text. */
+/** If a field is not written exactly (characters MENDED, digits ROUNDED), extras keep the sent text. */
 const INEXACT = { NO: 0, MENDED: 1, ROUNDED: 2 } as const;
 
 // Functions return the position after the written bytes, or -1 for a value of the wrong type.
@@ -211,7 +211,7 @@ export class RecordWriter {
   readonly mismatches: Mismatches;
   /** The caller's fields by name; the bytes of a nullable field begin with its union index. */
   readonly given = new Map<string, GivenField>();
-  /** Unknown values of the enclosing object; the record keeps these values in its extras. */
+  /** Unknown members of the object around the row's object; the record keeps these members in its extras. */
   beside: readonly Extra[] = [];
   readonly #reader: RowReader;
   readonly #schemaId: number;
@@ -243,8 +243,8 @@ export class RecordWriter {
   write(plan: ValuePlan, note: number, rowBytes: number, tail: Uint8Array = NOTHING): Buffer | null {
     this.extras.clear();
     this.#reserve = 0;
-    // A note takes two integers, and needs one byte even without a value. A leaf needs at most four times the bytes of
-    // its text and key; for example, a 1 becomes 10^18.
+    // Each note has two integers on the tape. Its value takes a byte in the record, even if absent. A string, number or
+    // date takes at most four times the bytes of its text and key; for example, a 1 becomes 10^18.
     this.#most = tail.length + (this.#reader.top >> 1) + 4 * rowBytes;
     for (const { length } of this.given.values()) this.#most += length;
     for (;;) {

@@ -47,7 +47,7 @@ export class RowReader {
     if (this.tape.length > LONGEST_KEPT_TAPE) this.tape = new Int32Array(FIRST_TAPE);
   }
 
-  /** Reads one value inside `depth` objects and arrays; returns the value's end. Its note is at 0 of the tape. */
+  /** Reads one value inside `depth` objects and arrays; returns its end. The note of the value is at 0 of the tape. */
   readRow(plan: ValuePlan, start: number, depth: number): number {
     this.#top = 0;
     this.json.forgetKeys();
@@ -216,7 +216,7 @@ export class RowReader {
     return own;
   }
 
-  // The note of a member's capitalised spelling among the unknown members, where -1 - slot replaces the key start.
+  // The note of a member's capitalised spelling: an unknown member with -1 - slot in place of its key's start.
   #otherSpelling(frame: number, slot: number): number {
     for (let at = this.tape[frame + 1] as number; at !== 0; at = this.tape[at] as number) {
       if (this.tape[at + 1] === -1 - slot) return at + UNKNOWN_NOTE;

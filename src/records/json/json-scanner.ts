@@ -8,7 +8,7 @@ import { type JsonValue, parseJson } from './json-value.ts';
 
 const LONGEST_VALUE_BYTES = 512 * 1024;
 
-// A missing hash proves a new key; a present hash may belong to another key. Hashes of earlier rounds count as absent.
+// Remembers hashes of keys: a new hash proves a new key. `clear` begins a round; hashes of earlier rounds are absent.
 
 const FIRST_SLOTS = 256;
 const MULTIPLIER = 0x9e37_79b1;
@@ -100,7 +100,7 @@ export class JsonScanner {
   offset = -1;
   duplicateKeys = 0;
   flawAt = 0;
-  /** The keys of this row's objects. An object is its frame's position, or a negative number without a frame. */
+  /** The keys of this row's objects. An object's number is the position of its frame, or negative without a frame. */
   readonly seen = new SeenKeys();
   #skippedObjects = 0;
   #maybeDuplicates = false;
