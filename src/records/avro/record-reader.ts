@@ -54,16 +54,14 @@ function readable(node: SchemaNode, decoded: unknown): ReadableValue {
     case 'array':
       return (decoded as readonly unknown[]).map((item) => readable(node.items, item));
     case 'map':
-      return readableMap(node.values, decoded as Readonly<Record<string, unknown>>);
+      return Object.fromEntries(
+        Object.entries(decoded as object).map(([key, one]) => [key, readable(node.values, one)]),
+      );
     case 'record':
       return readableRecord(node, decoded);
     case 'scalar':
       return readableScalar(node, decoded);
   }
-}
-
-function readableMap(values: SchemaNode, decoded: Readonly<Record<string, unknown>>): ReadableRecord {
-  return Object.fromEntries(Object.entries(decoded).map(([key, value]) => [key, readable(values, value)]));
 }
 
 function readableScalar(node: ScalarNode, decoded: unknown): ReadableValue {

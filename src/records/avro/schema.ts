@@ -1,4 +1,10 @@
-export type SchemaNode = ScalarNode | ArrayNode | MapNode | NullableNode | RecordNode;
+export type SchemaNode =
+  | ScalarNode
+  | RecordNode
+  | { readonly kind: 'array'; readonly items: SchemaNode }
+  | { readonly kind: 'map'; readonly values: SchemaNode }
+  | { readonly kind: 'nullable'; readonly inner: SchemaNode };
+
 type AvroPrimitive = 'boolean' | 'int' | 'long' | 'string' | 'bytes';
 
 export interface ScalarNode {
@@ -10,21 +16,6 @@ export interface ScalarNode {
 type LogicalType =
   | { readonly name: 'decimal'; readonly precision: number; readonly scale: number }
   | { readonly name: 'date' | 'local-timestamp-millis' | 'timestamp-millis' | 'timestamp-micros' };
-
-interface ArrayNode {
-  readonly kind: 'array';
-  readonly items: SchemaNode;
-}
-
-interface MapNode {
-  readonly kind: 'map';
-  readonly values: SchemaNode;
-}
-
-interface NullableNode {
-  readonly kind: 'nullable';
-  readonly inner: SchemaNode;
-}
 
 export interface RecordNode {
   readonly kind: 'record';
