@@ -45,37 +45,33 @@ export function recordAge(time: ResponseTime | null, wallMs: number): EventRecor
  *
  * @throws ConnectorError RECORD_UNREADABLE for a foreign record; or an error of the reader or of the registry.
  */
-export function readCensus(options: CensusOptions): Promise<Census> {
-  return readWithSchemas(
-    () => readLoaded(options),
-    (schemaId) => options.digests.load(schemaId),
-  );
+export function readCensus({ reader, topic, digests, eventRecords, signal }: CensusOptions): Promise<Census> {
+  const readLoaded = async () => {
+    const census = new Census(new ReportedEvents(eventRecords?.since, eventRecords?.end));
+    // The errors of foreign records, by key. Each foreign record is the newest record of its key.
+    const strangers = new Map<string, ConnectorError>();
+    await reader.readToEnd({
+      topic: topic.name,
+      partitions: Array.from({ length: topic.partitions }, (_, partition) => partition),
+      onRecord(record) {
+        const stranger = count(record, census, digests, eventRecords);
+        if (strangers.size > 0) strangers.delete(String(record.key));
+        if (stranger !== null) strangers.set(String(record.key), stranger);
+        if (strangers.size > MOST_STRANGERS) throw stranger;
+      },
+      behindOpen: true,
+      signal,
+    });
+    for (const stranger of strangers.values()) throw stranger;
+    return census;
+  };
+  return readWithSchemas(readLoaded, (schemaId) => digests.load(schemaId));
 }
 
 /** Null if the key is not the id of an instrument. */
 export function instrumentId(key: Buffer | null): bigint | null {
   const text = String(key);
   return isIntegerKey(text) ? BigInt(text) : null;
-}
-
-async function readLoaded({ reader, topic, digests, eventRecords, signal }: CensusOptions): Promise<Census> {
-  const census = new Census(new ReportedEvents(eventRecords?.since, eventRecords?.end));
-  // The errors of foreign records, by key. Each foreign record is the newest record of its key.
-  const strangers = new Map<string, ConnectorError>();
-  await reader.readToEnd({
-    topic: topic.name,
-    partitions: Array.from({ length: topic.partitions }, (_, partition) => partition),
-    onRecord(record) {
-      const stranger = count(record, census, digests, eventRecords);
-      if (strangers.size > 0) strangers.delete(String(record.key));
-      if (stranger !== null) strangers.set(String(record.key), stranger);
-      if (strangers.size > MOST_STRANGERS) throw stranger;
-    },
-    behindOpen: true,
-    signal,
-  });
-  for (const stranger of strangers.values()) throw stranger;
-  return census;
 }
 
 /** Returns an error for a foreign record; the source stops if no later record replaces this record. */
