@@ -9,7 +9,7 @@ import type { CommandContext } from './shell/terminal.ts';
 
 type Given = Pick<CommandContext, 'config' | 'env' | 'redaction'>;
 
-// Values for variables that the usual settings file names, but the command does not need. No code uses these values.
+// Values for variables that the settings file requires, although the command does not use them.
 const KAFKA_NOT_NEEDED = { KAFKA_BROKERS: 'localhost:9092', SCHEMA_REGISTRY_URL: 'http://localhost' };
 const PROVIDER_NOT_NEEDED = {
   REFERENCE_DATA_URL: 'https://localhost',
@@ -18,7 +18,10 @@ const PROVIDER_NOT_NEEDED = {
   CLIENT_SECRET: 'not-needed-by-this-command',
 };
 
-/** Variables of files that the operator may be unable to read, and the variable that requires such a file. */
+/**
+ * Variables that name files of the connector, which the operator perhaps cannot read. A command that sends no request
+ * to the provider ignores them, and CLIENT_AUTHENTICATION, which requires one of the files.
+ */
 const PROVIDER_FILES = [
   'CLIENT_SECRET_FILE',
   'CLIENT_AUTHENTICATION',
@@ -28,7 +31,7 @@ const PROVIDER_FILES = [
   'PROVIDER_KEY_FILE',
 ];
 
-/** The settings file names every variable that has an effect. */
+/** The settings file of this repository, which names every variable that has an effect. */
 const USUAL_FILE = new URL('../../config/connector.yaml', import.meta.url);
 
 export function loadWholeSettings({ config, env, redaction }: Given): Promise<Settings> {
@@ -48,7 +51,7 @@ function setIn(env: Given['env']): Record<string, string | undefined> {
   return Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
 }
 
-/** Also returns warnings about allowed values that may be mistakes. @throws the errors of loadSettings. */
+/** Loads the settings, with warnings about values that are allowed but may be mistakes. @throws as loadSettings. */
 export async function loadWithWarnings({
   config: file,
   env,
@@ -66,11 +69,11 @@ export async function loadWithWarnings({
       'part of ordinary words; use a longer secret.',
   );
   const unused = await unusedVariables(tree, (name) => Boolean(env[name]));
-  const ofUnused = unused === null ? [] : [`Set but without effect, ${unused}`];
+  const ofUnused = unused === null ? [] : [`These variables are set but have no effect, ${unused}`];
   return { settings, warnings: [...warnings, ...ofUnused, ...ofSecrets] };
 }
 
-/** Those of these variables that have no effect, because the settings file does not refer to them; null if none. */
+/** The variables for which `isMeant` is true, but to which the settings file does not refer; null if there are none. */
 async function unusedVariables({ variables: used }: SettingsTree, isMeant: (name: string) => boolean) {
   const { variables } = readSettingsTree(await readFile(USUAL_FILE, 'utf8').catch(() => ''), {});
   const unused = [...variables]
@@ -80,8 +83,9 @@ async function unusedVariables({ variables: used }: SettingsTree, isMeant: (name
 }
 
 /**
- * Adds the place in the settings file, and the variables that gave the value, to each line that begins with a setting.
- * `note` names variables in the text that have no effect, because the settings file does not refer to them; else null.
+ * `placed`: each line of the text that begins with a setting also gets the position in the settings file, and the
+ * variables that gave the value. `note` names the variables in the text that have no effect, because the settings file
+ * does not refer to them; null if there are none.
  */
 export async function withOrigins(
   { config, env }: Pick<Given, 'config' | 'env'>,
@@ -101,7 +105,7 @@ export async function withOrigins(
   const placed = text.replace(/^([A-Z_]+: )?([a-z]\w*(?:\.\w+)+)(?=[ ,])/gm, place);
   const named = new Set<string>(text.match(/\b[A-Z][A-Z0-9_]+\b/g));
   const unused = await unusedVariables(tree, (name) => named.has(name));
-  return { placed, note: unused && `Without effect, ${unused}` };
+  return { placed, note: unused && `These variables have no effect, ${unused}` };
 }
 
 /** Finds the source with this name. An unknown name is a usage error that lists the known names. */

@@ -23,7 +23,7 @@ import { walksText } from './walk-command.ts';
 interface DeadLetter extends RejectedInput {
   /** The Kafka offset of the dead letter, in decimal. It is unique, because the topic has one partition. */
   readonly id: string;
-  /** By the broker's clock, milliseconds since the epoch. */
+  /** The time by the broker's clock, in milliseconds since the epoch. */
   readonly timestampMs: number;
   readonly source: string;
   /** JSON pointer to the problem in the input. */
@@ -74,7 +74,7 @@ export async function deadLettersShow(context: CommandContext, _options: object,
   const { headers, key, timestampMs, value } = letter;
   const facts = [['key', key ?? ''], ['written', new Date(timestampMs).toISOString()], ...Object.entries(headers)];
   const text = value === null ? null : value.toString(isUtf8(value) ? 'utf8' : 'latin1');
-  const shown = `${textTable(facts)}\n${text === null ? 'It has no input.' : printable(text)}\n`;
+  const shown = `${textTable(facts)}\n${text === null ? 'This dead letter has no input.' : printable(text)}\n`;
   print(context, { ...withoutValue(letter), value: text }, shown);
 }
 
@@ -133,10 +133,10 @@ async function eachDeadLetter(
 export const DEAD_LETTER_HEADER = 'spc-dead-letter';
 const PROVENANCE = ['spc-source', 'spc-walk', 'spc-since', 'spc-endpoint', 'spc-received'];
 const UNMAPPED_ADVICE =
-  'To write what cannot be mapped, with null for a wrong value: set mapping.onMismatch: keepInExtras, and retry.';
-const BY_WALK = 'a walk reads its instrument again';
-const BY_REFRESH = 'a price is requested again without a retry, at the next refresh of its product';
-const SUPERSEDED = 'its topic has the record, or a newer state';
+  'To write such inputs with null for each wrong value, set mapping.onMismatch: keepInExtras, and retry.';
+const BY_WALK = 'a walk reads the instrument again';
+const BY_REFRESH = 'needs no retry: the next refresh of the product requests the price again';
+const SUPERSEDED = 'the topic already has this record or a newer record';
 
 interface Reread {
   readonly letter: DeadLetter;
@@ -171,7 +171,7 @@ export async function deadLettersRetry(
   ]);
   print(context, shown, textTable(rows));
   const isChange = retried.some(({ records, walks }) => records.length + walks.length > 0);
-  if (!execute) context.stderr.write(`Nothing was written${isChange ? '; --execute does it' : ''}.\n`);
+  if (!execute) context.stderr.write(`Nothing was written${isChange ? '; --execute makes the change' : ''}.\n`);
   const walks = [...new Set(retried.flatMap((one) => one.walks))];
   if (execute && walks.length > 0) context.stderr.write(walksText(walks));
   if (!retried.some(({ outcome }) => outcome === 'impossible')) return;
@@ -194,7 +194,7 @@ async function retry(
     for (const letter of letters) all.push({ letter, now: await reread(at, { registry, http }, letter) });
     return all;
   };
-  // Only a letter whose item is requested again needs the provider's credentials.
+  // The provider's credentials are needed only for a dead letter without input: the item is requested again.
   const own = letters.some((letter) => isRequested(at, letter)) ? await loadWholeSettings(context) : settings;
   const all = await atProvider({ settings: own, signal, clock }, rereadAll);
   if (!execute) return planRetry(at, all, 'toWrite');
@@ -243,7 +243,7 @@ async function planRetry(
   });
 }
 
-/** Returns the ids of letters whose record is on its topic already, or whose item has a newer record there. */
+/** Returns the ids of the dead letters whose topic already has the record, or a newer record of the same item. */
 async function supersededBy(at: Installation, all: readonly Reread[]): Promise<ReadonlySet<string>> {
   const superseded = new Set<string>();
   const partitions = new Map<string, Set<number>>();
@@ -286,7 +286,7 @@ async function reread(
   if (source === undefined) return `the settings have no source ${JSON.stringify(letter.source)}`;
   const { named, written } = planSources({ ...settings, sources: [source] });
   if (!written.some(({ name }) => name === letter.topic)) {
-    return 'its topic is not one that its source writes';
+    return 'the source no longer writes to the topic of this dead letter';
   }
   const { maxMessageBytes } = await kafka.ensureTopics(written, { create: false });
   const opened = kindOf(source).open(source, {

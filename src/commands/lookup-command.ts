@@ -16,7 +16,7 @@ import { print, printable, textTable, writtenJson } from './shell/output.ts';
 import { fieldsText, withoutUrl } from './shell/record-text.ts';
 import { type CommandContext, EXIT_CODES } from './shell/terminal.ts';
 
-const TRY_URL = 'is wrong (spconnect validate --connect tries it)';
+const TRY_URL = 'is wrong (check this setting with spconnect validate --connect)';
 
 export async function lookupCheck(
   context: CommandContext,

@@ -26,7 +26,7 @@ export async function previewCommand(context: CommandContext, options: PreviewOp
   const format = output === 'json' ? jsonLine : recordText;
   const read = previewReader(settings, source);
   for (const record of records.map(read)) stdout.write(format(showUrl ? record : withoutUrlIn(record)));
-  if (records.length === 0) stderr.write('The provider has no rows, events or checks there now.\n');
+  if (records.length === 0) stderr.write('The provider has no rows, events or checks at this position.\n');
 }
 
 /** Reads a record as the source writes it; the value of a dead letter is the input's text. */

@@ -17,7 +17,7 @@ import { silentLog } from '../support/log.ts';
 import { retry } from '../support/retry.ts';
 import { systemRandom } from '../support/system-random.ts';
 
-/** Replaces the id of a registered schema. */
+/** The schema id in records that are only shown or compared. No schema is registered for these records. */
 const NO_SCHEMA_ID = 0;
 const NO_REGISTRY: SchemaRegistry = {
   schemaId: async () => NO_SCHEMA_ID,
@@ -28,10 +28,10 @@ const NO_REGISTRY: SchemaRegistry = {
 const ALL_MAY_FAIL = 1;
 const BACK_OFF = { initialMs: 500, maximumMs: 10_000 };
 const MOST_ATTEMPTS = 6;
-/** If the provider requests a longer wait, the command ends with the error. */
+/** The longest Retry-After that a command obeys. After a longer Retry-After, the command ends with the error. */
 const LONGEST_WAIT_MS = 60_000;
 
-/** Reads reference data as the sources do, without a registry and with any number of failed rows. */
+/** Reads reference data as the sources do. Needs no registry, and accepts any number of rows that cannot be mapped. */
 export interface ProviderSession {
   readonly http: HttpClient;
   /** Opens any source, with `limit` rows or items per response if the interface allows a limit. */
@@ -128,7 +128,7 @@ function createSession(settings: Settings, http: HttpClient, clock: Clock, signa
         minId = page.next;
         if (minId === null) return;
         if (asked !== null && BigInt(minId) <= BigInt(asked)) {
-          const text = `The cursor of the list goes from ${asked} to ${minId}; expected a greater id, because the list would never end.`;
+          const text = `The page of the list after id ${asked} names id ${minId} as next; expected a greater id. Otherwise the list would never end.`;
           throw new ConnectorError('WALK_CURSOR_REPEATED', text);
         }
       }

@@ -40,7 +40,10 @@ export async function tailCommand(context: CommandContext, options: TailOptions,
   });
 }
 
-/** Accepts names with or without the prefix. Price topics of disabled kinds count too: a backfill writes them. */
+/**
+ * Finds a topic by its name, with or without the prefix. Includes the price topics of disabled kinds, because a
+ * backfill writes to these topics.
+ */
 function knownTopic(context: CommandContext, settings: Settings, given: string): TopicSpecification {
   const { topics, shared } = planSources(settings);
   const ofPrices = Object.values(PRICE_KINDS).map(({ topic }) => shared[topic]);
@@ -54,7 +57,7 @@ type ReadableTopicRecord = Awaited<ReturnType<ReturnType<typeof recordReader>>>;
 interface TailRequest extends Required<Pick<TailOptions, 'limit' | 'fromBeginning' | 'untilEnd'>> {
   readonly topic: TopicSpecification;
   readonly key: string | null;
-  /** Reading waits for this promise, so that a slow output does not fill the memory. */
+  /** The next records are read only after this promise resolves, so that a slow output does not fill the memory. */
   readonly onRecord: (record: ReadableTopicRecord) => void | Promise<void>;
 }
 
@@ -106,7 +109,10 @@ function placingPart({ topics }: Installation, { name }: TopicSpecification, key
   return ofPrices ? (key.split('/')[0] ?? key) : key;
 }
 
-/** Dead letters stay text. Offsets and states are JSON, or text of another program. Decimals and longs are text. */
+/**
+ * Decodes records. The value of a dead letter is its text. The value of an offset or a state is JSON, or text if
+ * another program wrote it. Decimals and 64-bit integers are text.
+ */
 function recordReader({ topics }: Installation, schemaText: (id: number) => Promise<string>) {
   const json = [topics.offsets.name, topics.states.name];
   const readers = new Map<number, RecordReader>();

@@ -52,7 +52,7 @@ export async function validateCommand(
   if (ok) return;
   const { note } = await withOrigins(context, checks.map(({ says, toDo }) => `${says} ${toDo}`).join('\n'));
   if (note !== null) stderr.write(`${note}\n`);
-  stderr.write('Some checks failed: the lines above say what was found, and what to do.\n');
+  stderr.write('Some checks failed. The lines above name each problem and its remedy.\n');
   exitWith(EXIT_CODES.failed);
 }
 
@@ -127,7 +127,7 @@ function checkProvider({ settings, signal }: CheckOptions): Promise<readonly Con
     const checks: ConnectionCheck[] = [];
     for (const source of sources) {
       const check = await attempt(name(source), signal, async () => {
-        // Reads as the source does, so that a url of another service is noticed.
+        // Reads as the source does, which shows if the url belongs to another service.
         await session.open(source, 1).stream.start(signal);
         return 'it can be read';
       });
@@ -140,7 +140,10 @@ function checkProvider({ settings, signal }: CheckOptions): Promise<readonly Con
   });
 }
 
-/** Sends a bulk request: a request for one product gets 404 for an unknown product, and also for a wrong url. */
+/**
+ * Sends a bulk request, because a request for one product cannot show a wrong url: both a wrong url and an unknown
+ * product get 404.
+ */
 async function checkMarketData({ settings, signal }: CheckOptions): Promise<readonly ConnectionCheck[]> {
   if (settings.marketData === null) return [];
   const items = [{ isin: UNKNOWN_ISIN, query: { kind: 'overview' as const, fields: [] } }];
@@ -207,7 +210,7 @@ function checkOffsets(
         if (found === undefined) return 'none is committed: the source starts from the beginning';
         if (found.offset === null) throw found.error;
         assertUsable(source, found.offset);
-        return 'the source continues from it';
+        return 'the source continues from this offset';
       }),
     ),
   );

@@ -48,11 +48,11 @@ export async function walkCommand(context: CommandContext, options: WalkOptions,
   stderr.write(walksText([name]));
 }
 
-/** How the requested walks of these sources begin. */
+/** Explains when the requested walks begin. */
 export function walksText(sources: readonly string[]): string {
   return (
-    `Requested a walk of ${sources.join(', ')}. A running connector begins it with its next response of the stream, or ` +
-    'after its current walk; a stopped connector when it starts. The status shows when the walk reads the list.\n'
+    `Requested a walk of ${sources.join(', ')}. A running connector begins the walk after the next response of the stream, or ` +
+    'after a walk that is still running. A stopped connector begins the walk when it starts. The status shows when the walk reads the list.\n'
   );
 }
 
@@ -75,8 +75,8 @@ function rowsOf({ counts, ids }: WalkPlan): string[][] {
 }
 
 const DELETES_NOT = {
-  emptyList: 'the list is empty, so a walk would delete nothing unless --allow-shrink allows it',
-  tooMany: 'they are too many, so a walk would delete none of them unless --allow-shrink allows it',
+  emptyList: 'the list is empty, so a walk would delete nothing without --allow-shrink',
+  tooMany: 'a walk would not delete so many without --allow-shrink',
   tombstonesOff: 'the source deletes nothing (tombstones: false)',
 };
 
@@ -89,12 +89,15 @@ function planText({ source, topic, rows, held, counts, deletes, deletesNot, isSe
   const sentences = [
     'Nothing was written.',
     `The list of source ${source} has ${counted(rows, 'row')}, ${topic} holds ${counted(held, 'instrument')}.`,
-    gone > 0 && (deletes ? `A walk would delete ${countText(gone)}.` : `${countText(gone)} only on the topic: ${why}.`),
+    gone > 0 &&
+      (deletes
+        ? `A walk would delete ${countText(gone)}.`
+        : `Only the topic has ${counted(gone, 'instrument')}: ${why}.`),
     contradicting > 0 &&
-      `${counted(contradicting, 'row')} would not be used: recent events contradict ${contradicting === 1 ? 'it' : 'them'}.`,
-    touched > 0 && `${counted(touched, 'instrument')} changed meanwhile: a walk leaves them to the stream.`,
-    !isSettled && `More than ${countText(MOST_SUSPECTS)} differ; some may be changes that a walk leaves to the stream.`,
-    known > 0 && `${counted(known, 'row')} became ${known === 1 ? 'a dead letter' : 'dead letters'} already.`,
+      `${counted(contradicting, 'row')} would not be used, because recent events contradict ${contradicting === 1 ? 'it' : 'them'}.`,
+    touched > 0 && `${counted(touched, 'instrument')} changed meanwhile: the stream writes these, not a walk.`,
+    !isSettled && `More than ${countText(MOST_SUSPECTS)} differ. Some may be recent changes, which the stream writes.`,
+    known > 0 && `${counted(known, 'row')} ${known === 1 ? 'is a dead letter' : 'are dead letters'} already.`,
   ];
   return `${sentences.filter((sentence) => sentence !== false).join(' ')}\n`;
 }
@@ -106,7 +109,7 @@ interface PlanRequest extends Pick<ComparisonOptions, 'source' | 'settle' | 'onP
 
 /**
  * Compares the list with the topic and verifies the end of the list, as a walk does. Fences no writer and joins no
- * group. A walk does not write instruments that the stream changes meanwhile: these count as `touched`.
+ * group. `touched`: the number of instruments that the stream changed meanwhile; a walk does not write these.
  * `knownDeadLetters`: rows that are dead letters already. `gone`: instruments that only the topic has.
  */
 async function planWalk(at: Installation, session: ProviderSession, request: PlanRequest) {
@@ -175,7 +178,9 @@ async function planWalk(at: Installation, session: ProviderSession, request: Pla
   };
 }
 
-/** True if the list has rows after its end. The list was then cut, and more rows may be missing. */
+/**
+ * True if the provider has rows after the last row that was read. The list was then cut, and more rows may be missing.
+ */
 async function goesOn(
   pageAt: (minId: string | null) => ReturnType<InstrumentsProvider['page']>,
   lastId: bigint | null,

@@ -8,14 +8,16 @@ const WHERE_SETTINGS_ARE =
   'Nothing was started. config/connector.yaml lists every setting, config/README.md explains how to set them.';
 
 /**
- * Describes an error for people: problem and remedy, or the stack of an unexpected error. Ends with a line break. For
- * an error of the operating system, only the message is shown, because it names the cause.
+ * Describes an error for people: the problem and the remedy, or the stack of an unexpected error. Shows only the
+ * message of an error of the operating system, because this message names the cause. Ends with a line break.
  */
 export function describeError(error: unknown, redaction: Pick<Redaction, 'redact'>, source?: string): string {
   return `${withoutControls(redaction.redact(textOf(error, source)))}\n`;
 }
 
-/** Makes foreign text safe for a terminal. Keeps line breaks, which separate our own sentences. */
+/**
+ * Removes the control characters of text that may come from other systems. Keeps line breaks, which our own text has.
+ */
 export function withoutControls(text: string): string {
   return text.replace(CONTROL, (found) => (found === '\n' ? found : ' '));
 }

@@ -6,9 +6,9 @@ import { parseArgs } from 'node:util';
 import { readSettingsTree } from '../../config/yaml-tree.ts';
 
 const TIMEOUT_MS = 3_000;
-/** The default of `run`, repeated here: loading its module takes half a second of CPU at each check. */
+/** The default of `run`, repeated here. Importing its module would take half a second of CPU at each check. */
 const DEFAULT_SETTINGS_FILE = 'config/connector.yaml';
-/** The command line of the container's first process, which is the connector or has its arguments. */
+/** The command line of the container's first process: the connector, or a process with the connector's arguments. */
 const COMMAND_LINE = '/proc/1/cmdline';
 
 export interface ProbedProcess {
@@ -55,6 +55,6 @@ export async function answersWell(url: string): Promise<boolean> {
 if (import.meta.main) {
   const read = (path: string) => readFile(path, 'utf8');
   const url = process.argv[2] ?? (await livenessUrl({ env: process.env, read }));
-  // Without an admin server, the process counts as alive: the container ends with its process.
+  // Without an admin server, the connector counts as healthy: if the connector ends, the container ends too.
   process.exit(url === null || (await answersWell(url)) ? 0 : 1);
 }

@@ -26,7 +26,7 @@ function numberUpTo(highest: number, form: RegExp, text: string, expected: strin
   throw new InvalidArgumentError(`Expected ${expected}.`);
 }
 
-/** Reads a time with its zone, or a duration before now; gives milliseconds since the epoch. */
+/** Reads a time with its zone, or a duration before now. Returns milliseconds since the epoch. */
 export function pastTimeMs(text: string): number {
   const agoMs = durationMs(text);
   if (agoMs !== undefined) return Math.max(0, systemClock.wallMs() - agoMs);
@@ -38,7 +38,7 @@ export function pastTimeMs(text: string): number {
   return ms;
 }
 
-/** Reads a duration; gives milliseconds. */
+/** Reads a duration. Returns milliseconds. */
 export function durationOption(text: string): number {
   const ms = durationMs(text);
   if (ms === undefined) throw new InvalidArgumentError('Expected a duration, like 250ms, 30s or 5m.');
@@ -54,7 +54,7 @@ export function baseAddress(text: string): string {
 }
 
 export function checkId(text: string): string {
-  // One or two dots lead to another path.
+  // As a part of a path, one or two dots would name another path.
   if (text === '' || text.length > LONGEST_ID || /^\.{1,2}$/.test(text)) {
     throw new InvalidArgumentError('Expected the id of a pre-trade check.');
   }

@@ -13,7 +13,7 @@ export function print({ stdout, output }: Pick<CommandContext, 'stdout' | 'outpu
 
 /** Makes JSON text safe for a terminal; ends with a line break. */
 export function writtenJson(json: string): string {
-  // JSON escapes line breaks within texts, so the kept line breaks belong to the layout.
+  // Keeps line breaks: JSON escapes them within texts, so all other line breaks belong to the layout.
   return `${escaped(json, '\n')}\n`;
 }
 
@@ -21,12 +21,12 @@ export function jsonLine(value: unknown): string {
   return `${escaped(JSON.stringify(value), '')}\n`;
 }
 
-/** Writes a part of large output. Resolves if there is room for the next part, or when the signal aborts. */
+/** Writes one part of a large output. Resolves when stdout can take the next part, or the signal aborts. */
 export async function writeAll(stdout: Writable, text: string, signal: AbortSignal): Promise<void> {
   if (!stdout.write(text)) await once(stdout, 'drain', { signal }).catch(() => {});
 }
 
-/** Escapes all characters of foreign text that could control a terminal, including line breaks. */
+/** Escapes all characters that could control a terminal, including line breaks. */
 export function printable(text: string): string {
   return escaped(text, '');
 }
@@ -65,7 +65,10 @@ function escaped(text: string, kept: string): string {
   );
 }
 
-/** Shows progress on stderr: one changing line on a terminal, else a line every `lineEveryMs`; null: no line. */
+/**
+ * Shows progress on stderr. A terminal has one line that changes. Elsewhere, a new line is written at most every
+ * `lineEveryMs`, or never if it is null.
+ */
 export function commandProgress(
   stderr: Terminal['stderr'],
   lineEveryMs: number | null,

@@ -20,7 +20,7 @@ interface PrintedRecord {
   readonly deadLetter?: { readonly pointer: string; readonly reason: string } | null;
 }
 
-/** A line with topic, key, place and time; then the fields that have a value, and an empty line. */
+/** A line with topic, key, partition, offset and time; then the fields that have a value, and an empty line. */
 export function recordText(record: PrintedRecord): string {
   const { topic, key, value, partition, offset, timestamp, headers = {}, deadLetter = deadLetterOf(headers) } = record;
   const place = partition === undefined ? [] : [`partition ${partition}`, `offset ${offset}`];
@@ -45,7 +45,7 @@ function deadLetterOf(headers: NonNullable<PrintedRecord['headers']>): PrintedRe
 function bodyText(value: ReadableValue, headers: NonNullable<PrintedRecord['headers']>): string {
   if (value === null) {
     const walk = headers['spc-walk'] === undefined ? undefined : `walk ${headers['spc-walk']}`;
-    // Prices have a reason; instruments have an event, or the walk that did not find them.
+    // A tombstone of a price has a reason. A tombstone of an instrument has an event, or the walk that did not find it.
     const ofPrices = [headers['spc-reason'], headers['spc-problem']];
     const why = [...ofPrices, headers['spc-event-type'] ?? walk].filter((one) => one !== undefined);
     return `deleted${why.length === 0 ? '' : ` (${printable(why.join(', '))})`}\n`;
@@ -72,7 +72,7 @@ function isList(value: object): value is readonly ReadableValue[] {
   return Array.isArray(value);
 }
 
-/** The check without its URL. The URL may stand in any field. */
+/** The check without its URL, which any field may contain. */
 export function withoutUrl(check: ReadableRecord): ReadableRecord {
   const { simulationUrl: url } = check;
   const hasUrl = (member: unknown) => typeof url === 'string' && url !== '' && String(member).includes(url);

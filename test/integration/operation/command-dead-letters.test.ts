@@ -74,7 +74,7 @@ testInstallation(
     const unwritten = await scene.spconnect(all);
     const [requested = '', ...advice] = stillBad.stderr.split('\n');
     assert.match(requested, /^Requested a walk of instruments\. A running connector begins it/);
-    const nothing = 'Nothing was written; --execute does it.';
+    const nothing = 'Nothing was written; --execute makes the change.';
     assert.deepEqual([unwritten.code, unwritten.stderr], [1, [nothing, ...advice].join('\n')]);
     const before = (await instruments()).length;
     const dry = await scene.spconnect(`${all} --output json`, KEEP);
@@ -90,7 +90,7 @@ testInstallation(
     const [price] = JSON.parse((await scene.spconnect('dead-letters list --source prices --output json')).stdout);
     const notNeeded = await scene.spconnect(`dead-letters retry ${price.id} --execute`);
     assert.deepEqual([notNeeded.code, notNeeded.stderr], [0, '']);
-    assert.match(notNeeded.stdout, new RegExp(`^${price.id}  not needed  a price is requested again without a retry`));
+    assert.match(notNeeded.stdout, new RegExp(`^${price.id}  not needed  needs no retry`));
 
     // By two operators at once: what one has written, the other finds written.
     const both = await Promise.all([1, 2].map(() => scene.spconnect(`${all} --execute --output json`, KEEP)));
@@ -136,7 +136,7 @@ test('those of pre-trade checks have no input, and are retried by asking the pro
 
   const [id, other] = [String(letter?.offset), String(nameless?.offset)];
   const shown = await scene.spconnect(`dead-letters show ${id}`);
-  assert.match(shown.stdout, /It has no input\.\n$/);
+  assert.match(shown.stdout, /This dead letter has no input\.\n$/);
   const retry = `dead-letters retry ${id} ${other}`;
   const stillBad = await scene.spconnect(`${retry} --execute`);
   assert.equal(stillBad.code, 1);
@@ -150,7 +150,7 @@ test('those of pre-trade checks have no input, and are retried by asking the pro
   const written = await scene.spconnect(`dead-letters retry ${id} --execute`, KEEP);
   assert.deepEqual([written.code, written.stdout], [0, `${id}  written  ${prefix}.pre-trade-checks\n`]);
   const again = await scene.spconnect(`dead-letters retry ${id} --execute`, KEEP);
-  assert.match(again.stdout, new RegExp(`^${id}  superseded  its topic has the record`));
+  assert.match(again.stdout, new RegExp(`^${id}  superseded  the topic already has this record`));
   const [check, ...more] = await checks();
   assert.deepEqual([String(check?.key), more.length], [checkId, 0]);
 
@@ -159,7 +159,7 @@ test('those of pre-trade checks have no input, and are retried by asking the pro
   const newer = keyedRecord({ name: `${prefix}.pre-trade-checks`, partitions: 6 }, newerId, Buffer.from('newer'), {});
   await writer.commit({ records: [newer] });
   const older = await scene.spconnect(`dead-letters retry ${overtaken?.offset} --execute`, KEEP);
-  assert.match(older.stdout, /superseded {2}its topic has the record, or a newer state\n$/);
+  assert.match(older.stdout, /superseded {2}the topic already has this record or a newer record\n$/);
   assert.equal(check?.headers['spc-dead-letter'], id);
   assert.equal(check?.headers['spc-endpoint'], '/v1/pretradechecks/id/{id}');
   const said = [shown, stillBad, planned, written, again].map(({ stdout, stderr }) => stdout + stderr).join('');

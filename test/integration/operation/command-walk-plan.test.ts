@@ -79,6 +79,6 @@ testInstallation(
     assert.equal(walked.fields.gone, refused.counts.gone);
     const known = await plan();
     assert.deepEqual([known.counts.deadLetters, known.counts.knownDeadLetters, known.ids.deadLetters], [0, 1, []]);
-    assert.match(known.said, /1 row became a dead letter already/);
+    assert.match(known.said, /1 row is a dead letter already/);
   },
 );

@@ -17,7 +17,7 @@ async function scene(t: TestContext, options: SimulatorOptions = {}) {
 
 test('an event is printed as its two records', async (t) => {
   const { simulator, previewed } = await scene(t);
-  assert.match((await previewed('instruments', '--from', '0-0')).stderr, /no rows, events or checks there now/);
+  assert.match((await previewed('instruments', '--from', '0-0')).stderr, /no rows, events or checks at this position/);
   simulator.change(4);
   const { records } = await previewed('instruments', '--from', '0-0', '--limit', '1');
   assert.deepEqual(

@@ -38,14 +38,14 @@ test('variables that the settings file does not refer to are a warning', async (
   const env = { LOG_LEVEL: 'info', HTTPS_PROXY: 'http://proxy.example:3128', KAFKA_PASSWORD_FILE: '/x', OTHER: '1' };
   const { code, stderr } = await runWith(['validate', '--config', file], { env });
   assert.equal(code, 0);
-  assert.match(stderr, /Set but without effect, because .*: HTTPS_PROXY, KAFKA_PASSWORD_FILE\.$/m);
+  assert.match(stderr, /These variables are set but have no effect, because .*: HTTPS_PROXY, KAFKA_PASSWORD_FILE\.$/m);
   assert.doesNotMatch((await runWith(['validate'], { env: REQUIRED })).stderr, /without effect/);
 
   // A hint at a variable that the file does not refer to.
   const hinted = await runWith(['lookup', 'price', 'CH0012032048', '--config', file]);
   assert.match(
     hinted.stderr,
-    /or MARKET_DATA_URL\.\n.*\nWithout effect, because the settings file does not refer to them: MARKET_DATA_URL\.\n$/,
+    /or MARKET_DATA_URL\.\n.*\nThese variables have no effect, because the settings file does not refer to them: MARKET_DATA_URL\.\n$/,
   );
   const plain = await settingsFile(
     t,
@@ -56,7 +56,7 @@ test('variables that the settings file does not refer to are a warning', async (
   );
   assert.match(
     (await runWith(['validate', '--config', plain])).stderr,
-    /^warning: Without effect, because .*: ALLOW_HTTP\.$/m,
+    /^warning: These variables have no effect, because .*: ALLOW_HTTP\.$/m,
   );
 });
 
