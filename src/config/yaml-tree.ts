@@ -62,7 +62,7 @@ export function readSettingsTree(text: string, env: Environment): SettingsTree {
   };
 }
 
-/** Converts YAML nodes to plain values; collects their places and problems. */
+/** Converts YAML nodes to plain values; collects their positions and problems. */
 function createConversion(env: Environment, lines: LineCounter) {
   const places = new Map<string, Place>();
   const problems: (Problem & { position?: Position })[] = [];

@@ -69,7 +69,7 @@ export interface Events {
     readonly why: (typeof DELETION_REASONS)[number];
     readonly instruments: number;
   }): void;
-  /** A stream response was discarded: it repeats or loses events, or is empty while our offset is in doubt. */
+  /** A stream response was discarded: it repeats or loses events, or is empty while our offset may be invalid. */
   responseDiscarded(event: {
     readonly source: string;
     readonly why: (typeof DISCARD_REASONS)[number];
@@ -207,7 +207,7 @@ export interface Polled extends StreamPlace {
   readonly endpoint: string;
   /** Number of instruments or stream items, including items that were not written. */
   readonly rows: number;
-  /** True if the last response reached the end of the stream; false while our offset is in doubt. */
+  /** True if the last response reached the end of the stream; false while our offset may be invalid. */
   readonly caughtUp: boolean;
   readonly durationMs: number;
 }
@@ -221,7 +221,7 @@ export interface DeadRow {
 
 export interface DeadLetterCounts {
   readonly deadLetters: number;
-  /** Dead letters because of their size. Dead letters in neither of these two counts have a field of a wrong type. */
+  /** Dead letters that are too large. Those neither too large nor without a key have a field of a wrong type. */
   readonly deadLettersTooLarge: number;
   readonly deadLettersWithoutKey: number;
   readonly dead?: readonly DeadRow[];
@@ -305,7 +305,7 @@ export type UnreadableReason = (typeof UNREADABLE_REASONS)[number];
 export interface BatchPriced extends InputPartition {
   readonly kind: Kind;
   readonly items: number;
-  /** Items that have their own response, with or without a price; refused calls do not count. */
+  /** Items that have a separate response, with or without a price; refused calls do not count. */
   readonly answered: number;
   readonly priced: number;
   /** Written price records: snapshots, and windows that are new or changed. */
@@ -321,7 +321,7 @@ export interface BatchPriced extends InputPartition {
   readonly deadLetters: number;
   /** Dead letters of repaid products, not part of `deadLetters`: missing prices of repaid products are normal. */
   readonly deadLettersOfRepaid: number;
-  /** New dead letters, each with a log line: an instrument that fails for days has one for each problem. */
+  /** New dead letters, each with a log line: an instrument that fails for days has one dead letter for each problem. */
   readonly dead?: readonly (DeadRow & { readonly source: string; readonly kind: Kind })[];
   readonly tombstones: Readonly<Partial<Record<TombstoneReason, number>>>;
   readonly commitMs: number;
@@ -331,7 +331,7 @@ export interface BatchPriced extends InputPartition {
 
 /**
  * Why a price is deleted: the instrument is gone, has no isin, has an unreadable record or has a new isin, or the
- * provider has no price. For the last two, the header `spc-problem` has the provider's answer.
+ * provider has no price. For the last two reasons, the header `spc-problem` has the provider's answer.
  */
 export const TOMBSTONE_REASONS = ['gone', 'no-isin', 'unreadable', 'isin-changed', 'no-price'] as const;
 export type TombstoneReason = (typeof TOMBSTONE_REASONS)[number];
@@ -355,8 +355,8 @@ export interface WindowsMissed {
 
 /**
  * Why an instrument has no price. `status`: the status of its item. `refused`: the status of the whole call.
- * `mismatch`: a call for this instrument alone got the response of another. `unanswered`: such calls got no usable
- * response. `unusable`: a field has a wrong type. `none`: the item has neither status nor price.
+ * `mismatch`: a call for this instrument alone got the response of another instrument. `unanswered`: such calls got no
+ * usable response. `unusable`: a field has a wrong type. `none`: the item has neither status nor price.
  */
 export type PriceProblem = `status ${number}` | `refused ${number}` | 'mismatch' | 'unanswered' | 'unusable' | 'none';
 

@@ -59,7 +59,7 @@ export function createLogValues(redaction: Pick<Redaction, 'redact'>, stacks: bo
   function cleanError(error: Error, depth: number, causes: number): Record<string, unknown> {
     const { name, message, stack, cause, ...facts } = error as Error & Readonly<Record<string, unknown>>;
     const lines = stacks && stack ? stack.split('\n').slice(0, MAXIMUM_STACK_LINES) : [];
-    // A failed connection has an empty message, and one error for each address.
+    // The error of a failed connection has an empty message, and contains one error for each address.
     const several = error instanceof AggregateError ? error.errors.slice(0, MAXIMUM_CAUSES) : undefined;
     const inner = cause instanceof Error && causes < MAXIMUM_CAUSES ? cleanError(cause, depth, causes + 1) : undefined;
     return {

@@ -4,7 +4,7 @@ import { METRICS, type MetricDefinition, type MetricName } from './metric-table.
 /** Gauges of prom-client with names of counters. The names without `_total` are gauges of the same numbers, by type. */
 const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
 
-/** Each measurement wakes the process. The library's 10 ms took half of the CPU time of an idle process. */
+/** Each measurement wakes the process. The library's default of 10 ms took half of the CPU time of an idle process. */
 const LOOP_DELAY_EVERY_MS = 250;
 
 /** Buckets for durations from milliseconds, which are normal, to a minute. */

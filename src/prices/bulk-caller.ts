@@ -18,8 +18,8 @@ export interface BulkCallerOptions {
   /** How long a small batch waits for batches of other partitions, to share a call; 0 means no wait. */
   readonly togetherMs: number;
   /**
-   * Returns products outside the batch. After a failure, calls for these products test if the provider answers. If it
-   * refuses all of them, the batch fails. Without this function, a batch is repeated until the provider answers.
+   * Returns products outside the batch. After a failure, calls for these products test if the provider answers. If the
+   * provider refuses all, the batch fails. Without this function, a batch is repeated until the provider answers.
    */
   readonly sampleOthers?: () => readonly PriceQuestion[];
   readonly clock: Clock;
@@ -37,7 +37,7 @@ export interface AskedBatch {
 
 type Answered = (positions: readonly number[], outcomes: readonly QuestionOutcome[]) => void;
 
-/** Makes bulk calls until every question has its outcome. All partitions share it. Each kind of prices has a queue. */
+/** Makes bulk calls until every question has its outcome. One caller serves all partitions, with a queue per kind. */
 export class BulkCaller {
   readonly #options: BulkCallerOptions;
   readonly #kinds = new Map<PriceKind, KindCalls>();
@@ -70,7 +70,7 @@ interface Run {
   unanswered: number;
 }
 
-/** A question of a batch. `run` is null for a product outside it, whose call only tests if the provider answers. */
+/** A question. `run` is null for a product outside the batch, whose call only tests if the provider answers. */
 class BatchQuestion implements Asked {
   readonly question: PriceQuestion;
   readonly run: Run | null;
@@ -105,7 +105,7 @@ class KindCalls {
     this.#queue = new CallQueue({
       ...options,
       kind,
-      // A product of the last answered call comes first: the provider may refuse all products of a sample.
+      // A product of the last answered call is tested first, because the provider may refuse all products of a sample.
       witnesses:
         sampleOthers &&
         (() => [...this.#answeredLast, ...sampleOthers()].map((question) => new BatchQuestion(question))),

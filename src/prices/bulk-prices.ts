@@ -62,6 +62,6 @@ export interface BulkPrices {
 
 export type QuestionOutcome =
   | PriceResponse
-  /** Calls for this question alone failed while others were answered. `status`: the last call's; null if unknown. */
+  /** Calls for this question alone failed while others were answered. `status`: of the last such call, or null. */
   | { readonly kind: 'refused'; readonly status: number | null; readonly code: ErrorCode }
   | { readonly kind: 'dropped' };

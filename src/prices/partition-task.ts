@@ -69,7 +69,7 @@ export class PartitionTask implements PartitionReader, WorkerTask {
   readonly #moved = new Pulse();
   #session: PriceSession | null = null;
   #core: PartitionCore | null = null;
-  /** The next offset that the group reads. The core has received all records below this offset. */
+  /** The next offset that the consumer group reads. The core has received all records below this offset. */
   #position: bigint | null = null;
   #lag = 0;
   #unreadable = new UnreadableRecords();

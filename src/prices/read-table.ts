@@ -18,7 +18,7 @@ export interface ReadInstrument {
   readonly news: InstrumentNews;
 }
 
-/** Reads an instrument record, or returns the id of a schema that must be loaded first. Bad records do not throw. */
+/** Reads an instrument record, or returns the id of a schema to load first. An unreadable record does not throw. */
 export function readInstrument(
   record: Pick<CommittedRecord, 'key' | 'value' | 'offset'>,
   instrumentReader: PricedInstrumentReader,

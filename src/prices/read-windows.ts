@@ -14,7 +14,7 @@ export class WindowDigests {
   readonly #windows = new Map<string, BigUint64Array>();
   #size = 0;
 
-  /** Replaces the stored windows of an instrument. If only a part of an answer was read (`isPart`), adds to them. */
+  /** Replaces the stored windows of an instrument. For a part of an answer (`isPart`), adds to the stored windows. */
   put(id: string, found: readonly (bigint | null)[], isPart = false): void {
     const answered = found.filter((digest) => digest !== null);
     const digests = isPart ? [...new Set([...answered, ...(this.#windows.get(id) ?? [])])] : answered;
@@ -114,8 +114,8 @@ export interface KnownSeries {
 const NEWEST = 100;
 
 /**
- * @returns a function that reads the records of all series for one partition of instruments. If the group has lost
- *   the committed mark of a series, the time of the newest record replaces the mark.
+ * @returns a function that reads the records of all series for one partition of instruments. If the group has lost the
+ *   committed low-water mark of a series, the time of the newest record replaces the mark.
  */
 export function createSeriesReader(options: {
   readonly kinds: readonly EnabledKind[];
@@ -147,7 +147,7 @@ export function createSeriesReader(options: {
       const digestOf = createPriceDigest(inRecords.kind, await schemaId(kind, signal));
       const topic = topicOf(kind).name;
       const wallMs = clock.wallMs();
-      // The newest record is of one instrument. The others were answered at most one interval earlier.
+      // The newest record is of one instrument. All other instruments were answered at most one interval earlier.
       const shown = committed.has(kind) ? null : await newestMs(topic, partition, signal);
       const untilMs = committed.get(kind) ?? (shown === null ? wallMs : shown - refreshIntervalMs);
       answeredMs.set(kind, untilMs);

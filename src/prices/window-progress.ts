@@ -42,7 +42,7 @@ export function backfillText(
 export interface MissedNotice {
   readonly record: OutgoingRecord;
   readonly event: WindowsMissed;
-  /** Called if the commit fails, so that another partition reports the windows. */
+  /** Called if the commit fails, so that another partition can report the windows. */
   readonly withdraw: () => void;
 }
 

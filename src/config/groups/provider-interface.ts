@@ -64,7 +64,7 @@ export function marketDataSettings(secrets: SecretReader) {
       'Where the provider serves market data; without it there are no prices.',
       null,
     ),
-    // Most users have one account, so `auth` is optional: a user may forget to rotate one of two copies of a secret.
+    // `auth` is optional: most users have one account, and could forget to rotate one of two copies of the secret.
     auth: setting(
       nullable(authenticationSettings(secrets)),
       'How the connector authenticates; null: with referenceData.auth.',

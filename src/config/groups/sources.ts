@@ -20,7 +20,7 @@ const name = setting(
   'The name of the source in its offset, log lines and metrics. Do not change it later.',
 );
 
-/** The event types of the interface (part 6 of src/provider/README.md). New types may come at any time. */
+/** The event types of the interface (part 6 of src/provider/README.md). The provider may add types at any time. */
 export const KNOWN_EVENT_TYPES = [
   'newissue',
   'datachange',

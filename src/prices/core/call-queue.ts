@@ -7,10 +7,10 @@ import type { PriceKind, PriceQuestion, QuestionOutcome } from '../bulk-prices.t
  * The bulk calls for one kind of prices. Decides the questions of the next call, and the meaning of its answer or
  * failure. Uses no I/O and no clock.
  *
- * One rule finds the culprits, for every error. A call that failed twice is divided if another call was answered that
- * began after the first failure. A call that was in flight at this failure says nothing about the provider afterwards.
- * A single question that fails like this gets the failure as its result. While no call is answered, no call is repeated
- * or divided. Meanwhile probes test from time to time if the provider answers. A probe is a call for one question.
+ * One rule finds the poison pills, for every error. A call that failed twice is divided if the provider answered another
+ * call that began after the first failure. A call that began earlier does not show that the provider answers now. If a
+ * call for a single question fails twice in this way, the failure is its result. While no call is answered, no call is
+ * repeated or divided. Meanwhile, from time to time, a probe (a call for one question) tests if the provider answers.
  *
  *   questions | their call is answered | their call fails
  *   ----------|------------------------|------------------------------------------------------------------------------
@@ -31,19 +31,19 @@ const PROBE_BACK_OFF: BackOff = { initialMs: 500, maximumMs: 30_000 };
 const ANSWERS_OWED = 3;
 /** The most poison pills that are remembered. If there are more, the provider is the likely cause. */
 const MOST_KNOWN = 100;
-/** A learnt limit ends after this time, because its failures may have had another reason. */
+/** A learnt size limit ends after this time, because the failures may have had another reason. */
 const LIMIT_HOLDS_MS = 3_600_000;
 
 export interface Asked {
   readonly question: PriceQuestion;
-  /** False after its instrument was deleted or got another isin. The next call drops the question. */
+  /** False after the question's instrument was deleted or got another isin. The next call drops such a question. */
   isWanted(): boolean;
 }
 
 /** Questions that share their calls. */
 interface Group<One> {
   readonly asked: readonly One[];
-  /** Consecutive failures, including the failure that caused the division. */
+  /** Consecutive failed calls for these questions, including the divided call of which they were a part. */
   readonly failures: number;
   /** The number of calls before the first of these failures. Only answers to later calls count. */
   readonly callsBefore: number;
@@ -86,7 +86,7 @@ export interface CallQueueOptions<One> {
   readonly concurrency: number;
   /** How long a small group of questions waits for other groups, to share a call. */
   readonly togetherMs: number;
-  /** Questions for probes, in place of the waiting questions. If the provider refuses all, the queue gives up. */
+  /** Returns witnesses: questions for probes in place of waiting questions. If all are refused, the queue gives up. */
   readonly witnesses?: (() => readonly One[]) | undefined;
   readonly random: Random;
   readonly kind: PriceKind;
@@ -192,7 +192,7 @@ export class CallQueue<One extends Asked> {
     const callsBefore = failures === 1 ? this.#calls : group.callsBefore;
     const failed = { group: { ...group, failures, callsBefore, partOf: null }, probed: 0, sentMs, error };
     if ('heldBackBy' in error.fields) {
-      // The call was not sent.
+      // The HTTP client held the call back and did not send it.
       if (role === 'fresh') this.#fresh.unshift(group);
       if (role === 'suspected') this.#suspected.unshift(group);
       if (role === 'probe' && from === undefined) this.#witnesses?.unshift(...asked);

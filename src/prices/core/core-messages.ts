@@ -31,7 +31,7 @@ export type CoreStep =
 
 export interface CoreTransaction {
   readonly parts: readonly CommittedPart[];
-  /** The next record to read after a restart; null if the transaction commits no offset. */
+  /** The offset of the next record to read after a restart; null if the transaction commits no offset. */
   readonly offset: bigint | null;
   /** The progress of the series, committed with the offset; null without an offset. */
   readonly progress: WindowProgress | null;

@@ -1,6 +1,6 @@
 import { WordRows } from '../../support/id-rows.ts';
 
-/** A row has two 32-bit integers: the number of the previous row and of the next row in its list, from 1. */
+/** A row has two 32-bit integers: the numbers of the previous and the next row in its list. Numbers begin at 1. */
 const BEFORE = 0;
 const BEHIND = 1;
 const WIDTH = 2;

@@ -16,7 +16,7 @@ interface OpenBatch {
 /**
  * The records of the instruments topic, until the prices of one kind answer them. Requests and commits keep the order
  * of the topic, so that all records below the committed offset are answered. Calls for other kinds delay no record.
- * After `answerWithinMs`, the record is answered without its price. The price is then requested as a refresh. After a
+ * After `answerWithinMs`, a record is answered without its price. The price is then requested as a refresh. After a
  * restart, the price is requested in the refresh slot of the instrument.
  */
 export class InputLane {
@@ -99,7 +99,7 @@ export class InputLane {
     for (const [at, position] of positions.entries()) open.outcomes[position] = outcomes[at];
   }
 
-  /** Takes answered inputs from the front, and all inputs up to the last timeout. `freeMs`: now, without commits. */
+  /** Takes answered inputs from the front, and all inputs up to the last timeout. `freeMs` leaves out commits. */
   takeAnswered(freeMs: number): BatchPart[] {
     const overdue = this.#overdue(freeMs);
     const parts: BatchPart[] = [];

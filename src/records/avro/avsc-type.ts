@@ -1,11 +1,11 @@
 import avsc from 'avsc';
 
-/** Longs may be bigints or safe integers. Logical types are ignored, because the callers convert these values. */
+/** Creates the avsc type of a schema. Longs may be bigints or safe integers. The callers convert logical types. */
 export function avscType(schemaText: string): avsc.Type {
   const long = exactLong();
   return avsc.Type.forSchema(JSON.parse(schemaText), {
     registry: { long },
-    // avsc ignores `registry` for a long with a logical type. Only microseconds can exceed 2^53.
+    // For a long with a logical type, avsc ignores `registry`. Of these types, only microseconds can exceed 2^53.
     typeHook: (schema) => (isMicros(schema) ? long : undefined),
     wrapUnions: 'never',
   });

@@ -14,7 +14,7 @@ export interface UnknownSchema {
 /** Reads records of one type, also if a record was written with an earlier or later schema of the registry. */
 export class WrittenRecords {
   readonly #type: avsc.Type;
-  // Null: the registry has no schema of such records under this id.
+  // The resolver of each schema id; null if the registry has no schema of such records under the id.
   readonly #resolvers = new Map<number, avsc.Resolver | null>();
 
   constructor(type: avsc.Type) {
@@ -44,8 +44,8 @@ export class WrittenRecords {
 
   /**
    * Requests the schema again on each call, because the registry may have been replaced or restored.
-   * @returns true for a schema of such records
-   * @throws ConnectorError of the registry if the registry did not answer; "no such schema" is an answer
+   * @returns true if the schema is of such records
+   * @throws ConnectorError of the registry if the registry did not answer; the answer "no such schema" returns false
    */
   async load(schemaId: number, text: () => Promise<string>): Promise<boolean> {
     const resolver = await this.#resolverOf(text);

@@ -15,7 +15,7 @@ const MIX_2 = 0xc2b2ae35 | 0;
  */
 export function recordDigest(value: Buffer): bigint {
   const { body } = readWireValue(value);
-  // A DataView reads a word in one instruction; Buffer's methods do not.
+  // A DataView reads 32 bits in one instruction; Buffer's methods do not.
   const words = new DataView(body.buffer, body.byteOffset, body.length);
   const end = body.length;
   const wholeSteps = end & ~15;

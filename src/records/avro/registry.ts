@@ -15,9 +15,9 @@ const LEVEL = 'FULL_TRANSITIVE';
 
 export interface SchemaRegistry {
   /**
-   * Returns the id of a schema under a subject. `register` decides if an unknown schema is registered. Then the id
-   * is verified: the registry must return the same schema for the id. The verified id is kept. The next call repeats a
-   * failed call.
+   * Returns the id of a schema under a subject. `register` decides if an unknown schema is registered. Then the id is
+   * verified: the registry must return the same schema for the id. A verified id is kept. After a failure, the next
+   * call sends the requests again.
    * @param schema the text of the schema
    * @param signal when it aborts, the call rejects with its reason
    * @throws ConnectorError REGISTRY_UNREACHABLE, REGISTRY_REFUSED, REGISTRY_MISMATCH, SCHEMA_INCOMPATIBLE or
@@ -45,7 +45,7 @@ export function createSchemaRegistry(options: SchemaRegistryOptions): SchemaRegi
     const what = `the look-up of ${subject}`;
     const path = `/subjects/${encodeURIComponent(subject)}`;
     const found = await http.request({ method: 'POST', path, body: { schema } }, signal);
-    // Each start after the first returns here and does not load the package for registration, which loads slowly.
+    // After the first start, a call returns here, without loading the package for registration, which loads slowly.
     if (found.status === 200 && (await isHeld(http, idOf(found, what), schema, signal))) return idOf(found, what);
     if (!register && found.status === 404) {
       const missing = `The registry does not have the schema of ${subject}, and schemaRegistry.register is false.`;

@@ -21,7 +21,7 @@ export type DecodedCheck = DecodedRecord | DecodedFailure;
 
 export interface CheckDecoder {
   decode(body: AsyncIterable<Uint8Array>): Promise<DecodedList<DecodedCheck>>;
-  /** Decodes the response for one id. It may be the check itself, or a member or list that contains one check. */
+  /** Decodes the response for one id. The response is the check itself, or has a member or list with one check. */
   decodeSingle(body: AsyncIterable<Uint8Array>): Promise<DecodedCheck>;
 }
 

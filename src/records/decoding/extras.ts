@@ -215,7 +215,7 @@ export class Mismatches implements Flaw {
     if (this.again) return false;
     const plan = record.members[slot] as ValuePlan;
     if (!this.#keepMismatches || !plan.nullable) {
-      // In a container, the wrong value inside is the reason; `pointer` and `reason` are already set.
+      // In an object or list, a value inside is wrong, and `pointer` and `reason` already describe this value.
       if (!this.#isContainer(plan, note)) this.member(record, slot, note, depth);
       return false;
     }

@@ -1,4 +1,4 @@
-// A decimal is the number × 10^18, in integers of 24 bits (limbs), lowest first. `encodeDecimal` writes rare forms.
+// Writes Avro numbers. A decimal is computed as the number × 10^18, in 24-bit integers (limbs), lowest first.
 
 import { encodeDecimal } from '../avro/decimal.ts';
 import { PRECISION, SCALE } from './plan.ts';

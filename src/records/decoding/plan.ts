@@ -83,7 +83,7 @@ export interface RecordPlan {
   readonly isWhole: boolean;
 }
 
-/** One spelling of a member's name, followed by a quote and a colon, as words of four bytes. */
+/** One spelling of a member's name, followed by a quote and a colon, as integers of four bytes. */
 export class Key {
   readonly words: Int32Array;
   readonly mask: number;
@@ -305,7 +305,7 @@ function derivedField(field: FieldNode, { fields }: RecordNode, members: readonl
       const later = fields.slice(fields.indexOf(field) + 1);
       const isOwn = ({ role: { kind }, name: other }: FieldNode) =>
         kind === 'given' || members.find((member) => member.name === other)?.record?.isWhole === true;
-      // A later field may find values that belong to this field.
+      // A later field could still add values to this field.
       if (!later.every(isOwn)) throw new Error(`The field ${name} must follow the fields that fill it.`);
       return [base];
     }
@@ -325,7 +325,7 @@ function firstOf(
 
 function memberOf({ name, node, role }: FieldNode, { fields }: RecordNode): ValuePlan[] {
   if (role.kind !== 'member') return [];
-  // If a field without null is taken from a member, the member must be present. The schema may still allow null.
+  // If a field that is never null is taken from a member, this member must be present, even if its type allows null.
   const isMust = fields.some(
     (other) => other.role.kind === 'takenFrom' && other.role.within === name && other.node.kind !== 'nullable',
   );

@@ -73,7 +73,7 @@ export type PriceItem =
 export interface PriceAnswerContext {
   readonly requestedAtMs: number;
   readonly receivedAtMs: number;
-  /** The expected isin of the item at a position. If the item has this isin, the decoder makes no new text. */
+  /** The expected isin of the item at a position. If the item has this isin, the decoder creates no new string. */
   readonly isinAt: (position: number) => string | undefined;
   /** The instrument of the item at a position; throws if not requested. `head` is null if the item is no object. */
   readonly instrumentOf: (position: number, head: ItemHead | null) => PricedInstrument;

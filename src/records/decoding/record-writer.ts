@@ -217,7 +217,7 @@ export class RecordWriter {
   readonly #schemaId: number;
   readonly #slab: Slab;
   readonly #leaves: LeafWriter;
-  // The maximum bytes of the record without extras, and the additional bytes if the extras did not fit.
+  // The maximum bytes of the record without extras; the bytes added for a second attempt if the extras did not fit.
   #most = 0;
   #reserve = 0;
 
@@ -384,7 +384,7 @@ export class RecordWriter {
     return copyBytes(given.bytes, given.length, this.#slab.out, at);
   }
 
-  // Writes a field from an envelope and checks its value. The copy of another field's value needs no second check.
+  // Writes a value from an envelope, an object that has no field, and checks it. A copy of a field needs no check.
   #writeTaken(record: RecordPlan, field: DerivedPlan, frame: number, at: number, depth: number): number {
     const note = derivedNote(this.#reader, field, frame);
     const { plan } = field;

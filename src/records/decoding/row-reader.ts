@@ -198,8 +198,8 @@ export class RowReader {
     return i + 1;
   }
 
-  // Handles a member that was already read. The same key replaces the earlier value. If only the spelling differs, the
-  // capitalised member is stored among the unknown members until the object ends.
+  // Returns the note for a second member of one name. With the same spelling, the value replaces the earlier value. If
+  // one of two spellings is capitalised, its member is kept among the unknown members until the object ends.
   #placeOfSecond(key: Key, frame: number, own: number): number {
     const isSame = (this.tape[own] as number) < 0 === key.capitalised;
     if (isSame) {

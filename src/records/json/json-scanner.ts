@@ -1,4 +1,4 @@
-// If the input ends within a value, the scanner throws CUT. Then the caller reads the value again with more input.
+// Scans JSON bytes. If the input ends within a value, throws CUT: the caller reads the value again with more input.
 
 import { isAscii, isUtf8 } from 'node:buffer';
 import { ConnectorError } from '../../errors.ts';
@@ -8,7 +8,7 @@ import { type JsonValue, parseJson } from './json-value.ts';
 
 const LONGEST_VALUE_BYTES = 512 * 1024;
 
-// Remembers hashes of keys: a new hash proves a new key. `clear` begins a round; hashes of earlier rounds are absent.
+// Remembers hashes of keys: a new hash proves a new key. `clear` begins a round; earlier rounds do not count.
 
 const FIRST_SLOTS = 256;
 const MULTIPLIER = 0x9e37_79b1;
@@ -70,7 +70,7 @@ export function hashBytes(bytes: Uint8Array, start: number, end: number): number
   return hash;
 }
 
-/** Thrown if the input ends within a value. This happens often, so all throws share one error and its stack. */
+/** Thrown if the input ends within a value. This happens often, so all throws share one error object. */
 export const CUT = new Error('The input ends within a value.');
 
 /** Thrown if objects and arrays are nested too deeply; `flawAt` is the position. */

@@ -36,7 +36,7 @@ export function isIntegerKey(text: string): boolean {
   return text.length < LEAST_TOO_LONG || BigInt.asIntN(64, BigInt(text)) === BigInt(text);
 }
 
-// Finds the last member of this name. If it is missing or null, the last member with a capital first letter counts.
+// Finds the last member of this name. If this member is missing or null, the name with a capital first letter is tried.
 function findMember(bytes: Buffer, [start, end]: Span, name: string): Span | null {
   if (bytes[start] !== OPEN_BRACE) return null;
   const capitalised = name.charAt(0).toUpperCase() + name.slice(1);
