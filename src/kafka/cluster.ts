@@ -27,17 +27,17 @@ export interface KafkaCluster {
   readonly logTail: LogTail;
   readonly groupReader: GroupReader;
   /**
-   * Null if no offset is committed, or if the offset belongs to an earlier topic of the same name. Waits for an open
-   * transaction that commits an offset. Call it in the writer's `readPosition`: before the fence, a commit may be in
-   * progress.
+   * Null if no offset is committed, or if the offset belongs to an earlier topic of the same name. Waits until an open
+   * transaction with an offset ends. Call it in the writer's `readPosition`: before the fence, an earlier writer can
+   * still commit.
    * @throws ConnectorError KAFKA_UNREACHABLE (also if the partition is missing), TRANSACTION_HANGS, or the signal's
    *   reason.
    */
   consumerOffset(groupId: string, partition: TopicPartition, signal: AbortSignal): Promise<CommittedOffset | null>;
   /**
    * Creates the missing topics if `create` is true, then verifies all topics. Changes no existing topic.
-   * @throws ConnectorError TOPIC_MISSING, TOPIC_NOT_CREATED, TOPIC_MISMATCH, TOPIC_REFUSED, KAFKA_UNREACHABLE. If the
-   *   topic may be refused, the report has the error instead.
+   * @throws ConnectorError TOPIC_MISSING, TOPIC_NOT_CREATED, TOPIC_MISMATCH, TOPIC_REFUSED, KAFKA_UNREACHABLE. The
+   *   report has the error instead if `mayBeRefused` has the topic.
    */
   ensureTopics(topics: readonly TopicSpecification[], options: EnsureOptions): Promise<TopicReport>;
   /**
@@ -50,7 +50,7 @@ export interface KafkaCluster {
   groupMembers(groupId: string): Promise<readonly DescribedMember[] | null>;
   /** The id of the cluster. @throws ConnectorError KAFKA_UNREACHABLE. */
   clusterId(): Promise<string>;
-  /** Monotonic time of the last broker response; null before the first. A log follower sends a request every 5 s. */
+  /** Monotonic time of the last broker response; null before the first. `LogTail.follow` requests every 5 s. */
   answeredMs(): number | null;
   close(): Promise<void>;
 }

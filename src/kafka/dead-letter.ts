@@ -6,7 +6,7 @@ import type { LogReader } from './log-reader.ts';
 import { type CommittedRecord, type OutgoingRecord, partitionFor, type TargetTopic } from './record.ts';
 
 const LONGEST_VALUE_BYTES = 256 * 1024;
-/** A broker refuses a key of a megabyte at every attempt, and all later records would wait. */
+/** A longer key is omitted: a broker would always refuse a key of a megabyte, and all later records would wait. */
 const LONGEST_KEY_BYTES = 64 * 1024;
 
 /** An input that could not become a record, and the reason. */
@@ -20,7 +20,7 @@ interface RejectedInput {
   readonly raw: Buffer;
 }
 
-/** Adds Kafka Connect's error headers, and the length and SHA-256 of the whole input. */
+/** Makes a dead letter. Its headers are Kafka Connect's error headers, and the length and SHA-256 of the input. */
 export function deadLetterRecord(options: {
   readonly topic: TargetTopic;
   readonly source: string;
@@ -66,7 +66,7 @@ export interface DeadLetterTail {
 }
 
 /**
- * Reads the newest dead letters, so that a restart does not write them again. A missed dead letter is written twice.
+ * Reads the newest dead letters, so that a restart does not write them again. Does not reject if they cannot be read.
  * @throws only the signal's reason.
  */
 export async function readDeadLetterTail(options: DeadLetterTail): Promise<void> {

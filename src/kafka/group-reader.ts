@@ -11,7 +11,7 @@ export interface ReadBatch {
   readonly endOffset: bigint;
 }
 
-/** Reads one partition, from its assignment until its loss. */
+/** Takes the records of one partition, from the assignment of the partition until its loss. */
 export interface PartitionReader {
   /**
    * The first offset to read. Called at the start and after each rebalance that keeps the partition, when no batch is
@@ -27,17 +27,17 @@ export interface GroupReaderOptions {
   readonly topics: readonly string[];
   /**
    * Called when the member gets a new partition. Reading begins when the promise resolves; other partitions do not
-   * wait. The signal aborts when the partition is lost or the reader ends. The reader does not wait for unfinished
-   * work: only the fence prevents late writes. The partition's writer needs `ownershipProof`.
+   * wait. The signal aborts when the partition is lost or the group reader ends. The group reader does not wait until
+   * the work for a lost partition ends, because the next owner fences its writer. The writer needs `ownershipProof`.
    */
   readonly assigned: (
     partition: TopicPartition,
     signal: AbortSignal,
     ownershipProof: OwnershipProof['since'],
   ) => Promise<PartitionReader>;
-  /** Called at each join with the member's partitions, perhaps none, and also at a head start (head-start.ts). */
+  /** Called after each join, and at a head start (head-start.ts), with the member's partitions; perhaps none. */
   readonly joined?: (partitions: readonly TopicPartition[]) => void;
-  /** Called with the number of members that share a limit: after a join all members, later only partition owners. */
+  /** Called with the number of members that share a rate limit: all after a join, later only those with partitions. */
   readonly members?: ((count: number) => void) | undefined;
   /** Default: round robin. */
   readonly assignor?: Assignor;
@@ -65,18 +65,18 @@ export interface GroupMember {
 export interface Assignor {
   /** The broker refuses a member whose assignor has another name. */
   readonly name: string;
-  /** Called at each join. If `wasForgotten` is true, other members may own this member's partitions now. */
+  /** Called at each join. If `wasForgotten` is true, other members perhaps own this member's partitions now. */
   describe(wasForgotten: boolean): string;
   /** Returns the partitions of each member, by member id. One member calls it at each join. It may omit partitions. */
   assign(members: readonly GroupMember[]): ReadonlyMap<string, readonly TopicPartition[]>;
 }
 
 /**
- * Proof that the group still counts this process as the owner of a partition. A disconnected member sees only network
- * errors. Without proof, its next writer would fence the new owner.
+ * Proof that the group still counts this process as the owner of a partition. A disconnected member does not notice
+ * that its partition has a new owner. Without the proof, the member's next writer would fence the new owner.
  */
 export interface OwnershipProof {
-  /** Call it when the group confirms a request. `askedAtMs` is the monotonic time at which the request was sent. */
+  /** Called when the group confirms a request. `askedAtMs` is the monotonic time at which the request was sent. */
   confirm(askedAtMs: number): void;
   holdsSince(monotonicMs: number): boolean;
   /** Resolves when the group confirms a request that is newer than this time; rejects with the signal's reason. */

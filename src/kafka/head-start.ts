@@ -4,12 +4,13 @@ import type { Assignor } from './group-reader.ts';
 import type { TopicPartition } from './topic.ts';
 
 /*
- * A broker lets the first member of a group wait for others, 3 s by default (group.initial.rebalance.delay.ms). But an
- * empty group's partitions have no owner. So the member starts with the partitions that it would get alone. The
- * response to its join confirms these partitions, or takes some away. Before the response, the member requests the
- * group's state and sends no heartbeats. The member counts as confirmed while the group has no second member.
+ * A head start: a member of a consumer group works before its join is answered. The broker lets the first member wait
+ * for other members, 3 s by default (group.initial.rebalance.delay.ms). But the partitions of an empty group have no
+ * owner. So if the group is empty, the member starts with the partitions that a single member gets. The response to the
+ * join confirms these partitions, or removes some. Until then, the member sends no heartbeats, but requests the group's
+ * state. While the group has no second member, the member counts as the owner.
  *
- * Two replicas may start together. Then the later replica fences the earlier replica, and both wait for their joins.
+ * If two replicas start together, the later replica fences the earlier replica. Then both wait for their joins.
  */
 
 export interface DescribedGroup {
@@ -17,7 +18,7 @@ export interface DescribedGroup {
   readonly members: readonly unknown[];
 }
 
-/** Uses a separate connection, because the member's connection waits for the join. */
+/** Requests the group's state on a separate connection, because the member's connection waits for the join. */
 export interface GroupQuestions {
   describe(): Promise<DescribedGroup>;
   close(): void;
@@ -25,21 +26,21 @@ export interface GroupQuestions {
 
 export interface HeadStartOptions {
   readonly open: () => GroupQuestions;
-  /** Called if the group is empty: the member takes the partitions that it would get alone. */
+  /** Called if the group is empty: the member takes the partitions that a single member gets. */
   readonly take: () => void;
   /** Called when the group has no other member. `askedAtMs` is the monotonic time of the request. */
   readonly confirm: (askedAtMs: number) => void;
-  /** True after the join has reached the broker. Then a single member of the group is this member. */
+  /** True after the join has reached the broker. After that, the only member of the group is this member. */
   readonly isKnown: () => boolean;
   readonly everyMs: number;
-  /** The join waits at most this long for the first response. */
+  /** The join waits at most this long for the first description of the group. */
   readonly patienceMs: number;
   readonly clock: Clock;
   /** Aborts at the response to the join, or at the member's end. */
   readonly signal: AbortSignal;
 }
 
-/** Await this before the join. Rejects if the group's state cannot be read; then join without a head start. */
+/** Must be awaited before the join. Rejects if the group's state cannot be read: then there is no head start. */
 export async function headStart(options: HeadStartOptions): Promise<void> {
   const { open, take, confirm, patienceMs, clock, signal } = options;
   const questions = open();
@@ -70,9 +71,9 @@ async function confirmWhileJoining(
     const askedAtMs = clock.monotonicMs();
     const own = isKnown() ? 1 : 0;
     const { state, members } = await questions.describe();
-    // A group that is stable before the response to this member's join consists of other members.
+    // If the group is stable before this member's join is answered, all its members are other processes.
     if (signal.aborted || members.length > 1 || state === 'Stable') return;
-    // Before the join has reached the broker, a single member is another process. It may also count itself as alone.
+    // Before the join has reached the broker, the only member is another process, perhaps also with a head start.
     if (members.length <= own) confirm(askedAtMs);
   }
 }

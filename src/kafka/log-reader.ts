@@ -4,15 +4,15 @@ export interface ReadToEnd {
   readonly topic: string;
   /** Each of these partitions must exist. */
   readonly partitions: readonly number[];
-  /** Skips records that the broker appended before this time, by its own clock and its time index. */
+  /** Skips records that the broker appended before this time, by the broker's clock and time index. */
   readonly sinceMs?: number;
   /** Reads only this number of offsets at the end of each partition. */
   readonly newest?: number;
-  /** Called in offset order within each partition, once for each offset. Its error ends the reading and is thrown. */
+  /** Called in offset order within each partition, once for each offset. An error ends the reading and is thrown. */
   readonly onRecord: (record: CommittedRecord) => void;
-  /** Awaited after each batch of records, without a time limit. Resolves when the signal aborts; never rejects. */
+  /** Awaited after each batch of records, without a time limit. Resolves when the signal aborts; must not reject. */
   readonly room?: () => Promise<void>;
-  /** Reads up to the high watermark. Waits for open transactions, because they can hide a newer offset. */
+  /** True: reads up to the high watermark, and so waits for open transactions, which can hide newer records. */
   readonly behindOpen?: boolean;
   readonly signal: AbortSignal;
 }
@@ -20,7 +20,7 @@ export interface ReadToEnd {
 export interface LogReader {
   /**
    * Reads committed records up to the end at the time of the call: the last stable offset, or with `behindOpen` the
-   * high watermark. Never ends early: a timeout is an error, because silence does not prove an empty log.
+   * high watermark. Never ends early: a timeout is an error, because it does not prove the end.
    * @throws ConnectorError KAFKA_UNREACHABLE, TRANSACTION_HANGS (only with `behindOpen`), or the signal's reason.
    */
   readToEnd(request: ReadToEnd): Promise<void>;
@@ -39,14 +39,14 @@ export interface FollowLog {
 export interface LogTail {
   /**
    * Delivers every existing committed record, and each new record within milliseconds of its commit. Does not report
-   * the end. After a failure it retries without a limit, with growing waits, and continues at the same offset.
+   * the end. After each failure, waits (longer each time) and continues at the same offset, without a limit.
    * @returns never; rejects with the signal's reason, the error of `onRecord`, or ConnectorError: KAFKA_UNREACHABLE if
    *   the cluster is closed, or if the first request with `onlyNew` fails.
    */
   follow(request: FollowLog): Promise<never>;
 }
 
-/** Separates new records from repeated records when a log is read again. */
+/** Tells new records from repeated records when a log is read again. */
 export class FreshRecords {
   readonly #nextOffsets = new Map<number, bigint>();
 

@@ -4,8 +4,9 @@ import { type CommittedRecord, type OutgoingRecord, partitionFor } from './recor
 import { OFFSETS_PARTITIONS } from './topic-plan.ts';
 
 /*
- * The offsets topic has Kafka Connect's exact format. The key `["<source>",{"endpoint":"<source type>"}]` never
- * changes: with another key, a source would move to a second writer, and both would run. A null value is a reset.
+ * The offsets topic holds the offset of each source, in Kafka Connect's exact format. The key of a source is
+ * `["<source>",{"endpoint":"<source type>"}]` and must not change: with another key, the source would have a second
+ * writer, and both would run. A null value is a reset.
  */
 
 /** A source's offset: a flat map of primitives, as in Kafka Connect. Integers above 2^53 are text. */
@@ -36,8 +37,8 @@ export function offsetRecord(options: {
 }
 
 /**
- * Returns the offsets by key. The value of a reset key is the mark of the reset (see `parseReset`). An unreadable value
- * becomes an error. Call it in the writer's `readPosition`: only the fence makes the result final.
+ * Returns the offsets by key. If a key was reset, its value is the mark of the reset (see `parseReset`). An unreadable
+ * offset becomes an error. Call it in the writer's `readPosition`: before, another writer can still commit.
  * @throws the errors of `readToEnd`.
  */
 export async function readOffsets(
@@ -56,7 +57,7 @@ export async function readOffsets(
   return offsets;
 }
 
-/** The offset before a reset; empty if the topic has lost it. Null if `offset` is not the mark of a reset. */
+/** The offset before a reset, or {} if the topic no longer has this offset. Null if `offset` is not a reset's mark. */
 export function parseReset(offset: SourceOffset): SourceOffset | null {
   if (offset.reset !== true) return null;
   try {
@@ -74,7 +75,7 @@ export interface StoredOffset {
   readonly error: ConnectorError | null;
 }
 
-/** Omits reset keys. An open transaction may hide a newer offset, except with `behindOpen` after a fence. */
+/** Omits keys that were reset. An open transaction can hide a newer offset, except with `behindOpen` after a fence. */
 export async function readAllOffsets(
   reader: LogReader,
   topic: string,
@@ -92,7 +93,7 @@ export async function readAllOffsets(
   });
 }
 
-/** The newest record of each key. `before`: the value before a reset, null if the topic has lost it. */
+/** The newest record of each key. `before`: the value before a reset, null if the topic no longer has it. */
 async function readNewest(
   reader: LogReader,
   request: Omit<ReadToEnd, 'onRecord'>,
@@ -130,15 +131,16 @@ function parseOffset(key: string, record: CommittedRecord, value: Buffer): Sourc
 function isSourceOffset(value: unknown): value is SourceOffset {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
   return Object.values(value).every((field) => {
-    // JavaScript has already rounded an integer that it cannot hold. A rounded offset would skip or repeat events.
+    // JSON.parse has already rounded an unsafe integer. A rounded offset would skip or repeat events.
     if (typeof field === 'number') return !Number.isInteger(field) || Number.isSafeInteger(field);
     return typeof field !== 'object' || field === null;
   });
 }
 
 /*
- * An operator's command takes a partition's transactional id from a running connector. The command's transaction has a
- * mark. Without the mark, the connector would count the command as another installation with the same ids.
+ * An operator's command uses the transactional id of a running connector, and so fences the connector's writer. The
+ * command's transaction writes a mark. Without the mark, the connector would take the command for another installation
+ * with the same transactional ids.
  */
 
 const KEY = Buffer.from('["",{"operator":true}]');
@@ -157,7 +159,7 @@ function isOperatorMark({ key }: Pick<CommittedRecord, 'key'>): boolean {
   return key?.equals(KEY) === true;
 }
 
-/** Counts the marks of one partition. A mark counts once, even if the partition is read again. */
+/** Counts the fencings that the marks of one partition report. A mark counts once, even if it is read again. */
 export class OperatorMarks {
   #nextOffset = 0n;
   #fencings = 0;
@@ -169,7 +171,7 @@ export class OperatorMarks {
     this.#fencings += Number.isSafeInteger(fencings) && fencings > 0 ? fencings : 1;
   }
 
-  /** Returns the fencings since the last call. */
+  /** Returns the number of fencings since the last call. */
   drain(): number {
     const fencings = this.#fencings;
     this.#fencings = 0;

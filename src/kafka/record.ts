@@ -1,4 +1,4 @@
-/** The connector chooses the partition, not the Kafka client, because consumers join topics by partition. */
+/** A record to write. We choose the partition, not the Kafka client, because consumers join topics by partition. */
 export interface OutgoingRecord {
   readonly topic: string;
   readonly partition: number;
@@ -34,7 +34,7 @@ const SEED = 0x9747b28c;
 const MULTIPLIER = 0x5bd1e995;
 const SHIFT = 24;
 
-/** Equals `Utils.murmur2` of Kafka's Java client; the result is a signed 32-bit number. */
+/** Returns the result of `Utils.murmur2` of Kafka's Java client, a signed 32-bit number. */
 export function murmur2(key: Buffer): number {
   const wholeWords = key.length & ~3;
   let hash = SEED ^ key.length;

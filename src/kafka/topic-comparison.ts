@@ -7,16 +7,16 @@ export interface FoundTopic {
   readonly settings: ReadonlyMap<string, string>;
 }
 
-/** Returns differences as sentences. @throws ConnectorError TOPIC_MISMATCH if one would lose or misplace records. */
+/** Returns the differences as sentences. @throws TOPIC_MISMATCH if a difference would lose or misplace records. */
 export function compareTopic(wanted: TopicSpecification, found: FoundTopic): string[] {
   const { name } = wanted;
   if (found.partitions !== wanted.partitions) {
     throw new ConnectorError(
       'TOPIC_MISMATCH',
-      `Topic ${name} has ${found.partitions} partitions, and ${wanted.partitions} are configured. Set that number, ` +
-        `name another topic, or delete the topic: kafka-topics.sh --delete --topic ${name}. Then a walk fills an instruments ` +
-        'topic again at once, and refreshes fill a prices topic; all other records are lost. Do not add partitions: every ' +
-        'key would move.',
+      `Topic ${name} has ${found.partitions} partitions, but the connector expects ${wanted.partitions}. Set ` +
+        `topics.partitions to ${found.partitions}, name another topic, or delete the topic: kafka-topics.sh --delete ` +
+        `--topic ${name}. Then a walk fills an instruments topic again at once, and refreshes fill a prices topic; ` +
+        'all other records are lost. Do not add partitions: every key would move.',
       { fields: { topic: name, wanted: wanted.partitions, found: found.partitions } },
     );
   }
@@ -25,8 +25,9 @@ export function compareTopic(wanted: TopicSpecification, found: FoundTopic): str
   if (wantedPolicy !== undefined && policySet(wantedPolicy) !== policySet(foundPolicy)) {
     throw new ConnectorError(
       'TOPIC_MISMATCH',
-      `Topic ${name} has cleanup.policy=${foundPolicy} and needs ${wantedPolicy}. Change it with: kafka-configs.sh --alter ` +
-        `--entity-type topics --entity-name ${name} --add-config cleanup.policy=[${wantedPolicy}], or name another topic.`,
+      `Topic ${name} has cleanup.policy=${foundPolicy} and needs ${wantedPolicy}. Change this setting with: ` +
+        `kafka-configs.sh --alter --entity-type topics --entity-name ${name} --add-config ` +
+        `cleanup.policy=[${wantedPolicy}], or name another topic.`,
       { fields: { topic: name, wanted: wantedPolicy, found: foundPolicy } },
     );
   }
@@ -35,14 +36,15 @@ export function compareTopic(wanted: TopicSpecification, found: FoundTopic): str
     .map(([setting, value]) => {
       const has = found.settings.get(setting) ?? 'nothing';
       return (
-        `Topic ${name} has ${setting}=${has}, and the connector wants ${value}. It changes nothing; change it with: ` +
-        `kafka-configs.sh --alter --entity-type topics --entity-name ${name} --add-config ${setting}=${value}`
+        `Topic ${name} has ${setting}=${has}, but the connector needs ${value}. The topic stays as it is. Change ` +
+        `this with: kafka-configs.sh --alter --entity-type topics --entity-name ${name} --add-config ${setting}=${value}`
       );
     });
   if (found.replicas !== wanted.replicationFactor) {
     warnings.push(
-      `Topic ${name} has ${found.replicas} replicas, and the connector wants ${wanted.replicationFactor}. It changes nothing. ` +
-        'Change it with kafka-reassign-partitions.sh, or set topics.replicationFactor to the number that it has.',
+      `Topic ${name} has ${found.replicas} replicas, but topics.replicationFactor is ${wanted.replicationFactor}. ` +
+        'The topic stays as it is. Change the topic with kafka-reassign-partitions.sh, or set ' +
+        `topics.replicationFactor to ${found.replicas}.`,
     );
   }
   return warnings;

@@ -12,14 +12,14 @@ export interface TopicPlanOptions {
   readonly replicationFactor: number;
 }
 
-/** This number never changes, so a source's key keeps its partition and transactional id. Kafka Connect's default. */
+/** Kafka Connect's default. With another number, a source would get another partition and transactional id. */
 export const OFFSETS_PARTITIONS = 25;
 
 const HOUR_MS = 60 * 60 * 1000;
 const DAY_MS = 24 * HOUR_MS;
 const MIB = 1024 * 1024;
 
-/** A row is usually below 1 MB. Larger rows still fit, and brokers and consumers take this size by default. */
+/** A row is usually below 1 MB. By default, brokers and consumers accept records of this larger size. */
 const ROW_MAX_BYTES = 4 * MIB;
 
 const compacted = { 'cleanup.policy': 'compact' };
@@ -43,7 +43,7 @@ const TABLE = {
     settings: {
       ...compacted,
       ...rows,
-      // A reader that lags by an hour still sees every version. A tombstone stays for a week, for stopped consumers.
+      // A reader that lags by an hour still sees every version. A consumer that was stopped for a week sees tombstones.
       'min.compaction.lag.ms': String(HOUR_MS),
       'max.compaction.lag.ms': String(7 * DAY_MS),
       'delete.retention.ms': String(7 * DAY_MS),
@@ -53,7 +53,7 @@ const TABLE = {
   'instrument-events': { settings: { ...deleted(30), ...rows }, schema: 'InstrumentEvent' },
   'pre-trade-checks': { settings: { ...compactedAndDeleted(30), ...rows }, schema: 'PreTradeCheck' },
   prices: { settings: { ...compactedAndDeleted(7), ...rows }, schema: PRICE_KINDS.overview.schema },
-  // 400 days are longer than any look-back: an unchanged record is not written again, so it must still exist.
+  // An unchanged price is not written again, so its record must outlive the longest look-back. 400 days are enough.
   'daily-prices': { settings: { ...compactedAndDeleted(400), ...rows }, schema: PRICE_KINDS.daily.schema },
   'intraday-prices': { settings: { ...compactedAndDeleted(400), ...rows }, schema: PRICE_KINDS.intraday.schema },
   notifications: { settings: deleted(90), partitions: 1, schema: 'Notification' },
@@ -64,7 +64,7 @@ const TABLE = {
       // Small segments make the topic quick to read at a start, because Kafka compacts only closed segments.
       'segment.bytes': String(16 * MIB),
       'segment.ms': String(HOUR_MS),
-      // A reset is a null value. It stays for 90 days, so that the source's next start can report possible losses.
+      // The null value of a reset stays for 90 days, so that the source's next start can report possible losses.
       'delete.retention.ms': String(90 * DAY_MS),
     },
     partitions: OFFSETS_PARTITIONS,
@@ -78,7 +78,7 @@ export function schemaNameOf(role: TopicRole) {
   return TABLE[role].schema;
 }
 
-/** Uses the broker's clock (LogAppendTime): with a producer's wrong time, brokers would refuse or delete a record. */
+/** Topics use the broker's clock (LogAppendTime): with a producer's wrong time, brokers could delete a record. */
 export function topicPlan({ prefix, names, partitions, replicationFactor }: TopicPlanOptions): TopicPlan {
   const specification = (role: TopicRole): TopicSpecification => {
     const own: TopicDefinition = TABLE[role];

@@ -1,6 +1,6 @@
 import type { ConnectorError } from '../errors.ts';
 
-/** The maximum size of a record's key, headers and framing. A topic's limit includes them. */
+/** The maximum size of a record without its value. The topic's max.message.bytes is for the whole record. */
 export const RECORD_ALLOWANCE_BYTES = 4_096;
 
 export interface TopicSpecification {
@@ -13,7 +13,7 @@ export interface TopicSpecification {
 
 export interface EnsureOptions {
   readonly create: boolean;
-  /** Validates the creation of missing topics at the brokers, even if `create` is false. */
+  /** Lets the brokers check if they would create the missing topics, even if `create` is false. */
   readonly tryCreation?: boolean;
   /** Names of topics whose refusal goes into the report. The refusal of any other topic is thrown. */
   readonly mayBeRefused?: ReadonlySet<string>;
@@ -25,7 +25,7 @@ export interface TopicReport {
   readonly warnings: readonly string[];
   /** The error of each refused topic, by name. Only topics that may be refused are in this map. */
   readonly refused: ReadonlyMap<string, ConnectorError>;
-  /** The largest record batch that the broker takes, in bytes, by name of each topic that is not refused. */
+  /** The largest record batch that the broker accepts, in bytes, by name of each topic that is not refused. */
   readonly maxMessageBytes: ReadonlyMap<string, number>;
 }
 

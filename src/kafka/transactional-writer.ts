@@ -6,9 +6,9 @@ import type { TopicPartition } from './topic.ts';
 export interface TransactionalWriter {
   /**
    * Fences every earlier holder of the transactional id, ends their open transactions, and *then* reads the position.
-   * Retries until it succeeds or its deadline passes, so `readPosition` may run several times. A ConnectorError of
-   * `readPosition` ends the opening if the error's action is not `retry`. The signal ends the opening, and later a
-   * commit that waits for proof.
+   * Retries until the opening succeeds or its deadline passes, so `readPosition` can run several times. A
+   * ConnectorError of `readPosition` ends the opening if the error's action is not `retry`. The signal ends the
+   * opening, and later a commit that waits for proof.
    * @throws ConnectorError KAFKA_UNREACHABLE at the deadline; WRITER_IDS_SHARED if the id was taken three times in five
    *   minutes; TOPIC_REFUSED or WRITER_REFUSED if rights are missing; TRANSACTION_HANGS if a hanging transaction hides
    *   the position; WRITER_CLOSED if the writer is closed or opened again meanwhile; or the signal's reason.
@@ -16,9 +16,9 @@ export interface TransactionalWriter {
   open<Position>(readPosition: (signal: AbortSignal) => Promise<Position>, signal: AbortSignal): Promise<Position>;
   /**
    * Writes everything in one transaction: the records in their order within each partition, then the offsets. Resolves
-   * after the commit; readers may see the records a few milliseconds later. Allows one commit at a time.
+   * after the commit; readers can see the records a few milliseconds later. Allows one commit at a time.
    *
-   * @throws ConnectorError WRITER_CLOSED if it is not open or another commit is in progress; nothing was written.
+   * @throws ConnectorError WRITER_CLOSED if the writer is closed or another commit is in progress; nothing was written.
    * @throws ConnectorError TRANSACTION_FAILED or WRITER_FENCED: the outcome is unknown, and only `open` determines it.
    * @throws ConnectorError TOPIC_REFUSED (field `topics`) or WRITER_REFUSED if no retry helps; nothing was committed.
    */
@@ -29,7 +29,7 @@ export interface TransactionalWriter {
 
 export interface WriterTransaction {
   readonly records: readonly OutgoingRecord[];
-  /** Sent last, because it covers the other records. */
+  /** Sent last, because this offset says that all other records are written. */
   readonly sourceOffset?: OutgoingRecord | undefined;
   readonly consumerOffset?: ConsumerOffset | undefined;
 }
@@ -46,14 +46,14 @@ export interface ConsumerOffset {
 
 export interface WriterOptions {
   /**
-   * Resolves when the group confirms, after a given time, that this process owns the partition. An opening needs a
-   * proof newer than the last failure. A transaction needs a recent proof at its begin and commit. A single process
-   * needs no proof.
+   * Resolves when the group confirms this process as the partition's owner at a later time than the given one. An
+   * opening needs a proof that is newer than the last failure. A transaction needs a recent proof at its begin and at
+   * its commit. A single process needs no proof.
    */
   readonly ownershipProof?: OwnershipProof['since'];
-  /** The number of fencings by an operator since the last call. They do not count as another installation. */
+  /** How often operators' commands fenced this writer since the last call: these commands are no other installation. */
   readonly excused?: () => number;
-  /** All partitions to write; the position's partition comes first. Called at each attempt (kafkajs-hanging.ts). */
+  /** All partitions that the writer uses, first the position's one. An opening ends their hanging transactions. */
   readonly abortHanging?: () => readonly TopicPartition[];
   readonly abortHangingOffset?: Omit<ConsumerOffset, 'offset' | 'metadata'>;
 }

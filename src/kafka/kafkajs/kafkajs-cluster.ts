@@ -22,7 +22,7 @@ export interface KafkajsOptions {
   readonly clientId: string;
   readonly ssl?: ConnectionOptions | boolean;
   readonly sasl?: SASLOptions | Mechanism;
-  /** Called before a new client connects. After it resolves, the contents of `ssl` and `sasl` are up to date. */
+  /** Called before a new client connects. Must bring the contents of `ssl` and `sasl` up to date. */
   readonly refreshLogin?: () => Promise<void>;
   readonly compression?: 'zstd' | 'gzip' | 'none';
   readonly tuning?: Partial<KafkaTuning>;
@@ -38,12 +38,12 @@ export interface KafkajsOptions {
 }
 
 /**
- * A connection logs in again this long before its session ends, with a token renewed earlier (run/kafka-client.ts).
- * kafkajs' default of 10 s exceeds a short session. Brokers refuse a second login within a second.
+ * A connection logs in again this long before its login expires. The token was renewed earlier (run/kafka-client.ts).
+ * kafkajs' default is 10 s, longer than some logins last. Brokers refuse a second login within a second.
  */
 const LOGIN_AGAIN_MS = 1_400;
 
-/** Call once per process, because kafkajs keeps committed offsets per instance. This function opens no connection. */
+/** Call it only once in a process: each instance of kafkajs keeps its own committed offsets. Opens no connection. */
 export function connectKafka(options: KafkajsOptions): KafkaCluster {
   const { clientId, clock, random, log } = options;
   const around = { clock, random, log, clockSeen: options.clockSeen };
@@ -147,7 +147,7 @@ const NORMAL_ERRORS = [
 /** kafkajs' message for a response to an abandoned request. */
 const LATE_RESPONSE = 'Response without match';
 
-/** The namespaces of kafkajs that log at each of a dozen attempts. The caller reports the outcome once. */
+/** These namespaces of kafkajs log each of a dozen attempts to connect. The caller reports the outcome once. */
 const CONNECTING = ['Connection', 'BrokerPool'];
 
 /** Logs errors of kafkajs as warnings, because kafkajs retries and the caller logs the last failure. */

@@ -10,8 +10,8 @@ import { askBroker, type Cluster, COORDINATOR_MOVES, type Decoder, endOf, kafkaj
 import { type KafkaTuning, longestOpenMs } from './tuning.ts';
 
 /*
- * OffsetFetch for one partition of one group, version 7 (brokers from 2.5). kafkajs supports versions up to 4. Version
- * 4 can return an old offset while the coordinator's table is behind its log. Version 7 waits.
+ * Reads the committed offset of a group's partition: OffsetFetch, version 7 (brokers from 2.5). kafkajs supports
+ * version 4, which can return an old offset while a transaction with a newer one ends. Then version 7 returns an error.
  */
 
 const OFFSET_FETCH = { apiKey: 9, apiVersion: 7, apiName: 'OffsetFetch' };
@@ -65,12 +65,12 @@ export async function fetchConsumerOffset(
     });
   };
   const asked = ask();
-  // Disconnects only now, because a client that is disconnected while it connects stays connected.
+  // Disconnects only after `ask`: a client that is disconnected while it connects stays connected.
   const over = () => cluster.disconnect().catch(() => {});
   asked.then(over, over);
   try {
     const [{ offset, metadata }, ids] = await Promise.all([untilAborted(asked, signal), topicIds([topic], signal)]);
-    // The metadata is the topic's id, then the writer's own text. Offsets of earlier versions have no id.
+    // The metadata is the topic's id, a space, and the writer's text. Older versions committed no id.
     const [id = '', ...rest] = metadata.split(' ');
     if (id !== '' && id !== (ids.get(topic) ?? id)) return null;
     // -1 means no offset. kafkajs commits -2, the beginning of the log, when the log no longer contains the position.
@@ -112,7 +112,7 @@ async function askOnce(cluster: CoordinatedCluster, groupId: string, of: TopicPa
   return found;
 }
 
-/** The offset is negative if none is committed. The metadata begins with the topic's id. */
+/** The offset is negative if no offset is committed. The metadata begins with the topic's id. */
 function readOffset(from: Decoder): CommittedOffset & { readonly errorCode: number } {
   let found = { offset: -1n, metadata: '', errorCode: 0 };
   // The array is empty if the broker refuses the whole group.

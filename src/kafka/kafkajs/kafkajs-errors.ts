@@ -1,11 +1,11 @@
 import { tlsAdvice } from '../../support/tls-advice.ts';
 
-/** kafkajs nests at most three causes. */
+/** The maximum number of nested causes that are read; kafkajs nests at most three. */
 const MAX_CAUSES = 10;
 
 /**
- * Errors of a replaced producer: INVALID_PRODUCER_EPOCH, INVALID_TXN_STATE, INVALID_PRODUCER_ID_MAPPING,
- * PRODUCER_FENCED. kafkajs does not know PRODUCER_FENCED; only the text has its code.
+ * The error codes of a fenced producer: INVALID_PRODUCER_EPOCH, INVALID_TXN_STATE, INVALID_PRODUCER_ID_MAPPING,
+ * PRODUCER_FENCED. kafkajs does not know PRODUCER_FENCED, and shows its code 90 only in the error's text.
  */
 const FENCED_CODES: readonly unknown[] = [47, 48, 49, 90];
 const FENCED_TEXT = 'Unknown error code 90';
@@ -47,7 +47,7 @@ export function refusedRecords(error: unknown): number | undefined {
   return causes(error).find((cause) => cause.refusedRecords !== undefined)?.refusedRecords;
 }
 
-/** The text of a kafkajs error without a specific name: the connection was lost between two requests. */
+/** After a connection was lost between two requests, kafkajs throws an unnamed error with this text. */
 const NOT_CONNECTED = 'Broker not connected';
 
 export function isUnanswered(error: unknown): boolean {
@@ -70,7 +70,7 @@ export function isLoginFailure(error: unknown): boolean {
   return causes(error).some(({ type }) => type === LOGIN_REFUSED);
 }
 
-/** The reason for texts and logs: the broker's name of the error, or the innermost message. */
+/** The reason of an error, for messages and logs: Kafka's name of the error, or the innermost cause's message. */
 export function kafkaReason(error: unknown): string {
   const login = causes(error).find((cause) => cause instanceof LoginFailed);
   if (login !== undefined) return login.message;
@@ -106,7 +106,7 @@ export function topicsOf(error: unknown): readonly string[] | undefined {
   return named;
 }
 
-/** A failed login. kafkajs retries it, because a broker loads a new signing key at the first login with it. */
+/** A failed login. kafkajs retries the login: a broker loads a new signing key at the first login with this key. */
 export class LoginFailed extends Error {
   override readonly name = 'LoginFailed';
   readonly retriable = true;

@@ -8,28 +8,29 @@ import { sendRound } from './send-plan.ts';
 import type { Ending, WriterProducer } from './writer-producer.ts';
 
 /*
- * Records hang if nothing ends their transaction in their partition. They hide later commits, and get the outcome of
- * the id's next transaction. Since Kafka 4.1, a killed broker without replicas leaves such records: markers are dropped
- * while the broker is away (KAFKA-20734). A power loss can lose the end of the transaction log.
+ * Records hang if their partition never gets the marker that ends their transaction. They hide later commits, and get
+ * the outcome of the next transaction with the same transactional id. A killed broker without replicas leaves such
+ * records since Kafka 4.1: its markers are dropped while it is away (KAFKA-20734). So does a power loss that deletes
+ * the end of the transaction log.
  *
- * So before any offset is read, one transaction ends the hanging records in every partition and in the offset's group.
- * If the coordinator reports a commit of the last transaction, the new transaction adds all partitions and commits,
- * without a record. Otherwise it writes to all partitions and aborts; this also shows if they take records.
+ * So before any offset is read, a new transaction ends the hanging records in all partitions and in the group. If the
+ * coordinator reports that the last transaction was committed, the new transaction adds all partitions and commits,
+ * without a record. Otherwise the new transaction writes to all partitions and aborts. This also shows if they accept
+ * records. If a partition cannot be added, the commit still follows, so that the coordinator still reports a commit.
  *
  * Only records of the last transaction hang: after a lost connection, a producer first ends its last transaction again.
- * A writer aborts a transaction that it cut off itself. It commits a transaction of another process: this may repeat a
- * part of a page, but an abort could lose a part of an acknowledged page. An opening may leave out partitions, such as
- * the partition of a stopped source. The outcome of the opening is kept for them, and a later opening uses it. If some
- * partitions cannot be added, the others are committed. So the coordinator still reports a commit.
+ * If the writer itself cut off the last transaction, the writer aborts. If another process began the last transaction,
+ * a reported commit is repeated: an abort could lose a part of an acknowledged page. An opening can omit partitions,
+ * such as the partition of a stopped source. The writer remembers their outcome for a later opening.
  *
- * One double fault remains: if the process or its coordinator fails between the fence and this commit, the next opening
- * aborts the hanging records.
+ * One case is not covered: if the process or the coordinator fails between the fence and this commit, the next opening
+ * aborts records that were committed.
  */
 
 const NOT_COMPRESSED = 0;
 const KEY = Buffer.from('["",{"settles":true}]');
 
-/** A writer that continued from the last visible offset would repeat all hidden records. */
+/** Stops a writer: if the writer continued from the last visible offset, it would repeat all hidden records. */
 export function transactionHangs(topic: string, partitions: readonly number[], openMs: number): ConnectorError {
   const where = partitions.length === 0 ? topic : `${topic}, partition ${partitions.join(', ')}`;
   const command = `kafka-transactions.sh --bootstrap-server <broker>`;
@@ -49,10 +50,10 @@ export class AbortHangingFailed extends Error {
   }
 }
 
-/** With `oneByOne`, a failure that names no topic still shows which topic takes no records. */
+/** `oneByOne`: each partition has its own request, so each failure shows which topic takes no records. */
 export type TouchingWay = 'together' | 'oneByOne';
 
-/** The producer's first transaction. Fences every earlier holder of the id, and ends the last transaction's records. */
+/** Fences all earlier producers with this transactional id, and ends the hanging records of the last transaction. */
 export async function fenceAndEnd(
   producer: WriterProducer,
   last: LastTransaction,
@@ -82,7 +83,7 @@ export async function fenceAndEnd(
   last.left.opened(partitions, ending);
 }
 
-/** Markers of the last transaction may be lost. No other transaction began since, so no offset is read again. */
+/** Ends the producer's last transaction again after a lost connection, which perhaps lost the markers too. */
 export async function endAgain(
   producer: WriterProducer,
   { abortHanging, abortHangingOffset, transactionalId, log }: Fencing,
@@ -119,7 +120,7 @@ interface Fencing extends Pick<WriterOptions, 'abortHanging' | 'abortHangingOffs
   readonly log: Log;
 }
 
-/** No request shows where records hang, so all partitions get a record. The caller aborts the transaction. */
+/** Writes a record to all partitions, because no request shows where records hang. The caller must abort. */
 async function touchAll(
   transaction: Transaction,
   partitions: readonly TopicPartition[],
@@ -135,7 +136,7 @@ async function touchAll(
 
 const ADDED = { key: null, addsOnly: true };
 
-/** Adds the group or the position's partition first, because this alone makes the coordinator report a commit. */
+/** Adds the group or the position's partition first. After this, the coordinator reports a commit in any case. */
 async function addAfterFence(
   transaction: Transaction,
   partitions: readonly TopicPartition[],
@@ -162,7 +163,7 @@ async function sendTo(
     if (round.length === 0) continue;
     const sends = round.map((at) => ({ ...at, records: [{ ...at, value: null, headers: {}, ...content }] }));
     await sendRound(transaction, sends, NOT_COMPRESSED).catch((cause: unknown) => {
-      // Another writer took the id. This error says nothing about the topic.
+      // Another writer took the transactional id. This error says nothing about the topic.
       if (isFenced(cause)) throw cause;
       const topic = topicsOf(cause)?.[0] ?? (way === 'oneByOne' ? round[0]?.topic : undefined);
       throw topic === undefined ? cause : new AbortHangingFailed(topic, cause);
@@ -170,7 +171,7 @@ async function sendTo(
   }
 }
 
-/** For partitions that an opening left out: the outcome of their hanging records, as known at that opening. */
+/** Remembers the outcome of hanging records in the partitions that an opening has omitted. */
 class LeftPartitions {
   #opened: ReadonlySet<string> = new Set();
   readonly #endings = new Map<string, Ending>();
@@ -197,9 +198,9 @@ const EMPTY = 'Empty';
 
 export class LastTransaction {
   readonly left = new LeftPartitions();
-  /** Records of this writer were acknowledged, but their commit was never requested. */
+  /** True if records of this writer were acknowledged, but the commit of these records was never requested. */
   #isCutOff = false;
-  /** An earlier opening attempt saw a commit; its fence may have replaced that state by Empty. */
+  /** True if an earlier attempt of this opening saw a commit. The attempt's fence can change this state to Empty. */
   #wasCommitted = false;
 
   wasWritten(): void {
@@ -211,7 +212,7 @@ export class LastTransaction {
     this.#wasCommitted = false;
   }
 
-  /** Call it before the fence. A reported commit does not belong to a transaction that this writer cut off. */
+  /** Call it before the fence. If this writer cut off its last transaction, the coordinator reports an older one. */
   async wasCommitted(producer: WriterProducer): Promise<boolean> {
     const state = await producer.lastTransaction?.();
     if (state === undefined) return false;

@@ -10,8 +10,8 @@ import { committedRecord } from './kafkajs-record.ts';
 import { FETCH_BYTES_PER_PARTITION, type KafkaTuning } from './tuning.ts';
 
 /*
- * kafkajs reads only through consumer groups. Joining a new group takes 3 s by default, longer than the rest of a
- * writer's opening. The parts of kafkajs' consumers need no group, and are used here as the consumers use them.
+ * Reads topics without a consumer group. kafkajs reads only as a member of a group, and joining a new group takes 3 s
+ * by default. So this client calls inner functions of kafkajs' consumers, which need no group.
  */
 
 const MAX_BYTES = 4 * 1024 * 1024;
@@ -21,10 +21,10 @@ const READ_COMMITTED = 1;
 const BEGINNING = -2;
 const END = -1;
 
-/** The index of a broker's connection that is used only for fetches. The broker has two connections. */
+/** kafkajs has two connections to each broker. The connection with this index is used only for fetches. */
 const FETCHES = 1;
 
-/** kafkajs closes a connection only after all responses, and a fetch waits long. So waiting fetches are rejected. */
+/** Rejects waiting fetches. Otherwise kafkajs would close the connection only after the responses to these fetches. */
 function dropFetches({ brokerPool }: Pick<Cluster, 'brokerPool'>): void {
   for (const { connectionPool } of Object.values(brokerPool.brokers)) {
     const connection = connectionPool.pool[FETCHES];
@@ -36,7 +36,7 @@ function dropFetches({ brokerPool }: Pick<Cluster, 'brokerPool'>): void {
 export interface FetchedPart {
   readonly partition: number;
   readonly records: readonly CommittedRecord[];
-  /** The next offset to fetch, also after control records, aborted records and gaps from compaction. */
+  /** The next offset to fetch, also after control records, aborted records and compacted records. */
   readonly nextOffset: bigint;
 }
 
@@ -45,7 +45,7 @@ export interface Bounds {
   readonly high: bigint;
 }
 
-/** After any failure, the owner closes the client and opens another one. */
+/** After any failure, the caller must close this client and open another client. */
 export type LogClient = Pick<KafkajsLogClient, 'connect' | 'byLeader' | 'bounds' | 'fetch' | 'close'>;
 
 /** The end of a partition is its last stable offset, or with `behindOpen` its high watermark. */
@@ -61,7 +61,7 @@ export interface KafkajsLogClientOptions {
 export function kafkajsLogClients(options: KafkajsLogClientOptions): OpenLogClient {
   const createCluster = clusterFactory(options.kafka);
   return (topic, behindOpen = false) => {
-    // This level applies to the requests for the end; a fetch has its own level.
+    // This level applies only to requests for the end offset. Fetches always read committed records.
     const isolationLevel = behindOpen ? READ_UNCOMMITTED : READ_COMMITTED;
     return new KafkajsLogClient(createCluster(isolationLevel), topic, options);
   };
@@ -119,7 +119,7 @@ class KafkajsLogClient {
       partitions.map((partition) => {
         const end = offsetOf(high, partition);
         const from = offsetOf(since, partition);
-        // A negative offset means that no record was appended since then.
+        // A negative offset means that no record was appended since `sinceMs`.
         return [partition, { low: from < 0n ? end : from, high: end }];
       }),
     );
@@ -160,12 +160,12 @@ class KafkajsLogClient {
     };
     const late = () => new Error('kafkajs still waits for responses');
     await within(disconnect(), tuning.disconnectMs, clock, late).catch((error) =>
-      log.debug({ topic: this.#topic, reason: kafkaReason(error) }, 'the connections of a reader were left behind'),
+      log.debug({ topic: this.#topic, reason: kafkaReason(error) }, 'connections of a reader were not closed in time'),
     );
   }
 }
 
-/** A fetch returns whole batches, so the first batch may begin before the requested offset. */
+/** A fetch returns whole batches, so the first batch can begin before the requested offset. */
 function partOf(topic: string, { partition, messages, abortedTransactions }: RawPart, from: bigint): FetchedPart {
   const asked = messages.filter(({ offset }) => BigInt(offset) >= from);
   const last = asked.at(-1);

@@ -9,8 +9,8 @@ import { sendOnce } from './produce/send-messages.ts';
 import { askingForLast } from './writer-producer.ts';
 
 /*
- * Some functions of kafkajs 2.2.4, the last release, lose or repeat data, waste CPU, or fail needlessly. Each
- * replacement was written for one exact source text. With another text, its effect is unknown, so loading fails.
+ * Replaces functions of kafkajs 2.2.4 (the last release) that lose or repeat data, waste CPU, or fail needlessly. Each
+ * replacement fits one exact source text of kafkajs' function. If the source text differs, loading fails.
  */
 
 type Kafkajs = typeof import('kafkajs');
@@ -46,8 +46,8 @@ function scheduleOnlyWhenPending(original: ScheduleCheck): ScheduleCheck {
 }
 
 /**
- * Compaction can remove the last records of a batch and keep the batch. Then a consumer would wait forever before these
- * offsets. So a control record marks the batch's end. It moves the consumer's offset and reaches no handler.
+ * Compaction can remove the last records of a batch and keep the batch. Then a consumer would wait forever for these
+ * records. So a control record is added at the batch's end. It moves the consumer's offset, and reaches no handler.
  */
 function markBatchEnd(original: DecodeBatch): DecodeBatch {
   return async function decodeRecordBatch(decoder) {
@@ -62,8 +62,8 @@ function markBatchEnd(original: DecodeBatch): DecodeBatch {
 }
 
 /**
- * At each record, the original sees the start of at most one aborted transaction, in the order of the *ends*. It also
- * takes a key of four zero bytes for an abort marker. Both errors let aborted records through.
+ * Removes the records of aborted transactions. The original has two errors: at each record, it sees the start of
+ * only one aborted transaction, in the order of the *ends*; and it takes every key of four zero bytes for a marker.
  */
 export const withoutAborted: FilterAborted = ({ messages, abortedTransactions }) => {
   if (!abortedTransactions?.length) return messages;
@@ -129,8 +129,8 @@ const OPERATION_NOT_ATTEMPTED = 55;
 type Parse = (data: TopicsResponse) => Promise<unknown>;
 
 /**
- * A response about several topics has an error code for each topic. The original throws the first error without its
- * topic. That error may be "not attempted". Here the error has the field `topics`: all topics with the same code.
+ * A response about several topics has an error code for each topic. The original throws the first error, even if this
+ * is "not attempted", without the topic's name. Here the error has the field `topics`: all topics with the same code.
  */
 function namingTopics(original: Parse): Parse {
   return async (data) => {
@@ -158,7 +158,7 @@ type CreateFetchManager = (options: {
 
 /**
  * A stopped member must not fetch. When a partition's leader changes, the original replaces its fetch loops. If the
- * member leaves meanwhile, nothing ends the new loops, which take 100 % CPU. Here their first fetch stops them.
+ * member leaves meanwhile, nothing ends the new loops, which take 100 % CPU. Here the first new fetch stops them.
  */
 function stoppedForGood(original: CreateFetchManager): CreateFetchManager {
   return (options) => {
@@ -167,7 +167,7 @@ function stoppedForGood(original: CreateFetchManager): CreateFetchManager {
       ...options,
       async fetch(nodeId) {
         if (!isStopped) return options.fetch(nodeId);
-        // Not awaited, because `stop` waits for the loop that runs here.
+        // Not awaited, because `stop` waits for the loop that calls this function.
         void manager.stop();
         return [];
       },
@@ -267,7 +267,7 @@ const PATCHES: readonly Patch[] = [
 ];
 
 /**
- * Loads a separate instance if kafkajs was loaded before: the modules of the first instance hold unpatched functions.
+ * Loads kafkajs with the patches; again if kafkajs was loaded before, because loaded modules keep unpatched functions.
  *
  * @throws Error if the source text of a function differs from the text that its patch expects.
  */

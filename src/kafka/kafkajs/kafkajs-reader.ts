@@ -23,10 +23,10 @@ interface KafkajsReaderOptions {
 }
 
 /**
- * Each reading has its own connection. A reading ends at its end offset; control records, aborted records and emptied
- * batches count as read. A failed connection is replaced if it made progress. Without progress the reading fails,
- * unless a partition has no leader or the topic is unknown for a moment. A follower replaces every connection that
- * fails or stalls, because kafkajs would use the dead connection forever.
+ * Reads topics without a consumer group. Each call has its own connection. `readToEnd` counts control records, aborted
+ * records and compacted records as read. After a failure, it opens a new connection if the failed one made progress;
+ * otherwise it throws, unless a partition has no leader or the topic is unknown for a moment. `follow` replaces every
+ * connection that fails or stalls, because kafkajs would use the dead connection forever.
  */
 export function createKafkajsReader(options: KafkajsReaderOptions): LogReader & LogTail & { close(): void } {
   const { clock, log, random, tuning } = options;
@@ -66,7 +66,7 @@ export function createKafkajsReader(options: KafkajsReaderOptions): LogReader & 
         const cause = await reading.through(stalled).finally(() => stalled.end());
         signal.throwIfAborted();
         if (cause instanceof ReadRefused) throw cause.cause;
-        // The first end is still unknown, so the reader cannot tell new records from old records.
+        // It is unknown where the topic ended when `follow` began. So new and old records cannot be distinguished.
         if (onlyNew && reading.progress() < 0n && !isOneOf(LEADERLESS, cause)) throw unreachable(topic, cause);
         if (reading.fetches > before) failures = 1;
         const waitMs = backOffMs(failures, tuning.tailBackOff, random);
@@ -90,7 +90,7 @@ class Reading {
   readonly #positions = new Map<number, bigint>();
   readonly #beganMs: number;
   #movedMs: number;
-  /** The ends that the first connection found. */
+  /** The first and last offsets of each partition, as the first connection found them. */
   #ends: ReadonlyMap<number, Bounds> | undefined;
   fetches = 0;
 
@@ -101,7 +101,7 @@ class Reading {
     this.#movedMs = this.#beganMs;
   }
 
-  /** Grows with each read offset, and when the ends become known. */
+  /** Grows with each offset that is read, and when `#ends` becomes known. */
   progress(): bigint {
     if (this.#ends === undefined) return -1n;
     let read = 0n;
@@ -114,7 +114,7 @@ class Reading {
     return isOneOf(LEADERLESS, error) || (isOneOf(UNKNOWN_TOPIC, error) && sinceMs < UNKNOWN_TOPIC_PATIENCE_MS);
   }
 
-  /** @returns undefined at the end, else the error: ReadRefused if another connection would not help. */
+  /** Reads with one connection. @returns undefined at the end, or an error: ReadRefused if a retry cannot help. */
   async through(stalled: StallWatch): Promise<unknown> {
     const { topic, behindOpen, signal } = this.#request;
     const client = this.#options.openClient(topic, behindOpen);
@@ -123,7 +123,7 @@ class Reading {
     try {
       await untilAborted(this.#begin(client), until);
       stalled.moved();
-      // The leaders are read in parallel, so that no leader waits for another. A failure at one leader ends all.
+      // All leaders are read in parallel, so that no leader waits for another. A failure at one of them stops all.
       const leaders = [...client.byLeader([...this.#positions.keys()])];
       await Promise.all(
         leaders.map(([leader, partitions]) =>
@@ -193,7 +193,7 @@ class Reading {
     if (room !== undefined && records.length > 0) await untilAborted(stalled.whileHeld(room()), signal);
   }
 
-  /** No record arrives while a transaction is open. The coordinator ends it in time, unless the transaction hangs. */
+  /** Throws if no record has arrived for longer than a transaction can be open: the transaction hangs. */
   #mustMove(): void {
     const { clock, tuning } = this.#options;
     const { topic, behindOpen } = this.#request;
@@ -204,10 +204,10 @@ class Reading {
   }
 }
 
-/** The cause reaches the caller unchanged. */
+/** Another connection would not help. The caller gets the cause of this error unchanged. */
 class ReadRefused extends Error {}
 
-/** Skips offsets that were deleted meanwhile. If the log is shorter now (a recreated topic), waits at its end. */
+/** Skips offsets that were deleted meanwhile. If the log is shorter now (a recreated topic), continues at its end. */
 function keepWithin(positions: Map<number, bigint>, bounds: ReadonlyMap<number, Bounds>): void {
   for (const [partition, position] of positions) {
     const { low, high } = bounds.get(partition) ?? { low: position, high: position };

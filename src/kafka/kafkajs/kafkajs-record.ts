@@ -8,7 +8,7 @@ export function committedRecord(topic: string, partition: number, message: Kafka
     partition,
     key: message.key,
     value: message.value,
-    // Decoded on demand, because most readers use no headers. Decoding all costs a fifth of a long reading.
+    // Decoded at first use, because most readers use no headers. Decoding all takes a fifth of the reading time.
     get headers() {
       headers ??= headerTexts(message.headers);
       return headers;
@@ -38,7 +38,7 @@ interface BatchContext {
 const LOG_APPEND_TIME = 1;
 const NULL_LENGTH = -1;
 
-/** Decodes time and headers on demand. Decoding at once took seven times the memory and a third more CPU. */
+/** Decodes its time and headers at first use. Decoding at once took seven times the memory and a third more CPU. */
 class FetchedRecord {
   readonly offset: string;
   readonly key: Buffer | null;
@@ -68,7 +68,7 @@ class FetchedRecord {
     return timestampType === LOG_APPEND_TIME ? maxTimestamp : sum(firstTimestamp, this.#timestampDelta);
   }
 
-  /** A repeated name has an array of all its values. */
+  /** A header that is repeated has an array of all values. */
   get headers(): Record<string, Buffer | (Buffer | null)[] | null> {
     const at = new Varints(this.#bytes, this.#headersAt);
     const headers = new Map<string, Buffer | (Buffer | null)[] | null>();
@@ -87,7 +87,7 @@ export function decodeFetchedRecord({ buffer }: { readonly buffer: Buffer }, con
   return new FetchedRecord(buffer, context);
 }
 
-/** Reads zigzag varints, exact up to 2^52, and bytes that begin with a varint as their length. */
+/** Reads zigzag varints (exact up to 2^52), and byte strings (the length as a varint, then the bytes). */
 class Varints {
   readonly #bytes: Buffer;
   position: number;

@@ -21,7 +21,7 @@ import { giveUpAborting, type TopicFacts, topicRefused, writerRefused } from './
 import { planRounds, sendRound } from './send-plan.ts';
 import { type KafkaTuning, kafkajsRetry, longestProofMs } from './tuning.ts';
 
-/** If an id was taken this often in this time, another installation uses it. Both would fence each other forever. */
+/** If a transactional id was taken this often in this time, two installations use it, and fence each other forever. */
 const MAX_FENCINGS = 3;
 const FENCINGS_WITHIN_MS = 5 * 60_000;
 
@@ -43,12 +43,12 @@ export interface KafkajsWriterOptions extends WriterOptions {
 }
 
 /**
- * After any failure, a kafkajs producer can lose records silently. It reuses the sequence number of a batch that the
- * broker kept. Then the broker takes the next batch for a duplicate. So no producer is used again after a rejection.
+ * After a failure, a kafkajs producer can lose records silently. It can give the next batch the sequence number of a
+ * batch that the broker kept. Then the broker drops the next batch as a duplicate. So each opening uses a new producer.
  *
- * Opening: a new producer with the same transactional id fences the earlier holder; then the writer reads the offset.
- * Committing: rounds of one request to each broker, the source offset in the last round, then a consumer offset. The
- * commit follows only after every partition has acknowledged every round.
+ * `open`: the new producer fences the earlier producer with the same transactional id, then the position is read.
+ * `commit`: sends rounds of one request to each broker, the source offset in the last round, then the consumer offset.
+ * The transaction is committed only after every partition has acknowledged every round.
  */
 export class KafkajsWriter implements TransactionalWriter {
   readonly #options: KafkajsWriterOptions;
@@ -62,7 +62,7 @@ export class KafkajsWriter implements TransactionalWriter {
   #failedAtMs = Number.NEGATIVE_INFINITY;
   readonly #working = new Set<Promise<unknown>>();
   readonly #last = new LastTransaction();
-  /** The id of the consumer offset's topic, which is committed with the offset. */
+  /** The id of the topic that the consumer offset belongs to. This id is committed with the offset. */
   #inputId: string | null = null;
 
   constructor(options: KafkajsWriterOptions) {
@@ -181,7 +181,7 @@ export class KafkajsWriter implements TransactionalWriter {
     }
   }
 
-  /** Operators caused the latest `excused` fencings. @throws WRITER_IDS_SHARED once, then the count restarts at 0. */
+  /** Operators caused the latest `excused` fencings. @throws WRITER_IDS_SHARED; after that, counts from 0 again. */
   #refuseWhenShared(excused: number): void {
     const { clock, transactionalId } = this.#options;
     const sinceMs = clock.monotonicMs() - FENCINGS_WITHIN_MS;
@@ -223,7 +223,7 @@ export class KafkajsWriter implements TransactionalWriter {
     });
   }
 
-  /** Fails at the first request without a response. kafkajs would repeat it six times on the same connection. */
+  /** Fails at the first request without a response. kafkajs would repeat the request six times on this connection. */
   async #unlessUnanswered(producer: Producer, work: Promise<void>): Promise<void> {
     const unanswered = new AbortController();
     const text = `a request got no response within ${this.#options.tuning.requestTimeoutMs} ms`;
@@ -252,7 +252,7 @@ export class KafkajsWriter implements TransactionalWriter {
       const isAlone = written.records.length === 0 && written.sourceOffset === undefined;
       await sendConsumerOffset(this.#options, transaction, consumerOffset, this.#inputId, () => {
         this.#mustBeLive(producer);
-        // The previous transaction may have ended without its markers at a lost broker.
+        // Perhaps the lost broker did not get the markers of the previous transaction.
         if (isAlone && isCutOff(producer)) throw new Error('a connection was lost before the offset was added');
       });
     }
@@ -262,12 +262,12 @@ export class KafkajsWriter implements TransactionalWriter {
     await transaction.commit();
   }
 
-  /** Stops an abandoned transaction, which could continue to send, and even commit, after the broker answers. */
+  /** Throws in an abandoned transaction. Otherwise it could send more, and even commit, when the broker answers. */
   #mustBeLive(producer: Producer): void {
     if (this.#live !== producer) throw new Error('the writer was given up or opened again during this commit');
   }
 
-  /** Never aborts, because an abort can overtake a produce request. Disconnects last: kafkajs would connect again. */
+  /** Does not abort, because an abort can overtake a produce request. Disconnects last: else kafkajs connects again. */
   #leaveBehind(producer: Producer | undefined, work: Promise<void> | undefined): void {
     if (producer === undefined) return;
     if (this.#live === producer) this.#live = undefined;
@@ -312,8 +312,8 @@ export class KafkajsWriter implements TransactionalWriter {
 }
 
 /**
- * The coordinator refuses the offset while it still ends the previous transaction. kafkajs repeats such a request only
- * for records. A refusal has no effect: the producer stays usable. `mayWrite` throws after a failure.
+ * Repeats the request while the coordinator still ends the previous transaction and refuses the offset. kafkajs repeats
+ * only requests for records. After such a refusal, the producer is still usable. `mayWrite` throws after a failure.
  */
 async function sendConsumerOffset(
   { clock, random, tuning }: { readonly clock: Clock; readonly random: Random; readonly tuning: KafkaTuning },

@@ -12,7 +12,7 @@ const SEPARATOR = '\u0001';
 const LENGTH_BYTES = 4;
 const LONGEST_REASON = 300;
 
-/** Replaces kafkajs' mechanism, which accepts a refused token. Later the broker disconnects without a reason. */
+/** Replaces kafkajs' login, which does not notice that a broker refuses the token. Then the broker only disconnects. */
 export function oauthbearer(
   tokens: BrokerTokens,
   { extensions, clock }: { readonly extensions: Readonly<Record<string, string>>; readonly clock: Clock },
@@ -87,7 +87,7 @@ function messageOf(error: unknown): string {
 
 const LONGEST_VALUE = 200;
 const UNSAFE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
-/** Brokers check these claims. They are not secret. */
+/** Brokers check these claims of a token. The claims are not secret. */
 const SHOWN = { iss: 'issuer', aud: 'audience', sub: 'subject', scope: 'scope', scp: 'scope' } as const;
 
 /** The description must not allow anyone to rebuild the token. */

@@ -16,14 +16,14 @@ const openSocket: ISocketFactory = ({ host, port, ssl, onConnect }) => {
 /** A broker that does not answer is avoided for this time. */
 const SILENT_MS = 60_000;
 
-/** Closes all sockets. Otherwise a request that kafkajs repeats while it disconnects keeps the process alive. */
+/** Closes all sockets. After a disconnect, kafkajs can repeat a request, which would keep the process alive. */
 export class BrokerConnections {
   readonly #brokers: readonly string[];
   readonly #clock: Pick<Clock, 'monotonicMs'>;
   readonly #random: Random;
   readonly #create: ISocketFactory;
   readonly #open = new Set<Socket>();
-  /** By host:port, the monotonic time of the first connection without a response. */
+  /** By host:port, the monotonic time of the first connection since which the broker has not responded. */
   readonly #silentSinceMs = new Map<string, number>();
   #isClosed = false;
   #answeredMs: number | null = null;
@@ -60,7 +60,7 @@ export class BrokerConnections {
       this.#silentSinceMs.delete(broker);
       this.#answeredMs = this.#clock.monotonicMs();
     });
-    // The caller adds its error listener only after it has received the socket.
+    // kafkajs adds its error listener only after this return, so the socket ends a moment later.
     if (this.#isClosed) setImmediate(() => end(socket));
     return socket;
   };
@@ -77,7 +77,7 @@ export class BrokerConnections {
   }
 }
 
-/** kafkajs passes the error to every waiting request, unless kafkajs has ended the connection itself. */
+/** kafkajs passes the error to its waiting requests. A connection that kafkajs has ended itself gets no error. */
 function end(socket: Socket): void {
   socket.once('error', () => {});
   socket.destroy(socket.writableEnded ? undefined : new Error('The client of Kafka was closed.'));

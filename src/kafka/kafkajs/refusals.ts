@@ -17,8 +17,8 @@ const WHAT_TO_DO: Readonly<Record<TopicRefusal, string>> = {
 };
 
 /**
- * Returns undefined if the refusal may be temporary. A broker that has just started knows no topic, so a missing topic
- * is checked again. Larger batches are split at the next attempt. Only a batch of one record cannot be split.
+ * Returns undefined if a retry can help. A broker that has just started knows no topic, so a missing topic is checked
+ * again. A batch that is too large is split at the retry, but a batch of one record cannot be split.
  */
 export async function topicRefused(
   cause: unknown,
@@ -46,8 +46,8 @@ export async function topicRefused(
 }
 
 /**
- * Throws for every topic but the first: other sources do not need such a topic. The first topic has the offset, so
- * the opening is retried.
+ * Called if an opening cannot end hanging transactions in a topic. For the first topic, which has the offset, returns,
+ * and the opening is retried. For any other topic, throws: only the sources that use this topic stop.
  */
 export async function giveUpAborting(
   cause: AbortHangingFailed,
@@ -60,7 +60,7 @@ export async function giveUpAborting(
   throw new ConnectorError(
     'KAFKA_UNREACHABLE',
     `The writer ${transactionalId} could not be opened: topic ${topic} takes no records (${kafkaReason(cause)}). ` +
-      'Check the brokers that hold it.',
+      'Check the brokers of this topic.',
     { cause, fields: { transactionalId, topics: [topic] } },
   );
 }
@@ -74,7 +74,7 @@ interface Refused extends Pick<WriterOptions, 'abortHangingOffset'> {
   readonly transactionalId: string;
 }
 
-/** Advice for refusals that other records or retries cannot change. */
+/** Advice by error name. Neither other records nor a retry can correct these errors. */
 const ADVICE: Readonly<Record<string, (of: Refused) => string>> = {
   TRANSACTIONAL_ID_AUTHORIZATION_FAILED: ({ transactionalId }) =>
     `Give the connector's account the right Write on this transactional id: ${acl(`--transactional-id ${transactionalId}`, 'Write')}`,

@@ -14,7 +14,7 @@ interface SendLimits {
   readonly maxSendBytes: number;
   readonly maxSendRecords: number;
   readonly maxBatchBytes?: (topic: string) => number | undefined;
-  /** The limit of all batches of a round. A single batch may exceed it. */
+  /** The maximum size of all batches of a round together. A round of one batch can be larger. */
   readonly maxRoundBytes: number;
 }
 
@@ -24,9 +24,9 @@ const BATCH_OVERHEAD_BYTES = 61;
 const HEADER_OVERHEAD_BYTES = 10;
 
 /**
- * A round is sent at once: one request to each broker, with one batch for each partition. A batch exceeds the limits
- * only if it holds one record. The source offset is in the last round, last in its partition: never before the
- * records that it covers.
+ * Divides records into rounds. A round is one request to each broker, with one batch for each partition. A batch is
+ * larger than the limits only if it has one record. The source offset is the last record of its partition, in the last
+ * round: readers never see it before the records that it covers.
  */
 export function planRounds(
   { records, sourceOffset }: Omit<WriterTransaction, 'consumerOffset'>,
@@ -125,7 +125,7 @@ function partitionKey({ topic, partition }: OutgoingRecord): string {
 
 /**
  * @returns the time of the append, by the broker's clock; null if the topics keep our time instead.
- * @throws Error if a partition did not acknowledge its batch, or the client's error. Some batches may be written.
+ * @throws Error if a partition did not acknowledge its batch, or the client's error. Other batches are perhaps written.
  */
 export async function sendRound(
   transaction: Transaction,

@@ -99,13 +99,13 @@ async function settingsOf(
   });
 }
 
-/** The largest batch that fits the topic's limit and a segment. */
+/** The largest record batch that the topic accepts; a batch must also fit in one segment. */
 function limitOf(settings: FoundTopic['settings']): number {
   const [batch, segment] = ['max.message.bytes', 'segment.bytes'].map((name) => Number(settings.get(name)));
   return Math.min(batch ?? Number.NaN, segment || Number.POSITIVE_INFINITY);
 }
 
-/** Returns the partitions of each topic in which every partition has a leader. Waits for the other topics. */
+/** Waits until all partitions have leaders, or for the time limit. Returns the partitions of the topics that do. */
 async function untilLed(
   { clock, tuning }: TopicAdminOptions,
   admin: Admin,
@@ -129,8 +129,8 @@ async function untilLed(
 
 function withoutLeader({ name }: TopicSpecification): ConnectorError {
   const text =
-    `Topic ${name} has no leader for every partition, or is not shown to this account. ` +
-    'Check the brokers that hold it, and the right Describe.';
+    `Some partitions of topic ${name} have no leader, or this account has no right to see the topic. ` +
+    'Check the brokers of this topic, and the right Describe.';
   return new ConnectorError('KAFKA_UNREACHABLE', text, { fields: { topics: [name] } });
 }
 
@@ -152,7 +152,7 @@ async function describedSettings(
   }
 }
 
-/** Creates one topic; of several, kafkajs does not report the existing topics. False if another process was faster. */
+/** Creates one topic: for several, kafkajs does not report which exist. False if another process has created it. */
 async function createTopic(
   admin: Admin,
   { name, partitions, replicationFactor, settings }: TopicSpecification,
@@ -204,7 +204,7 @@ export async function askAdmin<Found>(
     await admin.connect();
     return await ask(admin);
   } finally {
-    // Disconnects only now, because a client that is disconnected while it connects stays connected.
+    // Disconnects only after `ask`: a client that is disconnected while it connects stays connected.
     admin.disconnect().catch(() => {});
   }
 }

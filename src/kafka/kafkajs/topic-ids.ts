@@ -5,7 +5,7 @@ import { askBroker, type Cluster, type Decoder, endOf } from './kafkajs-internal
 
 /** Version 10 (brokers from 2.8) has the ids of topics; kafkajs supports versions up to 6. */
 const METADATA = { apiKey: 3, apiVersion: 10, apiName: 'Metadata' };
-/** The id from a broker without topic ids, and the id in a request by name. */
+/** The id of a topic at a broker without topic ids, and the id in a request that names the topic. */
 const NO_ID = Buffer.alloc(16);
 
 type MetadataCluster = Pick<Cluster, 'connect' | 'disconnect' | 'brokerPool'>;
@@ -45,7 +45,7 @@ async function ask(cluster: MetadataCluster, topics: readonly string[]): Promise
     (request, element) =>
       request
         .writeUVarIntArray(topics.map((topic) => endOf(element().writeBuffer(NO_ID).writeUVarIntString(topic))))
-        // The broker creates no topic and describes no rights.
+        // No creation of topics, no rights on the cluster, no rights on the topics.
         .writeBoolean(false)
         .writeBoolean(false)
         .writeBoolean(false),

@@ -4,39 +4,39 @@ export type KafkaTuning = Readonly<typeof DEFAULT_TUNING>;
 export const DEFAULT_TUNING = {
   requestTimeoutMs: 10_000,
   connectionTimeoutMs: 3_000,
-  /** Retries inside kafkajs. Never 0, because the normal CONCURRENT_TRANSACTIONS would become a failure. */
+  /** The retries inside kafkajs. Without retries, CONCURRENT_TRANSACTIONS, a normal response, would be a failure. */
   retries: 5,
   initialRetryMs: 50,
   maxRetryMs: 2_000,
-  /** The broker aborts an older transaction. Our writer gives up at the same age. */
+  /** When a transaction is older than this, the broker aborts it, and our writer gives it up. */
   transactionTimeoutMs: 60_000,
-  /** Time for an opening, in addition to the transaction time-out in which the broker ends an earlier transaction. */
+  /** The time limit of an opening, after `transactionTimeoutMs`, in which the broker ends an earlier transaction. */
   openGraceMs: 20_000,
   openBackOff: { initialMs: 100, maximumMs: 2_000 },
   disconnectMs: 3_000,
-  /** Payload of one send, which becomes one record batch. Below the usual max.message.bytes of 1 MiB, uncompressed. */
+  /** The payload of one record batch, before compression; less than the usual max.message.bytes of 1 MiB. */
   maxSendBytes: 900_000,
   maxSendRecords: 10_000,
-  /** Payload of one round of sends, which becomes one request to each broker. Brokers take 100 MiB by default. */
+  /** The payload of one round: one request to each broker. By default, brokers accept requests of 100 MiB. */
   maxRoundBytes: 8_000_000,
   readStallMs: 30_000,
   groupSessionTimeoutMs: 6_000,
   /** The time for all members to join again after a change of the group; at least a session. */
   groupJoinMs: 20_000,
-  /** The wait for the group's state, before a join without a head start. */
+  /** The member waits this long for the group's state, then joins without a head start (head-start.ts). */
   headStartMs: 1_000,
-  /** The time between heartbeats and between fetches. A short time lets a member soon notice a leaving member. */
+  /** The time between heartbeats and between fetches. A short time shows soon that another member has left. */
   confirmIntervalMs: 300,
   /**
-   * The maximum age of a proof of ownership, and at most half a session. The age begins when the heartbeat is sent. The
-   * group waits at least a session before it reassigns a partition. So the next request has at least 4 s.
+   * The maximum age of a proof of ownership, but at most half a session. The age begins when the heartbeat is sent. The
+   * group reassigns a partition only after a session without heartbeats. So a request has at least 4 s after a proof.
    */
   proofMs: 2_000,
   /** A reader's fetch waits at most this long for data. The reader's disconnect takes at most the same time. */
   readWaitMs: 50,
-  /** A follower's fetch waits at most this long. A record, or the follower's end, ends the wait at once. */
+  /** A fetch of `LogTail.follow` waits at most this long. A record, or an abort, ends the wait at once. */
   tailWaitMs: 5_000,
-  /** A batch in progress delays other partitions at most this long. */
+  /** While a member takes a batch, its other partitions wait at most this long. */
   takeGraceMs: 100,
   tailBackOff: { initialMs: 200, maximumMs: 30_000 },
   topicsTimeoutMs: 30_000,
@@ -49,7 +49,7 @@ export function longestProofMs({ proofMs, groupSessionTimeoutMs }: KafkaTuning):
 /** We wait this much longer for the response to a join than the broker waits for all members. */
 const JOIN_GRACE_MS = 10_000;
 
-/** A join must fail later here than at the broker. Otherwise the next join would wait for an abandoned member. */
+/** A join must fail at the broker first. Otherwise the broker would still wait for the abandoned member. */
 export function joinLimits({ groupJoinMs, groupSessionTimeoutMs, readStallMs }: KafkaTuning): {
   readonly rebalanceMs: number;
   readonly stallMs: number;
@@ -58,15 +58,15 @@ export function joinLimits({ groupJoinMs, groupSessionTimeoutMs, readStallMs }: 
   return { rebalanceMs, stallMs: Math.max(readStallMs, rebalanceMs + JOIN_GRACE_MS) };
 }
 
-/** The bytes of one fetch, as stored on the broker: a batch or two. More is not faster and uses more memory. */
+/** The bytes of one fetch, as stored on the broker: a batch or two. Larger ones are not faster, and use more memory. */
 export const FETCH_BYTES_PER_PARTITION = 128 * 1024;
-/** The bytes of a member's fetch from one broker. With more, waiting batches stay in memory longer. */
+/** The bytes of a member's fetch from one broker. With larger fetches, waiting batches stay in memory longer. */
 export const FETCH_BYTES = 192 * 1024;
 
-/** By default, the coordinator searches for expired transactions every 10 s. */
+/** The coordinator notices an expired transaction in this time: by default, it searches every 10 s. */
 const TOO_OLD_SEEN_MS = 12_000;
 
-/** The longest time that the connector keeps a transaction open; below the deadline of an opening. */
+/** The longest time for which a transaction can stay open; shorter than the time limit of an opening. */
 export function longestOpenMs({ transactionTimeoutMs, openGraceMs }: KafkaTuning): number {
   return transactionTimeoutMs + Math.min(TOO_OLD_SEEN_MS, openGraceMs / 2);
 }

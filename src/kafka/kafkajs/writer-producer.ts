@@ -14,10 +14,10 @@ import {
 export interface WriterProducer extends Producer {
   /**
    * The state of the last transaction. Call it before this producer begins a transaction. Undefined if the coordinator
-   * does not know the id, or is a broker below 3.0. @throws Error if no coordinator answers.
+   * does not know the transactional id, or is a broker below 3.0. @throws Error if no coordinator answers.
    */
   lastTransaction?(): Promise<string | undefined>;
-  /** The last transaction's ending, commit or abort, if one of its connections was lost; else undefined. */
+  /** How the last transaction ended, if a connection that it used was lost; otherwise undefined. */
   cutOffAfter?(): Ending | undefined;
 }
 
@@ -39,14 +39,14 @@ const RETRY = { backOff: { initialMs: 50, maximumMs: 2_000 }, attempts: 6 };
 
 class CoordinatorMoves extends Error {}
 
-/** Adds `lastTransaction`. The next request reuses the coordinator that it found, which saves a round trip. */
+/** Adds `lastTransaction`. The producer's next request uses the coordinator that `lastTransaction` has found. */
 export function askingForLast(original: CreateProducer, clock: Clock): CreateProducer {
   return (of) => {
     const { cluster, transactionalId } = of;
     if (transactionalId === undefined) return original(of);
     const find = cluster.findGroupCoordinator.bind(cluster);
     let found: Broker | undefined;
-    // Only this producer uses the cluster, so its function may be replaced.
+    // Only this producer uses this cluster object, so its function can be replaced.
     cluster.findGroupCoordinator = async (asked) => {
       const coordinator = asked.coordinatorType === TRANSACTION ? found : undefined;
       found = undefined;
@@ -108,7 +108,7 @@ function watched(producer: Producer, cluster: OwnCluster): WriterProducer {
   };
 }
 
-/** kafkajs reconnects silently. Only used connections count, because brokers close idle connections. */
+/** Notices lost connections: kafkajs reconnects silently. Idle connections do not count, because brokers close them. */
 class UsedConnections {
   readonly #open: () => readonly UsedSocket[];
   #begun = new Map<UsedSocket, number>();

@@ -225,7 +225,7 @@ function testWriterContract(contract: (title: string, body: (parts: Parts) => Pr
     const morePartitions = cluster.ensureTopics([{ ...specification, partitions: 5 }], { create: true });
     await assert.rejects(morePartitions, {
       code: 'TOPIC_MISMATCH',
-      message: new RegExp(`${topic} has 3 partitions, and 5 are configured`),
+      message: new RegExp(`${topic} has 3 partitions, but the connector expects 5`),
     });
     const settings = { ...specification.settings, 'cleanup.policy': 'compact' };
     const message = /cleanup\.policy=compact,delete and needs compact\. .*--add-config cleanup\.policy=\[compact\]/;
@@ -233,8 +233,8 @@ function testWriterContract(contract: (title: string, body: (parts: Parts) => Pr
     const drifted = { ...specification.settings, 'cleanup.policy': 'delete,compact', 'retention.ms': '7200000' };
     const report = await cluster.ensureTopics([{ ...specification, settings: drifted }], { create: true });
     assert.deepEqual(report.warnings, [
-      `Topic ${topic} has retention.ms=3600000, and the connector wants 7200000. It changes nothing; change it with: ` +
-        `kafka-configs.sh --alter --entity-type topics --entity-name ${topic} --add-config retention.ms=7200000`,
+      `Topic ${topic} has retention.ms=3600000, but the connector needs 7200000. The topic stays as it is. Change ` +
+        `this with: kafka-configs.sh --alter --entity-type topics --entity-name ${topic} --add-config retention.ms=7200000`,
     ]);
   });
 }

@@ -26,7 +26,7 @@ interface Held {
   readSinceJoin: number;
 }
 
-/** The member's partitions. After a join, a kept partition continues at its reader's position. */
+/** The member's partitions. After a join, a partition that the member keeps continues at its reader's position. */
 export class HeldPartitions {
   readonly #options: HeldPartitionsOptions;
   #held = new Map<string, Held>();
@@ -39,7 +39,7 @@ export class HeldPartitions {
 
   /** Called at each join, before the next fetch. */
   rejoin(partitions: readonly TopicPartition[]): void {
-    // The response to a join may come after the member's end. Then no code would release these partitions.
+    // The response to a join can come after the member's end. Then no code would release these partitions.
     if (this.#isOver) return;
     this.#joins += 1;
     this.#options.fetcher.pause(partitions);
@@ -57,7 +57,7 @@ export class HeldPartitions {
     }
   }
 
-  /** Removes the records that the reader already has. Resolves after the batch was taken; never rejects. */
+  /** Gives the reader the records that it does not have yet. Resolves after the reader took them; never rejects. */
   offer(partition: TopicPartition, batch: ReadBatch): Promise<void> {
     const held = this.#held.get(keyOf(partition));
     const reader = held?.reader;
@@ -91,7 +91,7 @@ export class HeldPartitions {
 
   #begin(held: Held): void {
     const lost = held.lost.signal;
-    // A process can lose this partition and still be a member.
+    // Even with the group's proof, this partition can be lost: the process can still be a member.
     const ownershipProof: OwnershipProof['since'] = async (sinceMs, signal) => {
       await untilAborted(this.#options.ownershipProof(sinceMs, signal), lost);
       lost.throwIfAborted();
@@ -104,7 +104,7 @@ export class HeldPartitions {
     begin().catch((error: unknown) => this.#fail(held, error));
   }
 
-  /** After a join, kafkajs starts at the group's committed offset, which may be far before the reader's position. */
+  /** After a join, kafkajs starts at the group's committed offset, which can be far before the reader's position. */
   #readOn(held: Held, reader: PartitionReader): void {
     const join = this.#joins;
     held.taken

@@ -25,14 +25,14 @@ export interface KafkajsGroupReaderOptions {
 
 /** Batches of different partitions are handed over in parallel. No member has more partitions than this. */
 const MAX_PARTITIONS_AT_ONCE = 100;
-/** kafkajs sends no heartbeat before its interval has passed, and a fetch may return slightly early. */
+/** kafkajs sends no heartbeat before its interval has passed, and a fetch can return slightly early. */
 const CLOCK_SLACK_MS = 20;
 
 /**
- * kafkajs never commits an offset here, because its auto-commit would even commit the target of a seek. After each
- * join, kafkajs starts every partition at the group's committed offset. So the join's listener pauses all partitions
- * before the next fetch. Each partition continues with a seek to its own position. A fetch waits only a moment for a
- * batch in progress. Then its partition is paused, so that heartbeats and other partitions continue.
+ * Joins consumer groups with kafkajs. kafkajs' auto-commit is off: it would even commit the target of a seek. After
+ * each join, kafkajs would read every partition from the group's committed offset. So all partitions are paused at the
+ * join, and each partition continues with a seek to its reader's position. If a batch takes longer than a moment, its
+ * partition is paused, so that heartbeats and other partitions continue.
  */
 export function createKafkajsGroupReader(options: KafkajsGroupReaderOptions): GroupReader & { close(): Promise<void> } {
   const closing = new AbortController();
@@ -71,7 +71,7 @@ export function createKafkajsGroupReader(options: KafkajsGroupReaderOptions): Gr
 class OwnerFailed extends Error {}
 
 interface Member {
-  /** Never resolves. */
+  /** Rejects when the member fails; never resolves. */
   readonly failed: Promise<never>;
   end(reason: unknown): void;
   leave(): Promise<void>;
@@ -106,15 +106,15 @@ function openMember(options: KafkajsGroupReaderOptions, request: GroupReaderOpti
   if (members) reportMemberCount({ kafkajs, consumer, members, proof, tuning, clock, log, signal });
   confirmAtHeartbeats(consumer, clock, (askedAtMs) => {
     proof.confirm(askedAtMs);
-    // Only heartbeats count: if the wall clock is set back by an hour, kafkajs fetches but sends no heartbeat for an
-    // hour. Without a heartbeat, no member may write. A new member begins with the new time.
+    // Only heartbeats count, not fetches. If the wall clock is set back by an hour, kafkajs sends no heartbeat for an
+    // hour, and without heartbeats the member may not write. So this member stalls, and a new member replaces it.
     onConfirmed();
   });
-  // After a crash, `restart` is always false here: the consumer would stay alive and read nothing. So the member fails.
+  // After a crash, kafkajs does not restart this consumer (`restartOnFailure`). So the member fails.
   consumer.on(consumer.events.CRASH, ({ payload }) => failed.reject(payload.error));
   let isKnown = false;
   consumer.on(consumer.events.REQUEST, ({ payload }) => {
-    // The response to the first request contains the member's id. kafkajs then joins at once with this id.
+    // The response to the first JoinGroup contains the member's id. kafkajs then joins at once with this id.
     if (payload.apiName === 'JoinGroup') isKnown = true;
   });
   const own = alone ?? (assignor && assignmentOfOne(assignor));
@@ -173,7 +173,7 @@ interface Consuming {
   readonly isOver: () => boolean;
 }
 
-/** Resolves at the response to the join. */
+/** Starts the consumer. Resolves after the response to the join. */
 async function consume(consumer: Consumer, topics: readonly string[], { goAhead, offer, isOver }: Consuming) {
   consumer.on(consumer.events.END_BATCH_PROCESS, ({ payload }) => {
     // A batch of only markers and aborted records reaches no handler, but moves the offset.
@@ -182,7 +182,7 @@ async function consume(consumer: Consumer, topics: readonly string[], { goAhead,
   await consumer.connect();
   await consumer.subscribe({ topics: [...topics], fromBeginning: true });
   await goAhead();
-  // A member cannot leave before the response to its join, and the next member would wait for it.
+  // A member that has ended must not join: it could not leave before the response, and others would wait for it.
   if (isOver()) return;
   await consumer.run({
     autoCommit: false,
@@ -190,7 +190,7 @@ async function consume(consumer: Consumer, topics: readonly string[], { goAhead,
     partitionsConsumedConcurrently: MAX_PARTITIONS_AT_ONCE,
     async eachBatch({ batch, resolveOffset, isStale }: EachBatchPayload) {
       if (isStale()) return;
-      // The offset is resolved at once, because kafkajs may not know the partition after another join.
+      // The offset is resolved at once, because after another join kafkajs perhaps no longer knows the partition.
       resolveOffset(batch.lastOffset());
       const { topic, partition, messages } = batch;
       const records = messages.map((message) => committedRecord(topic, partition, message));
@@ -211,7 +211,7 @@ async function leave(
     await consumer.disconnect();
   };
   await within(left(), tuning.disconnectMs, clock, () => new Error('kafkajs still waits for answers')).catch((error) =>
-    log.debug({ groupId, reason: kafkaReason(error) }, 'the group was left without an answer'),
+    log.debug({ groupId, reason: kafkaReason(error) }, 'the broker did not answer when the member left the group'),
   );
 }
 

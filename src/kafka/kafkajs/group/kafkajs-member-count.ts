@@ -6,7 +6,7 @@ import type { TopicPartition } from '../../topic.ts';
 import { kafkaReason } from '../kafkajs-errors.ts';
 import type { KafkaTuning } from '../tuning.ts';
 
-/** The checks per session. After half a session without confirmation, the next check counts all members. */
+/** The number of checks in a session. */
 const LOOKS_PER_SESSION = 8;
 
 interface MemberCountOptions {
@@ -21,15 +21,15 @@ interface MemberCountOptions {
 }
 
 /**
- * Only partition owners share a limit of the group, because standby members send no requests. But an earlier owner may
- * still work. So all members count for one session after each join and in a rebalance. They also count after half a
- * session without confirmation. So a larger share ends before its work moves to others. The count is requested after
- * each join, and with each heartbeat until the group answers.
+ * Reports how many members share a rate limit. Only members with partitions count, because the others send no requests.
+ * But an earlier owner of a partition perhaps still works. So all members count in a rebalance, for one session after
+ * each join, and after half a session without a confirmed heartbeat. The number of members is requested after each
+ * join, and at each heartbeat until the group answers.
  */
 export function reportMemberCount(options: MemberCountOptions): void {
   const { kafkajs, consumer, members, proof, clock, log, signal } = options;
   const sessionMs = options.tuning.groupSessionTimeoutMs;
-  /** 0 before the first response about the group. */
+  /** The number of all members; 0 before the first response about the group. */
   let all = 0;
   /** The members that own partitions; null until the first response about the newest join. */
   let owners: number | null = null;
@@ -52,7 +52,7 @@ export function reportMemberCount(options: MemberCountOptions): void {
     if (reported < all && !isWatching) watch().catch(() => {});
   }
 
-  /** A share among owners is larger than a share among all. It must end in time, also if no event arrives. */
+  /** The share of a limit is larger if only owners count. The larger share must end in time, even without an event. */
   async function watch(): Promise<void> {
     isWatching = true;
     for (; reported < all; report()) await clock.sleep(sessionMs / LOOKS_PER_SESSION, signal);
@@ -60,7 +60,7 @@ export function reportMemberCount(options: MemberCountOptions): void {
   }
 
   async function count(): Promise<void> {
-    // A member that has ended would connect again, and nothing would close this connection.
+    // After the member's end, a request would open a connection that no code closes.
     if (isAsking || countedAtJoin === joins || signal.aborted) return;
     isAsking = true;
     const join = joins;
@@ -74,7 +74,7 @@ export function reportMemberCount(options: MemberCountOptions): void {
         if (isStable) countedAtJoin = join;
       }
     } catch (error) {
-      log.debug({ reason: kafkaReason(error) }, 'the members of the group could not be counted; it is asked again');
+      log.debug({ reason: kafkaReason(error) }, 'the members of the group could not be counted yet');
     } finally {
       isAsking = false;
     }
@@ -96,7 +96,7 @@ export function reportMemberCount(options: MemberCountOptions): void {
     report();
     void count();
   });
-  // The next member of this process begins with the share among all members, until its group answers.
+  // The next member of this process begins with the share among all members, until the group answers.
   signal.addEventListener('abort', () => {
     if (all > 0) members(all);
   });

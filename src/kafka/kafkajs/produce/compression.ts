@@ -5,9 +5,9 @@ const gzipAsync = promisify(gzip);
 
 /** Measured with instruments: level 3 takes 1.7 times the CPU of level 1 and saves 2 % of the size. */
 const ZSTD_LEVEL = 1;
-/** A batch's output is a view of a piece of memory. A full piece is replaced; it holds a dozen small batches. */
+/** zlib writes its output into pieces of memory of this size. A dozen small batches fit in one piece. */
 const PIECE_BYTES = 256 * 1024;
-/** The maximum of idle packers. About this many batches are packed at a time: one per partition, on two cores. */
+/** The maximum number of idle packers. About this number of batches is packed at the same time. */
 const MOST_KEPT = 4;
 
 type Compress = (records: Buffer) => Promise<Buffer>;
@@ -21,7 +21,7 @@ export const COMPRESSIONS: ReadonlyMap<number, Compress> = new Map([
   [ZSTD, packWithKept],
 ]);
 
-/** One stream that ends a frame after each batch. A new stream for each batch costs 50 % more. */
+/** Packs all batches with one stream, one zstd frame for each batch. A new stream for each batch costs 50 % more. */
 class ZstdPacker {
   readonly #stream = createZstdCompress({
     params: { [constants.ZSTD_c_compressionLevel]: ZSTD_LEVEL },
@@ -65,7 +65,7 @@ async function packWithKept(records: Buffer): Promise<Buffer> {
 
 const decompressAsync = promisify(zstdDecompress);
 
-/** A larger unpacked batch is not one of our batches, which hold at most a few megabytes. */
+/** The maximum size of an unpacked batch. Our own batches have at most a few megabytes. */
 const MAX_BATCH_BYTES = 256 * 1024 * 1024;
 
 /* The limits of a piece of output. Each piece needs a switch to another thread. */

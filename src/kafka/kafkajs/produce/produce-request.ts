@@ -12,8 +12,8 @@ import {
  *
  *   transactional id · acks (2) · time-out (4) · topics [ name · partitions [ number (4) · length (4) · one batch ] ]
  *
- * First all records are written uncompressed. Then they are packed, off the event loop. Last, the request is assembled
- * from the front. A packed batch is never longer, so no byte is overwritten before it is read.
+ * First all records are written uncompressed. Then they are packed, off the event loop. Last, the request is put
+ * together from the front. A packed batch is never longer than before, so no byte is overwritten before it is read.
  */
 
 const ACKS_FROM_ALL = -1;
@@ -45,7 +45,7 @@ interface WrittenRecords {
   packed?: Buffer;
 }
 
-/** Return the buffer by `pool.giveBack` after the response, not after a failure: a late write could still read it. */
+/** After the response, call `pool.giveBack`; after a failure, do not: the socket could still read the buffer. */
 export async function encodeProduceRequest(
   request: ProduceRequest,
   writer: RecordBatchWriter,

@@ -141,7 +141,7 @@ function sizeOf(bytes: Buffer | null): number {
 
 function writeBytes(buffer: Buffer, start: number, bytes: Buffer | null): number {
   if (bytes === null) return writeVarint(buffer, start, -1);
-  // A string also has a length, and would silently become zeroes.
+  // Without this check, a string would silently become zeroes, because a string has a length too.
   if (!Buffer.isBuffer(bytes)) throw new TypeError(`Expected a Buffer for a key or value, got a ${typeof bytes}`);
   const at = writeVarint(buffer, start, bytes.length);
   buffer.set(bytes, at);
@@ -150,7 +150,7 @@ function writeBytes(buffer: Buffer, start: number, bytes: Buffer | null): number
 
 /*
  * CRC-32C (Castagnoli), eight bytes per step ("slicing by eight"). Table k holds the effect of a byte with k more bytes
- * after it. kafkajs takes four times as long. `zlib.crc32` has another polynomial.
+ * after it. kafkajs' own CRC takes four times as long. `zlib.crc32` has another polynomial.
  */
 
 const POLYNOMIAL = 0x82f63b78;

@@ -17,18 +17,18 @@ import { type BatchRecord, RecordBatchWriter } from './record-batch.ts';
 /*
  * Replaces kafkajs' own function:
  *
- * 1. One request adds all partitions to the transaction. No record was sent before, so the request may be repeated.
- * 2. One Produce request goes to each leader. If one fails, the sending fails: it is unknown what the broker has taken.
- *    kafkajs repeats the request with newer metadata, and doubles records within one transaction.
+ * 1. One request adds all partitions to the transaction. No record was sent before, so the request can be repeated.
+ * 2. One Produce request goes to each leader. If a request fails, the call fails: the broker has perhaps taken records.
+ *    kafkajs' function repeats the request with newer metadata, and doubles these records within one transaction.
  * 3. Only a partition whose broker *answered* that it is not the leader gets its batch again. The batch is sent after
- *    all responses, with the same sequence number. A new leader with the batch recognizes this number.
+ *    all responses, with the same sequence number. A new leader that already has the batch recognizes this number.
  */
 
 const PRODUCE = { apiKey: 0, apiVersion: 7, apiName: 'Produce', expectResponse: () => true };
 const DEFAULT_TIMEOUT_MS = 30_000;
 /** The broker ends the previous transaction within milliseconds; kafkajs would wait 50 ms or more each time. */
 const CONCURRENT_WAIT = { initialMs: 1, maximumMs: 20, limitMs: 30_000 };
-/** Records do not wait until a silently lost broker counts as lost; by default, this takes 9 s. */
+/** The limit if records follow: less than the 9 s after which a silently lost broker counts as lost by default. */
 const RECORDS_LIMIT_MS = 6_000;
 
 const UNKNOWN_TOPIC_OR_PARTITION = 3;
@@ -134,10 +134,10 @@ function batchesOf(topicMessages: Parameters<SendMessages>[0]['topicMessages']):
 }
 
 /**
- * Sends no record, so it may be repeated.
+ * Adds the partitions to the transaction. No record is sent, so the call can be repeated.
  *
- * @returns the added partitions. A partition that becomes known a moment later is not added: brokers before 3.6
- *   would take its records outside the transaction.
+ * @returns the added partitions. A partition that the cluster does not know yet is not added, and its records must not
+ *   be sent: brokers before 3.6 would take these records outside the transaction.
  */
 async function prepare(
   batches: readonly PartitionBatch[],
@@ -153,7 +153,7 @@ async function prepare(
     throw Object.assign(new Error(`no broker knows partition ${lacking.partition}`), { topic: lacking.topic });
   if (known.length === 0) return known;
   const beganAtMs = clock.monotonicMs();
-  // A broker lost now may miss the previous markers. Its older records would get this transaction's outcome.
+  // If a broker is lost now, its last markers are perhaps missing. Its older records would get the new outcome.
   const hasRecords = !batches.every(isEmpty);
   const limitMs = hasRecords ? RECORDS_LIMIT_MS : CONCURRENT_WAIT.limitMs;
   const mayRetry = (error: unknown) =>
@@ -162,7 +162,7 @@ async function prepare(
     !(hasRecords && cluster.hasLostConnection?.());
   const add = () => eosManager.addPartitionsToTransaction(byTopic(known));
   await retry(add, { backOff: CONCURRENT_WAIT, mayRetry, clock, random: () => 1 });
-  // A partition that has lost its leader does not get the markers of this transaction either.
+  // A partition whose leader was lost now would not get the markers of this transaction either.
   if (!hasRecords && cluster.hasLostConnection?.()) await cluster.refreshMetadata();
   return known;
 }
