@@ -4,6 +4,7 @@ export type ErrorAction =
   | 'retry'
   /** The other side refuses, and usually only a person can correct the cause: retry, but seldom. */
   | 'retrySlowly'
+  /** Repeat the operation with fewer items. */
   | 'askForLess'
   /** The transactional writer is permanently unusable: open a new writer, which reads every offset again. */
   | 'reopenWriter'

@@ -27,7 +27,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   }
   if (!stop.signal.aborted) stop.abort(new Error('the reader of the output has closed it'));
 });
-// Errors on stderr are ignored, because messages without a reader change nothing.
+// Errors on stderr are ignored, because lost messages change no result.
 process.stderr.on('error', () => {});
 
 // The import comes after the signal handlers: loading takes a while, and a signal during loading must end the process.

@@ -16,8 +16,8 @@ export interface AdminServer {
 }
 
 /**
- * Opens the port of the admin server. The process does this first, so a second process on the port ends before it does
- * any work. The listener takes longer to load than Kafka's client, so the first request loads the listener.
+ * Opens the port of the admin server. The process does this first, so that a second process on the port ends before it
+ * does any work. The code of the listener takes long to load, so it is loaded at the first request.
  *
  * @param load makes the listener for the requests of this server; called again after a failure
  * @throws ConnectorError ADMIN_PORT_TAKEN if the server cannot listen.
@@ -53,7 +53,7 @@ export async function openAdminPort(
 /** If too many connections are open, a new connection replaces the connection that has been idle longest. */
 function makeRoom(server: Server): void {
   let open = 0;
-  /** Connections without a complete request, the oldest first. */
+  /** Connections without a request in work, the longest idle first. */
   const idle = new Set<Socket>();
   server.on('connection', (socket) => {
     open += 1;

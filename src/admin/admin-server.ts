@@ -111,7 +111,6 @@ interface HealthRoutes {
   readonly metrics: { text(): Promise<string>; readonly contentType: string };
 }
 
-/** Adds liveness, readiness and metrics. A process that responds is alive, even with a failed source. */
 function addHealthRoutes(app: FastifyInstance, { status, metrics }: HealthRoutes): void {
   app.get('/livez', (_request, reply) => reply.type('text/plain; charset=utf-8').send('ok\n'));
   app.get<{ Querystring: { verbose?: string } }>('/readyz', ({ query }, reply) => {
@@ -142,8 +141,8 @@ function oneLine(text: string): string {
 
 /**
  * Every client that reaches the port may read. A change needs the token, as a bearer token or as the password of basic
- * authentication with any user: Kafka Connect's tools can send both. A page of another site must not reach this server
- * through a user's browser. It must not use a host name of that site, or a remembered password.
+ * authentication with any user: Kafka Connect's tools can send both. A web page of another site must not use a user's
+ * browser to reach this server: neither with a host name of that site that points here, nor with a remembered password.
  */
 function createAccess({ host, allowedHosts, token }: AdminServerOptions['settings']) {
   return async function checkAccess(request: FastifyRequest, reply: FastifyReply): Promise<void> {

@@ -146,7 +146,7 @@ function addChanges(app: FastifyInstance, { connectors, status, workerId, operat
     async ({ params, query }, reply) => {
       const connector = findToRestart(params.name);
       const [includeTasks, onlyFailed] = [isTrue(query.includeTasks), isTrue(query.onlyFailed)];
-      // Only the replica that runs the connector knows if it has failed. This may be another replica.
+      // Only the replica that runs the connector knows if the connector has failed. Another replica may run it.
       await operations.restart(connector.name, { onlyFailed });
       if (!onlyFailed && !includeTasks) return reply.code(204).send();
       const shape = statusShape(connector, status(), workerId());
@@ -209,7 +209,7 @@ function addOffsets(app: FastifyInstance, { connectors, status, operations }: Co
   });
 }
 
-/** The list in `{"offsets":[{"partition":{…},"offset":{…}}]}`. */
+/** Returns the list in `{"offsets":[{"partition":{…},"offset":{…}}]}`. */
 function offsetsIn(body: unknown): readonly unknown[] {
   const offsets = isObject(body) ? body.offsets : undefined;
   if (Array.isArray(offsets) && offsets.length > 0) return offsets;

@@ -1,7 +1,7 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { ConnectorError } from '../errors.ts';
 
-/** A refusal with its HTTP status. The client sees the message: Kafka Connect's, if Connect has the same refusal. */
+/** Refuses a request with an HTTP status. The client sees the message, which is Kafka Connect's own where possible. */
 export class RestError extends Error {
   readonly status: number;
 

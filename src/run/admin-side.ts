@@ -88,12 +88,13 @@ function flatten(value: object, path = ''): [key: string, value: unknown][] {
   });
 }
 
-/** How long a reading of offsets is reused. Each reading connects to Kafka, and tools poll at least every second. */
+/** The read offsets are reused for this time: each reading connects to Kafka, and tools poll at least every second. */
 const OFFSETS_KEPT_MS = 1_000;
 
 /**
- * Changes connectors in any replica: states through the states topic, offsets through the transactional id of their
- * partition. Runs one change at a time, because this process must not fence itself. Exported for tests.
+ * Changes connectors in any replica: states by records on the states topic, offsets by a writer with the transactional
+ * id of their partition. Runs one change at a time, because this process must not fence itself.
+ * Exported for tests.
  */
 export function createConnectorOperations(place: Installation): ConnectorOperations {
   const { sources } = place.settings;
@@ -158,11 +159,11 @@ function assertGiven(source: SourceSettings, offset: SourceOffset): void {
   }
 }
 
-/** How long a look at Kafka is reused. Each look connects to Kafka, and a page polls every few seconds. */
+/** The replicas are read from Kafka at most this often: each reading connects, and a page polls every few seconds. */
 const LOOK_EVERY_MS = 2_000;
-/** The longest wait of the status for Kafka. */
+/** The status waits at most this long for Kafka. */
 const PATIENCE_MS = 1_000;
-/** A look older than this counts as unknown. */
+/** If the last successful reading is older than this, the replicas count as unknown. */
 const KNOWN_FOR_MS = 15_000;
 /** The newest price of a partition is among this number of last offsets: transaction markers also take offsets. */
 const NEWEST = 4;

@@ -7,23 +7,23 @@ import type { Installation } from './installation.ts';
 const MOST_TURNS = 8;
 const BACK_OFF = { initialMs: 200, maximumMs: 5_000 };
 
-/** The committed state, and the transaction that follows from it. */
+/** A read of the committed state, and the transaction that depends on this state. */
 interface Turn<Found> {
-  /** The partitions on which opening aborts hanging transactions; see `WriterOptions.abortHanging`. */
+  /** The partitions on which the new writer aborts hanging transactions; see `WriterOptions.abortHanging`. */
   readonly abortHanging?: WriterOptions['abortHanging'];
   /** Reads the committed state, after all earlier writers with this transactional id are fenced. */
   read(signal: AbortSignal): Promise<Found>;
-  /** Returns the transaction. If it is empty, the turn ends without a transaction. */
+  /** Returns the transaction. If the transaction is empty, nothing is written. */
   writes(found: Found): WriterTransaction;
 }
 
 /**
- * Reads and writes in one step, for all users of a transactional id. A writer that opens fences the earlier writer. A
- * writer that is fenced, or whose commit gets no answer, begins again from the committed state. So no process undoes or
- * repeats the writes of another process.
+ * Reads the committed state, then commits a transaction that depends on this state. Several processes may use one
+ * transactional id. A writer that opens fences the earlier writer. If a writer is fenced, or its commit gets no answer,
+ * the work begins again with a read. So no process undoes or repeats the writes of another process.
  *
- * @returns the state that `read` found in the successful turn.
- * @throws ConnectorError of the transactional writer, after at most 8 turns.
+ * @returns the state that `read` found in the successful attempt.
+ * @throws ConnectorError of the transactional writer, after at most 8 attempts.
  */
 export async function commitInTurn<Found>(
   { kafka, clock, signal }: Pick<Installation, 'kafka' | 'clock' | 'signal'>,

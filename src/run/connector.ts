@@ -31,7 +31,7 @@ export interface ConnectorOptions extends ContextOptions {
   readonly redact?: (text: string) => string;
 }
 
-/** A part of the connector. If the part cannot continue, resolves with the names of its failed sources or processor. */
+/** Runs the sources or the price processor. If none can continue, resolves with the names of all that have failed. */
 type Part = (signal: AbortSignal) => Promise<readonly string[]>;
 
 /**
@@ -74,7 +74,7 @@ export async function runConnector(given: ConnectorOptions): Promise<readonly st
     }
     const verifying = ensureTopicsInTime(plan, options, context);
     const [verified] = await Promise.all([verifying, rolesOf(given).sources ? loadSources() : loadPrices()]);
-    // Not awaited, because no part needs the cluster's id to start.
+    // Not awaited, because neither sources nor prices need the cluster's id to start.
     untilAborted(kafka.clusterId(), signal)
       .catch(() => null)
       .then((clusterId) => board.topicsProven(clusterId, verified.refused()));
@@ -240,7 +240,7 @@ function textOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Waits for Kafka. A wrong topic stops only the parts that need it; if all parts need it, the process ends. */
+/** A wrong topic stops only the sources and prices that need it. If all need the topic, the process ends. */
 async function ensureTopicsInTime(
   { topics, mayBeRefused }: PlannedSources,
   { settings, events, signal }: ConnectorOptions,

@@ -9,7 +9,7 @@ import { systemRandom } from '../support/system-random.ts';
 import { untilAborted } from '../support/until-aborted.ts';
 import { createKafkaCluster } from './kafka-client.ts';
 
-/** One installation on which a command works; a connector may run there at the same time. */
+/** The topics with one prefix on one Kafka cluster. A connector may run there while a command works. */
 export interface Installation {
   readonly settings: Settings;
   readonly prefix: string;

@@ -21,9 +21,9 @@ const TOKEN_TIMEOUT_MS = 8_000;
 const TOKEN_REQUESTS_PER_SECOND = 5;
 
 /**
- * A token is renewed when a fifth of its life is left. A connection logs in again later, when less of its session is
- * left. So the connection always gets a newer token, and sessions do not become shorter and shorter. Short-lived tokens
- * are renewed earlier: brokers accept one login a second, so a session of about a second would end before the next
+ * A new token is requested when a fifth of the token's lifetime is left. kafkajs logs in again later, when less of the
+ * session is left. So each login has a newer token, and sessions do not become shorter and shorter. A short-lived token
+ * is renewed earlier: brokers accept one login a second, so a session of about a second would end before the next
  * login.
  */
 const MARGIN = 0.2;
@@ -72,9 +72,9 @@ export async function createKafkaCluster(
 }
 
 /**
- * Options for kafkajs, which reads them at each connection and cannot wait for a file. kafkajs gets the content of the
- * last reading, and each access starts a new reading. A new client waits for `refresh`. A reconnection may fail once,
- * because it gets the content from before a change.
+ * Options for kafkajs from files that may change. kafkajs reads the options at each connection and cannot wait for a
+ * file. So kafkajs gets the content that was read last, and each access starts a new reading. A new client waits for
+ * `refresh`. After a change, one reconnection may fail, because it gets the earlier content.
  */
 interface Refreshed<Options> {
   readonly options: Options;
@@ -97,7 +97,7 @@ async function tlsOptions(
   return {
     options: {
       ssl: {
-        // Even the environment cannot switch off this verification.
+        // Without this line, an environment variable could switch off the verification.
         rejectUnauthorized: true,
         get secureContext() {
           return contexts.latest().secureContext;

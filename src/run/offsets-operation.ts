@@ -64,11 +64,11 @@ export function resetOffset(at: Installation, request: OffsetRequest): Promise<O
 }
 
 /**
- * Changes the committed offset of a stopped source, through the transactional id of the partition. So a running
- * connector is fenced, even if it has not seen the stop yet. The connector opens its writer again, and the other
- * sources on the partition continue from their offsets. A mark in the transaction names an operator as its writer. If
- * the connector fences this writer first, or Kafka does not answer, the change is decided again from the committed
- * offset.
+ * Changes the committed offset of a stopped source, with a writer that has the transactional id of the partition. This
+ * writer fences a running connector, even if the connector has not seen the stop yet. The connector opens its writer
+ * again, and the other sources on the partition continue from their offsets. A mark in the transaction tells the
+ * connector that an operator fenced its writer. If the connector fences this writer first, or Kafka does not answer,
+ * `change` is called again with the newly read offset.
  *
  * @param change returns the new offset from the stored offset: null deletes it, undefined keeps it
  * @param notices returns more records for the same transaction
@@ -97,13 +97,13 @@ export async function changeOffset(
   let before: StoredOffset | undefined;
   let fencings = 0;
   const changing = commitInTurn(at, `${settings.prefix}-sources-${partition}`, {
-    // Only hanging transactions on this partition matter here: the connector ends all others when it opens its writer.
+    // Other hanging transactions do not matter: the connector aborts them when it opens its writer.
     abortHanging: () => [{ topic, partition }],
     read,
     writes(found) {
       fencings += 1;
       const offset = change(found);
-      // A later turn may find the offset already changed, by an earlier turn whose commit got no answer.
+      // An earlier attempt, whose commit got no answer, may have changed the offset already.
       if (offset !== undefined) before = found;
       const sourceOffset = offset === undefined ? undefined : offsetRecord({ topic, key, offset });
       const records = offset === undefined ? [] : notices(found);
@@ -114,8 +114,8 @@ export async function changeOffset(
     if (!(error instanceof ConnectorError) || error.action !== 'reopenWriter') throw error;
     throw new ConnectorError(
       error.code,
-      `It is unknown if the offset of source ${source.name} was changed: another process took its writer ` +
-        `${fencings} times, or Kafka did not answer. Check the offset with \`spconnect offsets list\`. If it was not changed, repeat the command.`,
+      `It is unknown if the offset of source ${source.name} was changed: another process fenced the writer ` +
+        `${fencings} times, or Kafka did not answer. Check the offset with \`spconnect offsets list\`. If the offset was not changed, repeat the command.`,
       { cause: error },
     );
   });

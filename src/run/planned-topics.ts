@@ -10,7 +10,7 @@ export type PlannedSources = ReturnType<typeof planSources>;
 export function planSources({ prefix, topics, sources, prices }: Settings) {
   const { partitions, replicationFactor } = topics;
   const shared: TopicPlan = topicPlan({ prefix, names: topics.names, partitions, replicationFactor });
-  /** A source's topic with this name, specified like the shared topic of its role. */
+  /** Returns a source's topic, with the same configuration as the shared topic of its role. */
   const named = (role: keyof TopicPlan, name: string): TopicSpecification => ({
     ...shared[role],
     name: `${prefix}.${name}`,

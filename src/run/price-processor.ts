@@ -30,14 +30,14 @@ import type { Context } from './context.ts';
 import { priceInputs } from './planned-topics.ts';
 import type { VerifiedTopics } from './verified-topics.ts';
 
-/** The most tables that are read at a time: each reading holds some megabytes of records. */
+/** At most this many tables of instruments or prices are read at a time: each reading holds some megabytes. */
 const TABLES_AT_ONCE = 2;
 const BATCHES_READ_AHEAD = 4;
 
-/** How long a record of an instrument waits for its price. A price of an earlier isin stays no longer than this. */
+/** An instrument's record waits at most this long for its price. Until then, the price of an earlier isin may stay. */
 const ANSWER_WITHIN_MS = 30_000;
 
-/** How long a small batch waits for batches of other partitions, to share a call; this time is a part of `linger`. */
+/** A small batch waits this long for batches of other partitions, to share a call with them. `linger` includes this. */
 const TOGETHER_MS = 50;
 
 export interface PriceProcessorParts extends Pick<Context, 'kafka' | 'marketHttp' | 'registry' | 'clock' | 'random'> {
@@ -69,7 +69,7 @@ export async function runPriceProcessor(parts: PriceProcessorParts): Promise<nev
   const missedNotices = createMissedNotices({ kinds, topic: topics.notifications, registry });
   const all = { groupId, reader, instrumentReader, caller, core, targets, clock, random, events };
 
-  /** All partitions that receive results of a partition. Prices have the partition number of their instrument. */
+  /** Returns the partitions for the results of one input partition. A price has the partition of its instrument. */
   const writtenWith = (partition: number) => [
     ...[...new Set(kinds.map(({ kind }) => topicOf(kind).name))].map((topic) => ({ topic, partition })),
     ...partitionsOf(topics['dead-letters']),
@@ -88,7 +88,7 @@ export async function runPriceProcessor(parts: PriceProcessorParts): Promise<nev
     kinds,
     async verifyStart(starting) {
       await verified.verify(used, starting);
-      // The ids are read before the tables, so that a later replacement of a topic is noticed.
+      // The topic ids are read before the tables, so that a later replacement of a topic is noticed.
       topicIds = await kafka.topicIds(
         used.map(({ name }) => name),
         starting,

@@ -67,8 +67,8 @@ export async function runSourcePartitions(parts: SourcePartitions): Promise<read
 }
 
 /**
- * All replicas are members of one group on the offsets topic; the owner of a partition runs its sources. The group only
- * assigns partitions: no record is read through the group.
+ * All replicas are members of one consumer group on the offsets topic. The owner of a partition runs the sources whose
+ * offsets are on this partition. The group only assigns partitions: no record is read through the group.
  *
  * @returns the names of the sources, after all have failed here; rejects with the signal's reason, or with an error
  *   that ends the whole group membership.
@@ -148,7 +148,7 @@ function runPartition(
     },
     async verifyStart(source, starting) {
       const abortHanging = () => writtenBy([source]).flatMap(partitionsOf);
-      // Each source has a separate id, because several verifications may run at once and must not fence each other.
+      // Each source has a separate transactional id, so that simultaneous verifications do not fence each other.
       const verifierId = `${transactionalId}-trial-${source.name}`;
       const apart = kafka.transactionalWriter(verifierId, { ownershipProof, abortHanging });
       try {

@@ -55,7 +55,7 @@ export async function walkRecord(place: StatesPlace, source: string): Promise<Ou
   return stateRecord(place.topics.states.name, source, { ...(await readWanted(place, source)), walk });
 }
 
-/** The transactional id of all operators' changes, so that the changes take turns. */
+/** The transactional id for the changes of all operators, so that changes run one after another. */
 export function operatorId(prefix: string): string {
   return `${prefix}-admin`;
 }
@@ -65,7 +65,7 @@ export function statesPartitions({ states }: StatesPlace['topics']): readonly To
   return [{ topic: states.name, partition: STATES_PARTITION }];
 }
 
-/** Replaces one part of the requested state. Keeps the other parts, also parts that change at the same time. */
+/** Changes one part of the requested state. Keeps the other parts, even if another operator changes them now. */
 function changeState(
   { prefix, kafka, topics, clock, signal }: StatesPlace,
   source: string,

@@ -4,8 +4,8 @@ import type { TopicReport, TopicSpecification } from '../kafka/topic.ts';
 import { untilAborted } from '../support/until-aborted.ts';
 
 /**
- * The topics, as last verified in this process. A refused topic stops only the sources and prices that need the topic.
- * It is verified again before each of their starts.
+ * The results of the last verification of the topics. A refused topic stops only the sources and prices that need the
+ * topic. Before each start of these sources or prices, the topic is verified again.
  */
 export type VerifiedTopics = ReturnType<typeof createVerifiedTopics>;
 
@@ -23,7 +23,7 @@ export function createVerifiedTopics(
   return {
     refused: () => [...refused.keys()],
     areVerified: (topics: readonly TopicSpecification[]) => topics.every(({ name }) => !refused.has(name)),
-    /** Marks replaced topics. They are verified again before a source, or the prices, that need them start. */
+    /** Marks replaced topics as refused, so that they are verified again before a source, or the prices, use them. */
     doubt(topics: readonly string[], why: ConnectorError): void {
       for (const name of topics) refused.set(name, why);
     },

@@ -4,9 +4,9 @@ import type { Clock } from '../support/clock.ts';
 import type { WorkerTarget } from '../worker/target.ts';
 
 /*
- * Sources on one partition share a writer, so a failed commit drops the fetched pages of all sources. A source that
- * fails twice, or that certainly caused the failure, is backed off. Each back-off lasts longer. After the back-off, a
- * separate writer verifies the topics of the source.
+ * All sources on one partition of the offsets topic share a transactional writer. So a failed commit drops the fetched
+ * pages of all these sources. A source that fails twice in two minutes, or that certainly caused the failure, is backed
+ * off, each time for longer. Then a separate writer verifies the source's topics.
  */
 
 const HOLD: BackOff = { initialMs: 1_000, maximumMs: 60_000 };
@@ -23,7 +23,7 @@ export interface HeldBackOptions<Source> {
 interface HeldSource {
   failures: number;
   lastMs: number;
-  /** `restartEpoch`: the target's `failedRestartEpoch` at the failure. Another value ends the hold. */
+  /** `restartEpoch`: the target's `failedRestartEpoch` at the failure. A restart by an operator changes this value. */
   hold: { readonly untilMs: number; readonly restartEpoch: number } | undefined;
 }
 
@@ -35,7 +35,7 @@ export class HeldBackSources<Source> {
     this.#options = options;
   }
 
-  /** Called after a failed commit or verification of this source. `isCertain`: this source is certainly the cause. */
+  /** Called after a failed commit or verification. `isCertain`: true if this source is certainly the cause. */
   failed(source: Source, { isCertain }: { readonly isCertain: boolean }): void {
     const { clock, random, target } = this.#options;
     const nowMs = clock.monotonicMs();

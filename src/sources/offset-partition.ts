@@ -13,10 +13,10 @@ import { runWriterSessions } from '../worker/writer-sessions.ts';
 import { HeldBackSources } from './held-back-sources.ts';
 import { runSource, type SourceTask } from './source-worker.ts';
 
-/** These errors stop a source and end the writer too. */
+/** Errors that stop a source and also make the shared writer unusable. */
 const ENDS_WRITER: ReadonlySet<string> = new Set(['TOPIC_REFUSED', 'WRITER_REFUSED']);
 
-/** The part of a configured source that the owner of its offset partition uses. */
+/** A source of the settings. The replica that owns the partition of the source's offset runs the source. */
 export interface Source {
   readonly name: string;
   readonly offsetKey: string;
@@ -36,12 +36,12 @@ export interface OffsetPartitionOptions {
   readonly kafka: Pick<KafkaCluster, 'topicIds'>;
   /** Resolves if the source's topics accept records; a separate writer verifies this. */
   readonly verifyStart?: (source: Source, signal: AbortSignal) => Promise<void>;
-  /** Offsets by key. An unreadable offset is an error in the map; the error stops only its source. */
+  /** Returns the offsets by key. If an offset is unreadable, its value is the error, which stops only its source. */
   readonly readOffsets: (signal: AbortSignal) => Promise<ReadonlyMap<string, SourceOffset | ConnectorError>>;
   readonly targets: WorkerTargets;
-  /** Absent for a single process, which needs no proof. */
+  /** Absent if there is only one process, which needs no proof that it owns the partition. */
   readonly ownershipProof?: OwnershipProof['since'];
-  /** True: if every source has failed, waits for a restart by an operator. */
+  /** True: after every source has failed, waits for a restart by an operator; false: returns. */
   readonly waitsForOperator: boolean;
   readonly clock: Clock;
   readonly random: Random;
@@ -50,9 +50,9 @@ export interface OffsetPartitionOptions {
 }
 
 /**
- * Runs the sources of one partition of the offsets topic with one transactional writer. A session fences earlier
- * writers, reads the committed offsets, and runs every source from its offset. A failure of the writer ends the session
- * of all sources and drops their fetched pages. A restart by an operator does the same.
+ * Runs the sources of one partition of the offsets topic with one transactional writer, in sessions. A session fences
+ * earlier writers, reads the committed offsets, and runs every source from its offset. If the writer fails, or an
+ * operator restarts a source, the session ends for all sources, and their fetched pages are dropped.
  *
  * @returns the names of the failed sources, if no source is left to run; rejects with the signal's reason.
  */
@@ -76,7 +76,7 @@ export async function runOffsetPartition(options: OffsetPartitionOptions): Promi
   await runWriterSessions({
     ...options,
     writer,
-    // The ids are read after the fence and before the sources start, so a later replacement is noticed.
+    // The topic ids are read after the fence and before the sources start, so that a later replacement is noticed.
     async readPosition(signal) {
       const written = [...new Set(running.flatMap(options.writtenBy))];
       const [offsets, topicIds] = await Promise.all([options.readOffsets(signal), kafka.topicIds(written, signal)]);
@@ -126,7 +126,7 @@ interface Session extends OffsetPartitionOptions {
   readonly blamed: (source: Source, isCertain: boolean) => void;
 }
 
-/** Runs until the writer fails, the signal aborts, a source is due, or all have ended. A begun commit is finished. */
+/** Ends if the writer fails, the signal aborts, another source may run, or no source runs. Finishes open commits. */
 async function runSession(options: Session): Promise<void> {
   const { kafka, clock, random, events, targets, sources, runStates, offsets, topicIds } = options;
   const session = new AbortController();
@@ -171,7 +171,7 @@ async function runSession(options: Session): Promise<void> {
   if (failures.length > 0) throw failures[0];
 }
 
-/** Returns the commit of a source. A commit waits for the previous commit, never for the poll of another source. */
+/** Returns a function that commits for a source. Commits run one after another, and never wait for a poll. */
 function committing({ writer, partition, offsetsTopic, committed, blamed }: Session) {
   let last: Promise<void> = Promise.resolve();
   return async (source: Source, records: readonly OutgoingRecord[], offset: SourceOffset): Promise<void> => {
@@ -182,7 +182,7 @@ function committing({ writer, partition, offsetsTopic, committed, blamed }: Sess
       await mine;
       committed();
     } catch (error) {
-      // Other errors have another cause: a fence, or an earlier commit of another source that failed.
+      // Any other error has another cause: a fence, or an earlier commit of another source.
       if (error instanceof ConnectorError && error.code === 'TRANSACTION_FAILED') blamed(source, false);
       throw error;
     }

@@ -1,6 +1,7 @@
 import type { Assignor, GroupMember } from '../kafka/group-reader.ts';
 import { offsetPartition } from '../kafka/offset-store.ts';
 
+/** Assigns the partitions of the offsets topic, and so the sources, to the members of the consumer group. */
 export function sourceAssignor(topic: string, describe: Assignor['describe']): Assignor {
   return {
     name: 'sources',
@@ -12,7 +13,7 @@ export function sourceAssignor(topic: string, describe: Assignor['describe']): A
   };
 }
 
-/** The description that a replica sends to the other replicas. */
+/** A replica's description for the other members: the keys of its sources, and the partitions that it held last. */
 export interface Replica {
   readonly id: string;
   readonly sources: readonly string[];
@@ -23,7 +24,7 @@ export function describeReplica({ sources, held }: Omit<Replica, 'id'>): string 
   return JSON.stringify({ sources, held });
 }
 
-/** A member with an unreadable description gets no sources; it may have another version. Exported for tests. */
+/** A member without a readable description gets no partition; it may have another version. Exported for tests. */
 export function readReplica({ id, description }: GroupMember): Replica {
   try {
     const { sources, held } = JSON.parse(description) as { sources: unknown; held: unknown };
@@ -38,9 +39,9 @@ export function readReplica({ id, description }: GroupMember): Replica {
 }
 
 /**
- * Settings differ during a rolling deployment, so a partition goes to a replica that knows most of its sources. A
- * replica keeps its partitions, because a new owner repeats requests. A partition moves only to a replica that holds at
- * least two partitions fewer.
+ * Settings differ during a rolling deployment, so a partition goes to a replica that has most of the partition's
+ * sources in its settings. A replica keeps its partitions, because a new owner repeats requests. A partition moves only
+ * to a replica that has at least two partitions fewer than the owner.
  *
  * @param partitionOf returns the partition of a source's key. Exported for tests.
  */
@@ -72,7 +73,7 @@ export function assignPartitions(
   return new Map([...shares].map(([id, held]) => [id, [...held].sort((a, b) => a - b)]));
 }
 
-/** Maps each partition with a source to the replicas that know most of its sources. */
+/** Maps each partition with a source to the replicas that have most of its sources in their settings. */
 function candidatesByPartition(
   replicas: readonly Replica[],
   partitionOf: (source: string) => number,

@@ -16,7 +16,7 @@ export interface RequestedWalk extends WalkRequest {
   readonly requestedAt: string | null;
 }
 
-/** Takes effect at its arrival. A process that starts later has nothing to restart. */
+/** A process restarts the source when it receives this record. A process that starts later ignores the record. */
 export interface RequestedRestart {
   readonly id: string;
   readonly requestedAt: string | null;
@@ -26,12 +26,12 @@ export interface RequestedRestart {
 
 export interface SourceState {
   readonly state: TargetState;
-  /** The newest requested walk, begun or not. The offset of the source names the newest request that was begun. */
+  /** The newest requested walk. It has begun if the committed offset of the source has its id. */
   readonly walk: RequestedWalk | null;
   readonly restart: RequestedRestart | null;
 }
 
-/** The state of a source without a record. */
+/** The state of a source without a record on the states topic. */
 export const NOTHING_WANTED: SourceState = { state: 'running', walk: null, restart: null };
 const LONGEST_ID = 100;
 const FIELDS = ['state', 'walk', 'id', 'requestedAt', 'allowShrink', 'restart', 'onlyFailed'];

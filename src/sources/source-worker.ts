@@ -6,6 +6,7 @@ import { type BackOff, backOffMs, type Random } from '../support/back-off.ts';
 import type { Clock } from '../support/clock.ts';
 import { untilTarget, type WorkerTarget } from '../worker/target.ts';
 
+/** The result of a poll. */
 export interface SourceTurn {
   /** The records, dead letters and notifications of one transaction. */
   readonly records: readonly OutgoingRecord[];
@@ -15,16 +16,16 @@ export interface SourceTurn {
   readonly waitMs: number;
   /** If this signal aborts, the wait ends early. */
   readonly wake?: AbortSignal;
-  /** Called after the commit, with its duration. Without this call, the task stays at the earlier offset. */
+  /** Called after the commit, with the commit's duration. Before this call, the task stays at the earlier offset. */
   committed(commitMs: number): void;
 }
 
-/** The work of a source in one writer session. After a failed commit, the next session starts a new task. */
+/** Polls one source until the writer fails. After a failed commit, a new task starts from the committed offset. */
 export interface SourceTask {
   /**
-   * An open transaction delays every reader of the topics, so no transaction is open during a poll.
+   * No transaction is open during a poll, because an open transaction delays every reader of the topics.
    *
-   * @throws ConnectorError: its action says whether a repetition helps. The repetition may request fewer items.
+   * @throws ConnectorError, whose action says if the poll is repeated, and if the repetition requests fewer items.
    */
   poll(signal: AbortSignal): Promise<SourceTurn>;
 }
@@ -41,9 +42,9 @@ export interface SourceWorkerOptions {
 }
 
 /**
- * The loop of every source: poll, commit one transaction, and wait if the turn says so. A paused source finishes its
- * poll and keeps its task. A failed poll is repeated with the back-off of its error. A failed commit is not repeated:
- * only the committed offset shows whether the commit succeeded.
+ * The loop of every source: poll, commit one transaction, and wait for the time that the poll has returned. A paused
+ * source finishes its poll and keeps its task. A failed poll is repeated after a back-off that depends on the error's
+ * action. A failed commit is not repeated, because only the committed offset shows if the commit succeeded.
  *
  * @returns never: rejects with the signal's reason, or with an error that no repetition corrects.
  */
@@ -99,7 +100,7 @@ const POLL_BACK_OFF: Readonly<Partial<Record<ErrorAction, BackOff>>> = {
   retrySlowly: { initialMs: 10_000, maximumMs: 300_000 },
 };
 
-/** `failures`: consecutive failures, including this one. @throws the error itself if no repetition corrects it. */
+/** `failures`: consecutive failures, including this failure. @throws `error` if a repetition does not help. */
 export function pollWaitMs(error: unknown, failures: number, random: Random): number {
   const backOff = error instanceof ConnectorError ? POLL_BACK_OFF[error.action] : undefined;
   if (!(error instanceof ConnectorError) || backOff === undefined) throw error;

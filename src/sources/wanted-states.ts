@@ -14,9 +14,9 @@ export interface WantedStates {
 /** The commands of operators, read from the states topic. */
 export interface RequestedStates extends WantedStates {
   /**
-   * Reads the states topic to its end. Called after the fence of each writer, because the previous owner then begins no
-   * more walks. A read before the fence may miss a newer request that the previous owner has already served. Then the
-   * older request would be served too.
+   * Reads the states topic to its end. Called after each writer has fenced the previous owner of the partition, because
+   * a fenced owner begins no walk. A read before the fence may miss the newest walk request, which the previous owner
+   * then serves. After that, this process would serve an older request.
    */
   catchUp(signal: AbortSignal): Promise<void>;
   follow(signal: AbortSignal): Promise<never>;
@@ -47,9 +47,9 @@ interface Known {
 }
 
 /**
- * Follows the records of the states topic. Several readers may deliver the same record, so a record that is not newer
- * than the last one is ignored. Otherwise a walk would run twice. Records of other sources are ignored. An unreadable
- * record leaves the state unchanged. Exported for tests.
+ * Keeps the newest requested state of each source, from the records of the states topic. Several readers may deliver
+ * the same record, so a record that is not newer than the last record is ignored. Otherwise one request could cause two
+ * walks. Records of other sources are ignored. An unreadable record changes nothing. Exported for tests.
  */
 export function createWantedStates(
   sources: readonly string[],

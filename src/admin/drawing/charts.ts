@@ -6,11 +6,10 @@ interface Picture {
   readonly title: string;
   readonly text: string;
   readonly bars: readonly number[];
-  /** The number of places for bars; the last bar is at the right end. */
+  /** The number of bars that fit; the last bar is at the right end. */
   readonly slots: number;
-  /** The unit of the highest bar. */
   readonly unit: string;
-  /** Labels below the bars; `slot` is the place where a label ends. */
+  /** Labels below the bars; `slot`: the number of bars to the left of the label's end. */
   readonly labels: readonly { readonly slot: number; readonly text: string }[];
 }
 
@@ -57,7 +56,7 @@ export function shareBar(bar: {
   return html`<svg class="bar" role="img"><title>${title}</title><desc>${text}</desc><rect class="rest" width="100%" height="100%"/><rect class="${level}" width="${width}%" height="100%"/></svg>`;
 }
 
-/** The number of prices that are at most this old, without the prices of the previous step; null: any age. */
+/** The number of prices up to this age that are too old for the previous step; null: any age. */
 export interface AgeStep {
   readonly atMostSeconds: number | null;
   readonly instruments: number;
@@ -83,7 +82,7 @@ export function ageChart(title: string, text: string, steps: readonly AgeStep[])
     bars: shown.map(({ instruments }) => instruments),
     slots: shown.length,
     unit: 'instruments',
-    // Counted from the end, so that the oldest bound always has its label.
+    // Labels are counted from the end, so that the greatest age always has a label.
     labels: shown
       .map(({ atMostSeconds }, at) => ({ slot: at + 1, text: boundText(atMostSeconds) }))
       .filter(({ slot }) => (shown.length - slot) % every === 0),

@@ -21,7 +21,7 @@ export class MinuteCounts {
     this.#ring[at] = (this.#ring[at] ?? 0) + records;
   }
 
-  /** The oldest minute comes first, the current minute last. At most MOST_MINUTES, fewer soon after the start. */
+  /** A count for each of the last MOST_MINUTES, the current minute last; soon after the start, fewer counts. */
   counts(): readonly number[] {
     this.#moveOn();
     const known = Math.min(MOST_MINUTES, this.#minute + 1);

@@ -12,11 +12,11 @@ interface Kafka {
   readonly silentSeconds: number;
 }
 
-/** This is longer than any fetch of a healthy process waits. */
+/** After this time Kafka counts as silent: no fetch of a healthy process waits so long. */
 export const KAFKA_IS_SILENT_SECONDS = 10;
 /** A shorter silence is normal and is not shown. */
 const SHOWN_SILENCE_SECONDS = 2;
-/** While Kafka is silent, only this reason is shown, because Kafka causes all others. */
+/** While Kafka is silent, only this reason is shown, because the silence causes all other problems. */
 const WAITS = 'waits for Kafka';
 
 interface Known {
@@ -27,7 +27,7 @@ interface Known {
   readonly processor: ProcessorStatus | null;
 }
 
-/** A source is ready if its fence, offset, schemas and topics are proven, and also if it is paused or stopped. */
+/** A source is ready if it is fenced, its offset read and its schemas registered, or if it is paused or stopped. */
 export function readinessChecks({ kafka, topics, isStopping, sources, processor }: Known): readonly ReadinessCheck[] {
   return [
     check('process', !isStopping, isStopping ? 'stopping' : 'running'),
@@ -46,7 +46,7 @@ function kafkaCheck({ hasAnswered, isSilent, answeredAt, silentSeconds }: Kafka)
   return check('kafka', true, text);
 }
 
-/** As the alert ClockWrong: a greater difference of two clocks is shown. */
+/** A greater difference between two clocks is shown. The alert ClockWrong has the same limit. */
 const CLOCK_IS_WRONG_MS = 60_000;
 
 /** Present problems with their age: Kafka, wrong clocks, failed tasks, retries (a line for each error code), refused offsets. */

@@ -137,7 +137,7 @@ function shownFreshness(
   };
 }
 
-/** Turns counts up to each bound into counts between bounds, for the chart. */
+/** Converts the number of prices up to each age into the number between two ages, for the chart. */
 function ageSteps(ages: Freshness['ages']): readonly AgeStep[] {
   return ages.map(({ atMostMs, instruments }, at) => ({
     atMostSeconds: Number.isFinite(atMostMs) ? atMostMs / 1_000 : null,

@@ -14,7 +14,7 @@ type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
 type Derived = 'wanted' | 'isRead' | 'secondsToRetentionCliff' | 'secondsToNextWalk' | 'walk' | 'written' | 'perMinute';
 
 interface Known extends Mutable<Omit<SourceStatus, Derived>> {
-  /** The end of retention for unread events, and the start of the next walk, by the monotonic clock. */
+  /** `cliffMs`: when unread events expire. `nextWalkMs`: when the next walk begins. Both are monotonic. */
   cliffMs: number | null;
   nextWalkMs: number | null;
   walk: Mutable<WalkStatus> | null;
@@ -66,7 +66,7 @@ export function createStatusSources({
     const { startedAt, pages, rows, gone } = recalled;
     if (gone !== null) known.rowsOfLastWalk ??= rows;
     if (known.walk?.number === number) {
-      // A resumed walk was reported before this event.
+      // The event `walkResumed` has already reported this walk.
       if (startedAt < known.walk.startedAt) known.walk.startedAt = startedAt;
       known.walk.rows = Math.max(known.walk.rows, rows);
       return;
@@ -114,7 +114,7 @@ export function createStatusSources({
         if (poll.endpoint !== 'instruments') known.refusedAt = null;
         known.caughtUp = poll.caughtUp;
         if (poll.caughtUp) known.caughtUpAt = known.lastPollAt;
-        // A retry of another endpoint may never happen, so its trouble ends here. A new failure is reported again.
+        // The retry of another endpoint may never be sent. Long after its time, its failure is no longer shown.
         const isOver = (known.trouble?.nextTryAt ?? '') <= isoNow(-TRIED_WITHIN_MS);
         if (isOver || known.trouble?.only === null || known.trouble?.only === poll.endpoint) known.trouble = null;
       });
@@ -128,7 +128,7 @@ export function createStatusSources({
     attemptFailed({ source, part, endpoint = null, failures, waitMs, err }) {
       const isLeft = part === 'replicas';
       for (const known of all) {
-        // Outside the group, no source runs here.
+        // If this replica has left the group, it runs no source.
         if (isLeft ? known.task === 'failed' || known.owned === false : known.name !== source) continue;
         const since = known.trouble?.since ?? isoNow();
         if (isLeft) setTask(known, 'unassigned');

@@ -235,7 +235,7 @@ function sourceFacts(source: SourceStatus, now: string): readonly Fact[] {
   ];
 }
 
-/** In a busy stream, some responses do not reach the end. A stream that is behind for less time counts as caught up. */
+/** A stream that is behind for less time counts as caught up: a busy stream does not reach its end each time. */
 const BEHIND_AFTER_SECONDS = 30;
 
 /** The state of the stream: refused, ahead of the provider, caught up, behind, or not known. */
@@ -266,7 +266,7 @@ function walkFact(walk: WalkStatus, now: string): Fact {
   const done = ends === null ? counted(rows, 'row') : `${countText(rows)} of about ${counted(ends, 'row')}`;
   const size = `${done} in ${counted(pages, 'page')}`;
   if (!running && gone !== null) {
-    // The end of a walk of an earlier process is unknown.
+    // It is unknown when an earlier process completed its walk.
     const when = completedAt === null ? `complete, begun ${ago(startedAt, now)}` : `completed ${ago(completedAt, now)}`;
     return fact('Walk', `no. ${number}: ${size}, ${countText(gone)} gone, ${when}`);
   }

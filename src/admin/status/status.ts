@@ -17,7 +17,7 @@ export interface Status {
   readonly alarms: readonly Alarm[];
   /** Seconds since the last answer of a broker, or since the start if no broker has answered yet. */
   readonly kafkaSilentSeconds: number;
-  /** True if the silence is longer than any request of a healthy process waits. */
+  /** True if Kafka has been silent for longer than any request of a healthy process waits. */
   readonly kafkaIsSilent: boolean;
   readonly sources: readonly SourceStatus[];
   readonly processor: ProcessorStatus | null;
@@ -25,6 +25,7 @@ export interface Status {
   readonly notifications: readonly Notified[];
 }
 
+/** All replicas of the connector, as Kafka lists the members of the consumer groups. */
 export interface Whole {
   /** Replicas that run sources, with their partitions of the offsets topic; null during a rebalance. */
   readonly sources: readonly DescribedMember[] | null;

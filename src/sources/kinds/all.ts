@@ -19,7 +19,7 @@ export function kindOf({ type }: Pick<SourceSettings, 'type'>): SourceKind {
   return SOURCE_KINDS[type];
 }
 
-/** Opens each source at its first start, because the size limits of its topics are unknown before. */
+/** A source is opened when it first starts, because the message size limits of its topics are known only then. */
 export function createSources(context: SourceContext & TaskContext): readonly Source[] {
   const { clock, random, events } = context;
   const { notifications } = context.topics.shared;

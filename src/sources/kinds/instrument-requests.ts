@@ -23,7 +23,7 @@ export function instrumentDecoders(event: Registered, instrument: Registered, ma
   };
 }
 
-/** The list and the stream of instruments, with the filter of a source. */
+/** Creates the requests to the instrument list and to the event stream, with the filter of a source. */
 export function instrumentRequests(
   source: SourceSettingsOf<'instruments' | 'events'>,
   { settings, http, clock }: SourceContext,

@@ -24,19 +24,20 @@ import { type CoreTaskOptions, createFollowerTask, type FollowerRows } from '../
 import type { FollowedStream } from '../tasks/followed-stream.ts';
 import type { WalkRequests } from '../wanted-states.ts';
 
+/** One type of source in the settings: instruments, events or pre-trade checks. */
 export interface SourceKind<Own extends SourceSettings = SourceSettings, Offset extends AnyOffset = AnyOffset> {
   /** The class in Kafka Connect's REST interface. */
   readonly connectorClass: string;
-  /** True: walks update instruments in addition to the stream. */
+  /** True if the source also walks: it reads the whole instrument list regularly, in addition to the stream. */
   readonly walks: boolean;
-  /** True: the dead letters of the source have no input, so a retry requests the item again. */
+  /** True if the dead letters of the source have no value. Then a retry requests the item from the provider again. */
   readonly hidesInput: boolean;
-  /** `words`: the form as text for people; `areOrdered`: two offsets can be compared. */
+  /** `form`: matches a valid offset; `words`: this form, for people; `areOrdered`: two offsets can be compared. */
   readonly offsets: { readonly words: string; readonly form: RegExp; readonly areOrdered: boolean };
   streamTopic(source: Own): string;
   /** @throws ConnectorError OFFSET_UNREADABLE, FILTER_CHANGED. */
   readOffset(source: Own, committed: SourceOffset): Offset;
-  /** Returns the offset after an operator has moved the stream. `nowMs`: our clock. */
+  /** Called when an operator sets `offset`; returns the offset to commit. `nowMs`: epoch milliseconds, our clock. */
   moved(source: Own, offset: SourceOffset, nowMs: number): SourceOffset;
   open(source: Own, context: SourceContext): OpenedSource<Offset>;
 }
@@ -45,11 +46,11 @@ interface AnyOffset {
   readonly since: string | null;
 }
 
-/** The requests of a source and the records of the responses, for the source's task and for commands. */
+/** Sends the requests of a source and makes records of the responses, for the source's task and for commands. */
 export interface OpenedSource<Offset extends AnyOffset = AnyOffset> {
   readonly schemas: WithSchemas<unknown>;
   readonly stream: SkippableStream;
-  /** Returns the records of at most `limit` rows. `from`: an id of the list or an offset; null: the start. */
+  /** Returns the records of at most `limit` rows. `from`: an instrument id or a stream offset; null: the start. */
   preview(from: string | null, limit: number, signal: AbortSignal): Promise<readonly OutgoingRecord[]>;
   /** Decodes a dead letter again. `headers`: the headers of the new records. */
   reread(letter: RejectedInput, headers: Readonly<Record<string, string>>, signal: AbortSignal): Promise<RereadLetter>;
@@ -57,7 +58,7 @@ export interface OpenedSource<Offset extends AnyOffset = AnyOffset> {
 }
 
 export interface SourceTasks<Offset extends AnyOffset = AnyOffset> {
-  /** `committed`: null before the first commit. `reset`: the offset from before a reset. */
+  /** `committed`: null before the first commit. `reset`: the offset before an operator's reset, or null. */
   start(
     options: CoreTaskOptions,
     committed: Offset | null,
@@ -67,19 +68,19 @@ export interface SourceTasks<Offset extends AnyOffset = AnyOffset> {
 }
 
 export interface SkippableStream extends FollowedStream<unknown> {
-  /** The next offset in the first or last bytes of an unreadable response; null if the bytes name no offset. */
+  /** Finds the next offset in the bytes of a response that cannot be decoded; null if these bytes name no offset. */
   nextOf(since: string | null, signal: AbortSignal): Promise<string | null>;
 }
 
 export interface RejectedInput {
-  /** The topic of the intended record. */
+  /** The topic to which the record should have been written. */
   readonly topic: string;
   readonly key: string | null;
   readonly headers: Readonly<Record<string, string>>;
   readonly value: Buffer | null;
 }
 
-/** The record of a dead letter, or a text that says why there is no record; null: a walk reads the row again. */
+/** The new record; or a text that says why there is no record; or null, because the next walk reads the row again. */
 export type RereadLetter = OutgoingRecord | string | null;
 
 export interface SourceContext {
@@ -112,7 +113,7 @@ export interface Mapping {
   readonly clock: Clock;
 }
 
-/** The first call registers the schemas. After a failure, the next call tries again. */
+/** The first successful call registers the schemas. Later calls return the same decoders. */
 export type WithSchemas<Decoders> = (
   signal: AbortSignal,
 ) => Promise<{ readonly decoders: Decoders; readonly encodeNotification: EncodeNotification }>;
@@ -138,7 +139,7 @@ export function withSchemas<Name extends SchemaName, Decoders>(
       notificationEncoder(registry, topics.shared.notifications, signal),
       ...targets.map(async ([name, topic]) => [name, await registered(name, topic, signal)] as const),
     ]);
-    // If two calls run at once, both return the result of the first call.
+    // If two calls run at the same time, both return the same decoders.
     if (made === undefined) {
       const schemas = Object.fromEntries(own) as Record<Name, Registered>;
       made = { decoders: create(schemas, mapping), encodeNotification };
@@ -191,7 +192,7 @@ export async function rowsFrom<Row>(
   throw new ConnectorError('PROVIDER_REFUSED', `${text} Use a newer offset as --from, or omit --from.`);
 }
 
-/** `ask` requests the stream after an offset. `read` takes the next offset from the links. */
+/** `ask` requests the stream after an offset. `read` takes the next offset from `links` in the response. */
 export function nextOfBytes(
   ask: (
     since: string | null,
@@ -212,7 +213,7 @@ interface DecodedAgain {
   readonly reason?: string;
 }
 
-/** Decodes the item of a dead letter. `recordsOf` returns the item's own record first. */
+/** Decodes the item of a dead letter again. The first record of `recordsOf` is the record of the item. */
 export async function itemAgain<Row extends DecodedAgain>(
   { value, headers }: RejectedInput,
   listKey: string,

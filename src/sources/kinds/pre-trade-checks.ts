@@ -20,8 +20,8 @@ import { nextOfBytes, openFollowed, type SourceKind, withSchemas } from './kind.
 
 const WORDS = {
   suspected:
-    'The source requested no pre-trade checks for nearly a week. It reads every check that the provider still serves; ' +
-    'the checks that the provider has dropped are permanently lost.',
+    'The source requested no pre-trade checks for nearly a week. Now the source reads every check that the provider ' +
+    'still serves; the checks that the provider has dropped are permanently lost.',
   proven:
     'The source gives up its offset and reads every pre-trade check that the provider still serves. Some checks may be ' +
     'written again, under the same key.',
@@ -31,7 +31,7 @@ const WORDS = {
     'The source reads every pre-trade check that the provider still serves. Some may be written again, under the same key.',
 };
 
-/** A check contains a URL that lets its holder trade. So logs, errors and dead letters show only the id of a check. */
+/** A check has a URL with which anyone can trade. So logs, errors and dead letters show only the id of a check. */
 export const PRE_TRADE_CHECKS: SourceKind<SourceSettingsOf<'pre-trade-checks'>, FollowerOffset> = {
   connectorClass: 'PreTradeChecksSource',
   walks: false,
@@ -99,7 +99,7 @@ export const PRE_TRADE_CHECKS: SourceKind<SourceSettingsOf<'pre-trade-checks'>, 
   },
 };
 
-/** Returns the encoded check; null for an unknown id. @throws BODY_MALFORMED, without content of the check. */
+/** Null for an unknown id. @throws ConnectorError BODY_MALFORMED, whose message has no content of the check. */
 export async function requestCheck(
   checks: PreTradeChecks,
   decoder: CheckDecoder,

@@ -3,28 +3,29 @@ import type { SourceOffset } from '../../kafka/offset-store.ts';
 import type { ResponseTime } from './response-time.ts';
 import { type HeldOffset, isProviderBehind } from './retention-gap.ts';
 
-/** The part of every source's committed offset that describes its stream. */
+/** The fields of a committed offset that describe the stream; every source has these fields. */
 export interface CommittedStream {
   readonly filter: string;
   readonly serverDate: ResponseTime;
+  /** How long before `serverDate` the provider last served our offset, at most; `standingLeastMs`: at least. */
   readonly standingMs: number;
   readonly standingLeastMs: number;
   /** When the provider last served our offset before the suspected gap; null if no gap is suspected. */
   readonly gapSuspectedFromMs: number | null;
-  /** Null if no offset is held. */
+  /** An offset that may later replace our offset (see retention-gap.ts); null if there is no such offset. */
   readonly held: HeldOffset | null;
-  /** Null unless a lower offset was adopted. */
+  /** Set while events repeat, after a lower offset has replaced our offset; otherwise null. */
   readonly again: AgainUpTo | null;
   readonly gapsHealedAtMs: readonly number[];
 }
 
-/** Events up to the offset `since` are already on the topic. */
+/** Events up to the offset `since` are already on the topic. `fromMs`: when the repetition began, by our clock. */
 export interface AgainUpTo {
   readonly since: string;
   readonly fromMs: number;
 }
 
-/** `since`: the furthest offset ever read. `end`: the present end, if the stream is behind or repeats; else null. */
+/** `since`: the furthest offset ever read. `end`: the stream's present end, if it is behind or repeats; else null. */
 export function readUpTo(stream: (CommittedStream & { readonly since: string | null }) | null): {
   readonly since: string | null;
   readonly end: string | null;
@@ -35,7 +36,7 @@ export function readUpTo(stream: (CommittedStream & { readonly since: string | n
   return { since: again?.since ?? since, end: isBehind && held !== null ? held.since : since };
 }
 
-/** Returns flat primitives, as Kafka Connect's offsets topic requires. */
+/** Returns a flat object of primitives, as Kafka Connect's offsets topic requires. */
 export function writeCommittedStream(offset: FollowerOffset, version: number): SourceOffset {
   const { filter, since, serverDate, standingMs, standingLeastMs, gapSuspectedFromMs, held, again, gapsHealedAtMs } =
     offset;
@@ -57,7 +58,7 @@ export function writeCommittedStream(offset: FollowerOffset, version: number): S
   };
 }
 
-/** @throws ConnectorError OFFSET_UNREADABLE for a map that no version wrote; FILTER_CHANGED for another filter. */
+/** @throws ConnectorError OFFSET_UNREADABLE for an unknown version or a wrong field; FILTER_CHANGED. */
 export function offsetFields(
   raw: SourceOffset,
   expected: { readonly source: string; readonly filter: string; readonly versions: readonly number[] },
@@ -82,7 +83,7 @@ export function offsetFields(
   if (committed !== filter) {
     throw new ConnectorError(
       'FILTER_CHANGED',
-      `Source ${source} is set to "${filter}", but its committed offset belongs to "${committed}".`,
+      `The filter of source ${source} is "${filter}", but its committed offset has the filter "${committed}".`,
       { fields: { source } },
     );
   }
@@ -145,7 +146,7 @@ export interface ResetOffset {
   readonly dateMs: number | null;
 }
 
-/** Reads the offset from before a reset, of any version. The offset is only reported; no source continues from it. */
+/** Reads an offset of any version from before a reset, only for a report: no source continues from this offset. */
 export function readResetOffset({ filter, since, serverDate }: SourceOffset): ResetOffset {
   const dateMs = typeof serverDate === 'string' ? Date.parse(serverDate) : Number.NaN;
   const textOrNull = (value: unknown) => (isText(value) ? value : null);

@@ -1,23 +1,24 @@
 import { hasReached } from './stream-response.ts';
 
 /*
- * Finds the end of a stream that never pauses and whose responses do not name the end of the log. The list gives a
- * fresh start of the stream. A cursor that reaches this start has read all events from before the request. If our
- * cursor had passed this start a minute before the request, the list lags. Then the start and the earlier result are
- * dropped.
+ * Finds out if our offset has reached the end of a stream that never pauses and whose responses do not name the end of
+ * the log. The list gives a fresh start: the offset at which a new source begins. If our offset reaches this start, all
+ * events from before the request are read. If our offset had passed this start a minute before the request, the list
+ * lags. Then the start is not used, and an end that was reached earlier no longer counts.
  */
 
-/** The list is requested when a run has lasted this long, and then at this interval. */
+/** If no response has shown the stream's end for this time, the list is requested, and then at this interval. */
 const LOOK_EVERY_MS = 60_000;
-/** A reached end counts for this time after its request. Within this time, the next end is requested and reached. */
+/** A reached fresh start counts as the stream's end until this time after its request. */
 const SEEN_COUNTS_MS = 2 * LOOK_EVERY_MS;
 
 /** The state of the search for the end of a stream. Times are monotonic. */
 export interface EndMark {
-  /** When the run began, or when the newest fresh start was requested. */
+  /** When the search began, or when the newest fresh start was requested. */
   readonly sinceMs: number;
+  /** Our offset at `sinceMs`. */
   readonly passed: string;
-  /** The fresh start that the cursor has not reached yet; null if there is no such start. */
+  /** The fresh start that our offset has not reached yet; null if there is no such start. */
   readonly start: string | null;
   /** When the newest reached fresh start was requested; null if no start was reached. */
   readonly reachedMs: number | null;
@@ -27,7 +28,7 @@ export function wantsMark(mark: EndMark | null, nowMs: number): boolean {
   return mark !== null && mark.start === null && nowMs - mark.sinceMs >= LOOK_EVERY_MS;
 }
 
-/** Returns the mark after a fresh start. `since`: the start; `ours`: our cursor. */
+/** Takes a fresh start. `since`: the fresh start; `ours`: our offset. */
 export function markAt(
   mark: EndMark | null,
   { since: start, ours, askedMs }: { readonly since: string; readonly ours: string; readonly askedMs: number },

@@ -42,7 +42,7 @@ export class FollowerCore {
     return this.#state?.offset ?? null;
   }
 
-  /** True if the newest response was the end of the stream; false while our offset is in doubt. */
+  /** True if the newest response showed the end of the stream, and our offset is not in doubt. */
   get isCaughtUp(): boolean {
     return this.#state?.stream.caughtUp ?? false;
   }
@@ -65,11 +65,11 @@ export class FollowerCore {
       return mayAskStart ? { kind: 'start' } : waitForList(nowMs, listFreeMs);
     }
     const { stream, offset } = this.#state;
-    // An overdue stream comes first, so that the proof of a gap cannot starve the stream.
+    // An overdue request to the stream comes first, so that the proof of a gap does not delay the stream.
     if (!isOverdue(stream, this.#settings, nowMs)) {
       const proof = requestForProof(stream, this.#settings);
       if (proof !== null && (proof.kind !== 'start' || mayAskStart)) return proof;
-      // Offsets without an order cannot show that a mark was reached.
+      // If offsets have no order, it is unknown when a fresh start is reached, so no start is requested.
       if (this.startsFromList && mayAskStart && wantsMark(stream.mark, nowMs)) return { kind: 'start' };
     }
     if (nowMs >= stream.dueMs) return { kind: 'stream', since: offset.since };

@@ -4,15 +4,15 @@ import type { AdoptedOffset, VerifiedStart } from './retention-gap.ts';
 import type { DiscardSign, OffsetResponse } from './stream.ts';
 
 export type FollowerRequest =
-  /** Requests a fresh start of the stream; for checks, this is the request without an offset. */
+  /** Requests a fresh start: the offset at which a new source begins. For checks, a request without an offset. */
   | { readonly kind: 'start' }
   /** `since`: null for a request without an offset. */
   | { readonly kind: 'stream'; readonly since: string | null }
-  /** Requests the stream from another offset. The received events are not used. */
+  /** Requests the stream from another offset, only to learn if the provider serves this offset. */
   | { readonly kind: 'verifyStart'; readonly since: string }
   | { readonly kind: 'wait'; readonly ms: number };
 
-/** `newest`: the newest offset that the response names. */
+/** A fresh start. `since`: its offset. `newest`: the newest offset that the response names. */
 export interface StreamStart {
   readonly since: string;
   readonly newest?: string | null;
@@ -21,7 +21,7 @@ export interface StreamStart {
   readonly askedMs?: number;
 }
 
-/** The response to a request. A failure that is retried is not an answer. */
+/** A response for the core. A failed request that is repeated gives no response. */
 export type FollowerAnswer =
   | ({ readonly kind: 'start' } & StreamStart)
   | OffsetResponse
@@ -45,7 +45,7 @@ export type FollowerNotification =
       readonly since: string | null;
       readonly to: ResponseTime;
     }
-  /** The stream has ended before our offset for some minutes. `endsAt`: the first offset at which the stream ended. */
+  /** For some minutes, the stream has ended before our offset. `endsAt`: the first offset at which the stream ended. */
   | {
       readonly kind: 'streamBehind';
       readonly to: ResponseTime;
@@ -53,14 +53,14 @@ export type FollowerNotification =
       readonly endsAt: string;
       readonly limitMs: number;
     }
-  /** Our offset was replaced. `streamReset`: by a lower offset; events between the two offsets may come again. */
+  /** Another offset replaced ours. `streamReset`: a lower offset, so events between the two offsets may come again. */
   | {
       readonly kind: 'gapProven' | 'streamReset';
       readonly why: AdoptedOffset['why'];
       readonly fromMs: number;
       readonly to: ResponseTime;
       readonly lostAfter: string | null;
-      /** Null: the provider chooses the beginning. */
+      /** Null: the next request has no offset, so the provider chooses the beginning. */
       readonly goesOnAfter: string | null;
     }
   | {

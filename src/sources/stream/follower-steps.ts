@@ -25,8 +25,8 @@ import { isBefore } from './stream-response.ts';
 export interface FollowerSettings {
   readonly filter: string;
   /**
-   * `atGivenStart`: another request gives the first offset, and offsets have an order (events). `withoutOffset`: the
-   * first request has no offset, and offsets are compared only for equality (part 4.2 of src/provider/README.md).
+   * `atGivenStart`, for events: the list gives the first offset, and offsets have an order. `withoutOffset`, for
+   * checks: the first request has no offset, and offsets have no order (part 4.2 of src/provider/README.md).
    */
   readonly begins: 'atGivenStart' | 'withoutOffset';
   readonly pollIntervalMs: number;
@@ -56,7 +56,7 @@ export interface FollowerOutcome extends Partial<Omit<FollowerDecision, 'committ
 
 export interface FollowedOutcome extends FollowerOutcome {
   readonly reading: StreamStep['reading'];
-  /** `suspected`: our offset is kept. `passed`: the stream has passed all repeated events. */
+  /** `suspected`: our offset is kept. `proven`: our offset is replaced. `passed`: all repeated events are read. */
   readonly gap: 'suspected' | 'proven' | 'passed' | null;
 }
 
@@ -68,7 +68,7 @@ export function beginAt(since: string | null, time: ResponseTime, { settings, no
   };
 }
 
-/** Takes or discards one response to our offset. May suspect or prove a gap. */
+/** Takes or discards the response to a request with our offset. This response may show a suspected or proven gap. */
 export function followOffset(state: FollowerState, answer: OffsetResponse, at: FollowerContext): FollowedOutcome {
   const { offset } = state;
   if (answer.kind === 'refused' && (offset.since === null || !refusesOffset(answer.status))) {
@@ -125,7 +125,7 @@ export function takeStart(state: FollowerState, fresh: StreamStart, at: Follower
   const { offset, stream } = state;
   const { since, newest = null, askedMs = at.nowMs } = fresh;
   const isWithoutOffset = at.settings.begins === 'withoutOffset';
-  // Without an offset the provider may begin with its oldest check.
+  // The response to a request without an offset may begin with the provider's oldest check.
   const isOurs = since === offset.since || (isWithoutOffset && newest !== null && newest === offset.since);
   const ours = shown(offset.since, at);
   // With the sign `unmoved`, only the newest offset can replace our offset.
@@ -159,8 +159,9 @@ function confirmOffset(
 }
 
 /**
- * If our offset is in doubt or the start is lower, our offset is requested again at once. This request completes the
- * round. If offsets have no order, a start with later items may be before our offset, so it is not taken.
+ * Takes the response to a request with a fresh start. If our offset is in doubt or the start is lower, our offset is
+ * requested again at once. If offsets have no order, a start with later items may be before our offset, so it is not
+ * used.
  */
 export function takeVerifiedStart(state: FollowerState, verified: VerifiedStart, at: FollowerContext): FollowerOutcome {
   const { stream, offset } = state;
@@ -174,7 +175,7 @@ export function takeVerifiedStart(state: FollowerState, verified: VerifiedStart,
   return { state: { ...state, stream: { ...stream, doubt, dueMs } }, commits: false };
 }
 
-/** The wait also ends when the list has answered. */
+/** The longest wait for the list. The wait ends earlier if the list answers. */
 const LONGEST_WAIT_MS = 60_000;
 
 export function waitForList(nowMs: number, listFreeMs: number): Extract<FollowerRequest, { kind: 'wait' }> {
@@ -197,7 +198,7 @@ export function isOverdue(
   return answeredMs === null || nowMs - answeredMs >= pollIntervalMs;
 }
 
-/** Notifies operators once, after the provider was behind for `gapProof`. */
+/** Returns a notification once: after the stream has ended before our offset for `gapProof`. */
 function behindNotice(
   before: FollowerOffset,
   after: FollowerOffset,
@@ -222,7 +223,7 @@ function gapNotification(
   return { kind: isReset ? 'streamReset' : 'gapProven', why, fromMs, to, lostAfter, goesOnAfter };
 }
 
-/** `again` keeps the furthest offset, because earlier events repeat. @throws RETENTION_GAPS_REPEAT: too many gaps. */
+/** Replaces our offset. `again`: events up to the furthest offset repeat. @throws RETENTION_GAPS_REPEAT. */
 function healGap(
   before: FollowerOffset,
   offset: FollowerOffset,
@@ -241,8 +242,8 @@ function healGap(
 }
 
 /**
- * The repetition ends when our offset reaches the furthest offset. It also ends if the stream still ends before this
- * offset after `offsetHold`: then the stream is a new one.
+ * Ends the repetition of events when our offset reaches the furthest offset. Also ends the repetition if the stream
+ * still ends before the furthest offset after `offsetHold`: then the provider has begun a new stream.
  */
 function passAgain(
   offset: FollowerOffset,
@@ -256,12 +257,12 @@ function passAgain(
   return isOver || !isBefore(since, again.since) ? { ...offset, again: null } : offset;
 }
 
-/** Checks continue without an offset: everything that the provider still serves is read again. */
+/** A source of checks continues without an offset, so it reads everything that the provider still serves again. */
 function freshStart(start: string, { settings }: FollowerContext): string | null {
   return settings.begins === 'withoutOffset' ? null : start;
 }
 
-/** Without empty commits, a quiet stream would resume from an expired offset after 7 days. */
+/** If empty responses were never committed, the offset would seem expired at a restart after 7 days without events. */
 function isEmptyCommitDue(before: FollowerState, time: ResponseTime, { settings, nowMs }: FollowerContext): boolean {
   const { committedMs, stream, offset } = before;
   if (nowMs - committedMs >= settings.emptyCommitIntervalMs) return true;

@@ -1,9 +1,9 @@
 import { isBefore } from './stream-response.ts';
 
-/** The most remembered responses. The oldest responses are kept, because they show the longest lag. */
+/** At most this many responses are remembered. The oldest are kept, because the oldest show the longest lag. */
 const MOST_RESPONSES = 1_000;
 
-/** The part of the stream that the events on the topic cover. `since`: an event comes after this requested offset. */
+/** The responses of the stream whose events are on the topic. All events of a response come after its `since`. */
 export class ReportedEvents {
   readonly #notBeyond: string | null;
   #newest: string | null = null;
@@ -16,7 +16,7 @@ export class ReportedEvents {
   #acrossEnd: string | null = null;
   readonly #idsAcrossEnd = new Set<bigint>();
 
-  /** `notBeyond`: later events belong to a stream that was reset. `end`: events after this offset are remembered. */
+  /** Events after `notBeyond` are ignored: a reset ended their stream. Events after `end` are remembered. */
   constructor(notBeyond: string | null = null, end: string | null = null) {
     this.#notBeyond = notBeyond;
     this.#oldestRemembered = end;

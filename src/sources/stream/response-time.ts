@@ -18,9 +18,9 @@ export function timeBetween(a: ResponseTime, b: ResponseTime): { readonly leastM
 }
 
 /**
- * The time since the provider was last known to serve our offset: at most `ageMs`, at least `leastAgeMs`. Across a
- * restart, the two clocks give the bounds. Within a task, the monotonic clock counts. The monotonic clock stops while
- * the machine sleeps. So if both other clocks show more time, their time counts.
+ * Returns the time since the provider was last known to serve our offset: at most `ageMs`, at least `leastAgeMs`. After
+ * a restart, the provider's clock and our clock give these limits. Within a task, the monotonic clock counts. But the
+ * monotonic clock stops while the machine sleeps. So if both other clocks show more time, their time counts.
  */
 export function offsetAges(
   known: { readonly servedMs: number | null; readonly servedLatestMs: number | null },

@@ -2,20 +2,22 @@ import { ConnectorError } from '../../errors.ts';
 import { compareStreamOffsets, isBefore, type StreamReading, type StreamResponse } from './stream-response.ts';
 
 /*
- * Decides when another offset replaces our offset, for one of three reasons. Events after our offset have expired (a
- * retention gap), the log has begun again, or a replica of the provider is behind.
+ * Decides when another offset replaces our offset in the stream. There are three reasons: the events after our offset
+ * have expired (a retention gap), the log has begun again, or a replica of the provider is behind.
  *
- * A bad sign in a response to our offset begins a *round*. The round requests a fresh start E. It then requests the
- * stream from E, which must have status 200, and our offset again. The same sign completes the round. E is *held* while
- * our offset is still read; a good response ends the hold. Rounds repeat until E was held for this time:
+ * A response to our offset may be a *sign* against this offset (`GapSign`). A sign begins a *round* of three requests:
+ * for a fresh start E (the offset of a new source), for the stream from E, and for the stream from our offset again. If
+ * E gets status 200 and our offset the same sign again, E is *held* while our offset is still read. A good response
+ * ends the hold. Rounds repeat until E was held for this time:
  *
  * - E is before our offset: `behindLimit`, an hour. A fail-over heals in minutes, and a lower offset repeats events. E
- *   counts only if the stream from E also ends before our offset; otherwise the list, which gave E, lags.
+ *   is held only if the stream from E also ends before our offset; otherwise the list, which gave E, lags.
  * - Our offset brings no events: `offsetHold`, a day. The event log may lag behind the list by hours.
- * - Our offset is refused, its response repeats, it expired by all clocks, or only E has events: `gapProof`, minutes.
+ * - Our offset is refused, brings the same events again, has expired by all clocks, or only E has events: `gapProof`,
+ *   minutes.
  *
- * The first E is held, so that no later event is lost. An age of six and a half days by one clock only *suspects* a
- * gap, which causes a walk.
+ * Later rounds keep the first E, so that no later event is lost. If our offset is older than six and a half days by one
+ * clock, a gap is only *suspected*, which causes a walk.
  */
 
 const HOUR_MS = 3_600_000;
@@ -39,13 +41,13 @@ export function refusesOffset(status: number): boolean {
 
 export type GapSign =
   | 'refused'
-  /** Events, but no new cursor. */
+  /** The response has events, but does not move our offset on. */
   | 'stuck'
-  /** The response names an offset before ours. */
+  /** The response names an offset before our offset. */
   | 'lower'
-  /** No events and the same cursor, for longer than events are kept. */
+  /** No events and the same offset, after our offset has expired. */
   | 'quiet'
-  /** No events and the same cursor for hours: a fresh offset would expire later. */
+  /** No events and the same offset for hours: a fresh start would expire later than our offset. */
   | 'unmoved';
 
 export interface OffsetKnown {
@@ -102,7 +104,7 @@ export function isProviderBehind({ since, held }: { readonly since: string | nul
 export interface Doubt {
   readonly sign: GapSign | null;
   readonly round: GapRound | null;
-  /** The end of the first round against our offset; null before this round. */
+  /** When the first round that speaks against our offset ended; null before this time. */
   readonly firstMs: number | null;
   readonly lastMs: number;
 }
@@ -179,7 +181,7 @@ function isHeldEnough(
   return sign === 'unmoved' && held.heldMs >= offsetHoldMs;
 }
 
-/** Rounds begin every half `gapProof`, or every hour if nothing speaks against our offset. */
+/** Begins a round half a `gapProof` after the last round, or an hour if nothing speaks against our offset. */
 function beginRound(
   doubt: Doubt,
   held: HeldOffset | null,
@@ -246,7 +248,7 @@ export function isOffsetInDoubt({ sign, round, firstMs }: Doubt): boolean {
 
 /** @throws ConnectorError RETENTION_GAPS_REPEAT at the third gap within a day: repeated gaps could hide lost events. */
 export function healedOnceMore(healedAtMs: readonly number[], nowDateMs: number): readonly number[] {
-  // Later times count too, because a clock may be set back.
+  // Times in the future count too, because the clock may have been set back.
   const recent = healedAtMs.filter((healed) => Math.abs(nowDateMs - healed) < DAY_MS);
   if (recent.length < HEALED_GAPS_PER_DAY) return [...recent, nowDateMs];
   throw new ConnectorError(

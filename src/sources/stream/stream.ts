@@ -39,7 +39,7 @@ export interface Stream {
   readonly heldFromMs: number | null;
   readonly dueMs: number;
   readonly discarded: number;
-  /** True if the newest response showed the end of the stream, or if the list showed it recently. */
+  /** True if the newest response showed the end of the stream, or if the list showed this end recently. */
   readonly caughtUp: boolean;
   /** True if a response named a newest offset after its cursor: this provider names the end of the log. */
   readonly namesEnd: boolean;
@@ -140,11 +140,11 @@ export function followStream(
   const weighed = weighSign(stream.doubt, sign, { since, held: earlierHeld }, { ...at, isSuspected });
   const isLower = isNoReset && namesLower(reading, since, response);
   const { held, adopted, isRound } = weighed;
-  // An empty response alone suspects no gap: a fresh start may equal our offset, and then nothing is lost.
+  // An empty response suspects no gap before a round is complete: a fresh start may equal our offset.
   const isOpen = isOld && reading === 'quiet' && !isRound && adopted === null;
   const taken = (reading === 'moved' || reading === 'quiet') && !isOpen ? reading : null;
   const suspects = isOld && !isOpen;
-  // The provider serves an offset that moves on, so there is no suspicion.
+  // If our offset moves on, the provider serves it, so no gap is suspected.
   const gapSuspectedFromMs =
     reading === 'moved' ? null : suspects ? position.serverDate.dateMs - position.standingMs : suspectedFromMs;
   const servedAgoMs = reading === 'moved' ? 0 : (adopted?.heldMs ?? ages.ageMs);
@@ -186,8 +186,9 @@ const FRESH = { noResetMs: null, discarded: 0, earlier: [], caughtUp: false } as
 const behind = (since: string, held: HeldOffset | null) => isProviderBehind({ since, held });
 
 /**
- * Returns the held offset with its age; across a restart, by the clock that shows less time. But a restart adds no age
- * to a held offset that is before our offset. Such an offset is dropped after an absence of `offsetHold`.
+ * Returns the held offset with its age. A restart adds the time of the absence, by the clock that shows less time. But
+ * if the held offset is before our offset, a restart adds no time, and an absence of `offsetHold` drops the held
+ * offset.
  */
 function heldUntil(
   { heldFromMs }: Stream,
@@ -225,7 +226,7 @@ function readOn(
   const items = answer.kind === 'refused' ? 0 : answer.items;
   const discarded = taken === null ? stream.discarded + 1 : 0;
   const goesOn = taken !== null && answer.kind === 'stream' && namesMore(answer);
-  // A quiet response is no proof: some providers name the newest offset of the log only in quiet responses.
+  // A quiet response does not prove this: some providers name the newest offset of the log only in quiet responses.
   const namesEnd = stream.namesEnd || (goesOn && taken === 'moved');
   const isReached = answer.kind === 'stream' && namesEnd && hasReached(answer, answer.nextId);
   const isAtEnd = taken === 'quiet' || (taken === 'moved' && isReached);
@@ -248,7 +249,7 @@ export interface FreshStart {
   readonly askedMs: number;
 }
 
-/** A start requested before the sign does not count. If it is not before our offset, the provider is not behind. */
+/** A start from before the sign does not count. If the start is not before our offset, the provider is not behind. */
 export function takeFreshStart<Offset extends { readonly held: HeldOffset | null }>(
   stream: Stream,
   offset: Offset,

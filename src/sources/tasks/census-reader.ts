@@ -7,14 +7,14 @@ import { ReportedEvents } from '../stream/reported-events.ts';
 import type { ResponseTime } from '../stream/response-time.ts';
 import { Census, REMEMBERED_MS } from '../walk/census.ts';
 
-/** More foreign records stop the source at once. A later record of the same key may replace a foreign record. */
+/** If more records than this are foreign (of another writer), the source stops before the end of the topic. */
 const MOST_STRANGERS = 1_000;
 
 interface CensusOptions {
   readonly reader: LogReader;
   readonly topic: TargetTopic;
   readonly digests: CurrentDigests;
-  /** Absent if only the content is needed and no walk follows. */
+  /** Absent if no walk follows, which would need the ages of events. */
   readonly eventRecords?: EventRecords;
   readonly signal: AbortSignal;
 }
@@ -26,22 +26,22 @@ export interface EventRecords {
   readonly ageMs: (record: Pick<CommittedRecord, 'timestampMs' | 'headers'>) => number;
 }
 
-/** The age of a record, by the clock that shows less time. `time`: of the newest response. `wallMs`: our clock. */
+/** The age is by the broker's clock or the provider's clock, whichever is less. `time`: of the newest response. */
 export function recordAge(time: ResponseTime | null, wallMs: number): EventRecords['ageMs'] {
   return ({ timestampMs, headers }) => {
     const byBrokerMs = wallMs - timestampMs;
     if (byBrokerMs <= REMEMBERED_MS || time === null) return Math.max(0, byBrokerMs);
     const receivedMs = Date.parse(headers['spc-received'] ?? '');
     const byProviderMs = time.dateMs - receivedMs;
-    // A date far in the future is wrong, and would protect removed instruments from deletion.
+    // If the date of the record is far in the future, it is wrong, and would protect removed instruments from deletion.
     if (Number.isNaN(receivedMs) || byProviderMs < -REMEMBERED_MS) return byBrokerMs;
     return Math.max(0, Math.min(byBrokerMs, byProviderMs));
   };
 }
 
 /**
- * Reads the newest record of each id as a digest. Records of an earlier schema are compared as the current schema would
- * write them.
+ * Reads the instruments topic, and keeps a digest of the newest record of each id. A record of an earlier schema gets
+ * the digest that the same content has in the current schema.
  *
  * @throws ConnectorError RECORD_UNREADABLE for a foreign record; or an error of the reader or of the registry.
  */
@@ -92,7 +92,7 @@ function count(
     else if (id !== null) census.delete(id);
     return null;
   }
-  if (id === null) return strange(record, 'Its key is no id of an instrument.', undefined);
+  if (id === null) return strange(record, 'Its key is not the id of an instrument.', undefined);
   try {
     const found = digests.of(value);
     if ('unknownSchemaId' in found) throw new MissingSchema(found.unknownSchemaId);

@@ -26,9 +26,10 @@ export interface CoreTaskOptions {
   readonly random: Random;
 }
 
+/** The decision of the core about one response. */
 export interface Asked<Decision, Row> {
   readonly decision: Decision;
-  /** Null if the decision does not follow a response of the stream. */
+  /** The stream's response; null if the decision is about a response of the list, or about no response. */
   readonly answer: FollowedResponse<Row> | null;
   readonly poll: Pick<Polled, 'endpoint' | 'rows' | 'durationMs'> | null;
   /** The provider's refusal of the offset. */
@@ -57,7 +58,7 @@ export interface CoreTaskParts<Decision extends FollowerDecision<unknown, unknow
   committed(asked: Asked<Decision, Row>, commitMs: number): void;
 }
 
-/** The returned function decides about the response when it is called; null: the response is no longer wanted. */
+/** Requests the list. The promised function gives the response to the core; null: the response is outdated. */
 export type AskList<Decision, Row> = (signal: AbortSignal) => Promise<() => Asked<Decision, Row> | null>;
 
 interface Wait {
@@ -67,7 +68,7 @@ interface Wait {
 
 const nothing = (waitMs: number): SourceTurn => ({ records: [], offset: null, waitMs, committed() {} });
 
-/** The core chooses requests and reads responses. The task sends the requests, and builds records and notifications. */
+/** The core chooses each request and decides about each response. The task sends requests and builds records. */
 export function createCoreTask<Decision extends FollowerDecision<unknown, unknown>, Row, Request>(
   options: CoreTaskOptions,
   parts: CoreTaskParts<Decision, Row, Request>,
@@ -145,7 +146,7 @@ type ListOptions = Pick<CoreTaskOptions, 'source' | 'clock' | 'random'> & {
   readonly events: Pick<Events, 'attemptFailed'>;
 };
 
-/** Requests to the instrument list, one at a time; the stream never waits for them. Exported for tests. */
+/** Sends requests to the instrument list, one at a time. The stream does not wait for them. Exported for tests. */
 export class ListRequests<Answer> {
   readonly #options: ListOptions;
   #failures = 0;
@@ -169,7 +170,7 @@ export class ListRequests<Answer> {
     return this.#ending?.signal;
   }
 
-  /** Waits for the response only if `isAwaited`: no stream exists yet. After `begin`, a prefetched page is ready. */
+  /** Begins a request. If `isAwaited`, waits for the response; otherwise only as long as a prefetched page needs. */
   async begin(request: () => Promise<Answer>, signal: AbortSignal, isAwaited = false): Promise<void> {
     const ending = new AbortController();
     this.#ending = ending;
@@ -180,7 +181,7 @@ export class ListRequests<Answer> {
     await (isAwaited ? ended : afterOtherWork());
   }
 
-  /** Returns each response once; else null. @throws an error that no repetition corrects, or the signal's reason. */
+  /** Returns a response once; otherwise null. @throws an error that no repetition corrects, or the signal's reason. */
   take(): Answer | null {
     const outcome = this.#outcome;
     this.#outcome = null;
@@ -293,7 +294,7 @@ export interface FollowerRows<Row> {
 
 type Request = Exclude<FollowerRequest, { kind: 'wait' }>;
 
-/** Every row of the stream becomes a record or a dead letter. */
+/** Creates the task of a source that only follows a stream. Every row becomes a record or a dead letter. */
 export function createFollowerTask<Row>(options: FollowerTaskOptions<Row>, rows: FollowerRows<Row>): SourceTask {
   const { source, core, stream, endpoint, events, clock } = options;
   const answered = (answer: FollowerAnswer) => core.answered(answer, clock.monotonicMs());

@@ -10,20 +10,20 @@ interface Counted {
 }
 
 /**
- * If many rows cannot be mapped, the provider has changed a type: the source stops and writes nothing. A live stream
- * brings few events at a time, so the last thousand rows count in addition to each response. A repeated response counts
- * once.
+ * Stops the source if too many rows cannot be mapped, because the provider has probably changed a type. A response of a
+ * live stream has only a few events, so the last thousand rows are checked in addition to each response. A repeated
+ * response counts once.
  */
 export class DeadLetterShare {
   readonly #largest: number;
-  /** By request, the oldest first. */
+  /** The counts of earlier responses by request, the oldest first. */
   readonly #answers = new Map<string, Counted>();
 
   constructor(largestShare: number) {
     this.#largest = largestShare;
   }
 
-  /** @throws ConnectorError TOO_MANY_DEAD_LETTERS. `whence`: the request. */
+  /** @throws ConnectorError TOO_MANY_DEAD_LETTERS. `whence`: the endpoint and offset of the request. */
   check(rows: readonly { readonly kind: string }[], whence: string): void {
     if (rows.length === 0) return;
     const failed = rows.filter((row): row is DecodedFailure => row.kind === 'failure');

@@ -23,10 +23,10 @@ interface RefusedOffset {
 
 export type FollowedOutcome<Row> = { readonly kind: 'stream'; readonly answer: FollowedResponse<Row> } | RefusedOffset;
 
-/** Each call makes one attempt. */
+/** Requests a stream of the provider. Each call makes one attempt. */
 export interface FollowedStream<Row> {
   start(signal: AbortSignal): Promise<StreamStart>;
-  /** Null: the request has no offset. */
+  /** `since`: null for a request without an offset. */
   after(since: string | null, signal: AbortSignal): Promise<FollowedOutcome<Row>>;
 }
 
@@ -39,7 +39,7 @@ export function refusalOf(error: unknown, clock: Clock): RefusedOffset | null {
   return { kind: 'refused', status, time, err: error };
 }
 
-/** A stream whose first request has no offset. Only the responses name the next offset. */
+/** Creates a stream whose first request has no offset. Only the responses name offsets. */
 export function followStream<Row extends { readonly kind: string }>(options: {
   readonly endpoint: string;
   readonly list: <T>(

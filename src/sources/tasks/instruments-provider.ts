@@ -34,7 +34,7 @@ export interface InstrumentsPage {
 
 type OnArrived = (probableNext: string | null) => void;
 
-/** One attempt per call. All tasks of a source share one provider, which learns sizes and counts dead letters. */
+/** One attempt per call. All tasks of a source share one provider, because it adapts sizes and counts dead letters. */
 export interface InstrumentsProvider extends FollowedStream<DecodedEvent> {
   /** `onArrived`: called at the page's last byte with the probable next cursor, except for a page too large to keep. */
   page(minId: string | null, signal: AbortSignal, onArrived?: OnArrived): Promise<InstrumentsPage>;
@@ -59,7 +59,7 @@ export function createInstrumentsProvider(options: InstrumentsProviderOptions): 
 
   let decoding: Promise<unknown> = Promise.resolve();
 
-  /** Decodes one page at a time, because two pages would only need more memory. */
+  /** Decodes one page at a time: to decode two pages at once needs more memory and saves no time. */
   async function decodeInTurn(pages: PageDecoder, answer: HttpResponse, onArrived?: OnArrived): Promise<DecodedPage> {
     const edges = onArrived === undefined ? null : await answer.arrived();
     if (edges !== null) onArrived?.(probableNextCursor(edges, baseUrl));
@@ -164,9 +164,9 @@ const SUCCESSES_BEFORE_GROWING = 10;
 const MALFORMED: ReadonlySet<ErrorCode> = new Set(['BODY_MALFORMED', 'PROTOCOL_VIOLATION']);
 
 /**
- * The number of items of a request. A refusal or a cut response halves the number, down to 1. Successes double the
- * number again, but not above a refused number. A refusal of a single item has another cause, so the configured number
- * returns. Exported for tests.
+ * Adapts the number of items in a request. A refusal or a cut response halves the number, down to 1. After some
+ * successes, the number doubles, but stays below a refused number. If a request for a single item is refused, the
+ * number is not the cause, so the next request has the configured number again. Exported for tests.
  */
 export class PageSize {
   readonly #configured: number;
@@ -199,7 +199,7 @@ export class PageSize {
     }
   }
 
-  /** Learns from `maxEvents` in `links.next`, unless the response has more events. Successes raise the number again. */
+  /** Takes a lower `maxEvents` from `links.next`, unless the response has more events. Successes raise the number. */
   named(most: number | null, held: number): void {
     if (most === null || most < held || most >= this.#current) return;
     this.#successes = 0;

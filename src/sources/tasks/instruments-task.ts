@@ -172,7 +172,7 @@ function createRequests(
   };
 }
 
-/** Returns a check that the walk is the same: the stream may begin another walk before the list answers. */
+/** Returns a check that this walk continues: the stream may begin another walk before the list answers. */
 function inThisWalk(core: InstrumentsCore): () => boolean {
   const { phase, offset } = core;
   return () => core.phase === phase && core.offset?.walk === offset?.walk;
@@ -201,7 +201,7 @@ function createWrittenRecords(options: InstrumentsTaskOptions, pages: ListPages)
     ofWalk(decision: CoreDecision): OutgoingRecord[] {
       const { write, offset } = decision;
       if (offset === null || write.kind === 'nothing') return [];
-      // `serverDate` is later than the page, because the stream has answered after the page.
+      // The page has its own time: `serverDate` is later, because the stream has answered after the page.
       const time = write.kind === 'rows' ? pages.held?.time : undefined;
       const listed = headers(options.endpoints.instrumentsEndpoint, time ?? offset.serverDate, offset.walk);
       return write.kind === 'rows'

@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto';
 import { type DeadLetterTail, readDeadLetterTail } from '../../kafka/dead-letter.ts';
 import type { DecodedFailure } from '../../records/decoding/decoded-list.ts';
 
-/** Rows above this number become dead letters again at the next walk. */
+/** If more rows than this cannot be mapped, the oldest rows become dead letters again at the next walk. */
 const MOST_KNOWN = 65_536;
 
-/** Rows that are already dead letters: each content becomes one dead letter, not one for each walk or restart. */
+/** Remembers rows that are dead letters, so that an unchanged row does not become a dead letter at each walk. */
 export class KnownDeadRows {
-  /** The first eight bytes of a SHA-256; the newest at the end. */
+  /** The first 8 bytes of a SHA-256 of each key and row; the newest row is at the end. */
   readonly #digests = new Set<bigint>();
 
   isKnown(row: Pick<DecodedFailure, 'key' | 'raw'>): boolean {
@@ -28,7 +28,7 @@ export class KnownDeadRows {
   }
 }
 
-/** Reads the newest dead letters of records for `targetTopic`. @throws the signal's reason. */
+/** Remembers the newest dead letters whose records were meant for `targetTopic`. @throws the signal's reason. */
 export async function readKnownDeadRows(
   known: KnownDeadRows,
   { targetTopic, ...tail }: Omit<DeadLetterTail, 'onLetter'> & { readonly targetTopic: string },

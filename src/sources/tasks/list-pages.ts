@@ -13,7 +13,7 @@ interface Asked {
   isDecoded: boolean;
   /** The probable next cursor; null before the page has arrived. */
   probableNext: string | null;
-  /** The first response of the page's drain; null if not requested or already used. */
+  /** The first response of the stream for the drain of this page; null if not requested or already used. */
   drain: DrainAhead | null;
 }
 
@@ -23,19 +23,19 @@ interface DrainAhead {
   readonly response: Promise<FollowedOutcome<DecodedEvent>>;
 }
 
-/** A prefetched response is not used after this time. The timeout of requests is longer. */
+/** A prefetched response of the stream is not used after this time. */
 const LONGEST_KEPT_MS = 10_000;
 
-/** The most pages under way or kept after the taken page. */
+/** At most this many pages after the current page are requested or kept. */
 const MOST_AHEAD = 2;
 
 /**
- * Prefetches the pages of a walk, so that the provider's latency counts once per page. A page is requested when the
- * previous page has arrived and the page before the previous page is decoded. Until the previous page is decoded, the
- * cursor of the request is a guess. A wrong guess drops the page and ends all guesses.
+ * Prefetches the pages of a walk. Page 3 is requested when page 2 has arrived and page 1 is decoded. Until page 2 is
+ * decoded, the cursor of page 3 is a guess from the first and last bytes of page 2. A wrong guess drops page 3 and ends
+ * all guesses.
  *
- * Our offset does not change while the rows of the held page are written. So, if the next page has arrived, the first
- * request of its drain is sent during this write. The response counts only for the drain of this page.
+ * Also prefetches the first response of the stream for the drain of a page. If page 2 has arrived while the rows of
+ * page 1 are written, the stream is requested during this write. The response is used only for the drain of page 2.
  */
 export class ListPages {
   readonly #provider: Pick<InstrumentsProvider, 'page' | 'after'>;
@@ -45,7 +45,7 @@ export class ListPages {
   #ahead: readonly Asked[] = [];
   /** The page whose rows are written now, or were written last. */
   #used: Asked | null = null;
-  /** Our offset after the start of this write; null after the next request to the stream. */
+  /** Our offset while these rows are written; null after the next request to the stream. */
   #since: string | null = null;
   #guesses = true;
 
@@ -84,7 +84,7 @@ export class ListPages {
     this.#askAhead(signal);
   }
 
-  /** `drains`: the response is for the drain of the taken page. */
+  /** Requests the stream, or uses the prefetched response. `drains`: true during the drain of the current page. */
   after(since: string, drains: boolean, signal: AbortSignal): Promise<FollowedOutcome<DecodedEvent>> {
     const ahead = drains ? this.#taken?.drain : null;
     if (drains && this.#taken) this.#taken.drain = null;
@@ -119,7 +119,7 @@ export class ListPages {
     return asked;
   }
 
-  /** Requests the page after the newest page, and the drain of the first page that is not being written. */
+  /** Prefetches the page after the newest page, and the first response for the drain of the next page to write. */
   #askAhead(signal: AbortSignal): void {
     if (signal.aborted) return;
     const earlier = [this.#taken, ...this.#ahead].filter((asked) => asked !== null);

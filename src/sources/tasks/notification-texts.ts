@@ -80,8 +80,8 @@ function followerText(notification: FollowerNotification, words: typeof INSTRUME
       const given = { gapFrom, gapTo, gapSinceFrom, gapSinceTo, why: SIGNS[notification.why] };
       if (kind === 'gapProven') return { ...given, kind: 'retention-gap', message: words.proven, lost: words.lost };
       const message =
-        `The provider's stream still ends before our offset. The source reads it from ${gapSinceTo} instead of ` +
-        `${gapSinceFrom}. Events between these offsets come again on the events topic. Until they have passed, only ` +
+        `The provider's stream still ends before our offset. The source reads the stream from ${gapSinceTo} instead ` +
+        `of ${gapSinceFrom}. Events between these offsets come again on the events topic. While they come again, only ` +
         'walks update the instruments, so no instrument returns to an earlier state.';
       return { ...given, kind: 'stream-reset', message, lost: 'nothing, unless the stream itself has begun again' };
     }
@@ -159,12 +159,12 @@ function walkText(notification: WalkNotification) {
         message:
           `${notification.walks} consecutive walks could not determine which instruments are gone. Instruments that the ` +
           'provider has dropped stay on the topic. The notifications deletion-skipped give the reasons. A walk that a ' +
-          'restart interrupted cannot determine it either.',
+          'restart interrupted cannot determine gone instruments either.',
       };
     case 'topicReplaced':
       return {
         kind: 'topic-replaced',
-        message: `The instruments topic was deleted, created again or renamed. Walk ${walk} writes every instrument to it.`,
+        message: `The instruments topic was deleted, created again or renamed. Walk ${walk} writes every instrument again.`,
       };
     case 'walkGivenUp': {
       const { why, waitMs } = notification;

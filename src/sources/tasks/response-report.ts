@@ -33,7 +33,7 @@ export function totals({ rows, duplicateKeys }: Pick<DecodedList<CountedRow>, 'r
   return { drift, roundedNumbers, duplicateKeys };
 }
 
-/** `record`: the kind of the items. */
+/** `record`: the noun of the items, such as `event`. */
 export function streamReport(
   source: string,
   record: string,

@@ -4,16 +4,16 @@ import { ReportedEvents } from '../stream/reported-events.ts';
 const SEEN = 1;
 const OTHER_SCHEMA = 2;
 const ADDED_LATELY = 4;
-/** The most remembered deletions by events. More deletions within an hour show a broken stream. */
+/** At most this many deletions by events are remembered. A stream with more deletions in an hour is probably broken. */
 const MOST_DELETED_LATELY = 100_000;
 
-/** The time for which events are remembered: an hour before the walk, and the duration of the census. */
+/** The census remembers events up to this age: an hour before the walk, and time for the census itself. */
 export const REMEMBERED_MS = 90 * 60_000;
 
 /** Greater ages count as this age. */
 const OLDEST_MS = 18 * 3_600_000;
 
-/** The words of a row after its id: the age (high bits) with the marks (low bits), then the digest. */
+/** A row is five 32-bit integers: the id (two), the age (high bits) with the marks (low bits), the digest (two). */
 const MARKS = 2;
 const DIGEST = 3;
 const WIDTH = 5;
@@ -22,8 +22,8 @@ const MARK_BITS = 6;
 export type CensusComparison = 'absent' | 'same' | 'sameUnderOtherSchema' | 'different';
 
 /**
- * The content of the instruments topic, in 25 to 26 bytes per id: a digest, marks, and the age of the last event that
- * named the id. The age is in whole seconds plus one; 0: no event is remembered.
+ * The content of the instruments topic, which a walk compares with the provider's list. An id takes 25 to 26 bytes: a
+ * digest of the record, marks, and the age of the last event (whole seconds plus one; 0: no event is remembered).
  */
 export class Census {
   readonly #rows = new IdRows(WIDTH);
@@ -40,7 +40,7 @@ export class Census {
     return this.#rows.size;
   }
 
-  /** Takes the newest content of an id. `digest`: 8 bytes of the Avro body without header, in the current schema. */
+  /** Keeps the newest content of an id. `digest`: 8 bytes, of the Avro body without header, in the current schema. */
   put(id: bigint, digest: bigint, isCurrentSchema: boolean): void {
     const known = this.#find(id);
     const row = known < 0 ? this.#rows.add(lowOf(id), highOf(id)) : known;
@@ -51,7 +51,7 @@ export class Census {
     words.set(row, MARKS, isCurrentSchema ? kept : kept | OTHER_SCHEMA);
   }
 
-  /** Takes the newest content of an id from an event. `ageMs`: the age at the census. `since`: the requested offset. */
+  /** Like `put`, for a record of an event. `ageMs`: the event's age at the census. `since`: the requested offset. */
   putEvent(id: bigint, digest: bigint, isCurrentSchema: boolean, ageMs: number, since?: string): void {
     const isNew = this.#find(id) < 0 || this.isAddedLately(id);
     this.put(id, digest, isCurrentSchema);
@@ -62,7 +62,7 @@ export class Census {
     this.#deletedLately.delete(id);
   }
 
-  /** True for a recent event, and for an event after the end of a stream that is behind. */
+  /** True for a recent event. If the provider's stream is behind, true for all events after its present end too. */
   isRemembered(ageMs: number, since: string | undefined): boolean {
     return ageMs <= REMEMBERED_MS || this.reported.isBehindEnd(since);
   }
@@ -72,7 +72,7 @@ export class Census {
     if (row >= 0) this.#rows.remove(row);
   }
 
-  /** An event deleted the instrument `ageMs` before the census. */
+  /** Removes an instrument that an event deleted, `ageMs` before the census. */
   deleteByEvent(id: bigint, ageMs: number, since?: string): void {
     this.delete(id);
     if (this.isRemembered(ageMs, since) && this.#deletedLately.size < MOST_DELETED_LATELY)
@@ -91,7 +91,6 @@ export class Census {
     return (this.#marksOf(id) & ADDED_LATELY) !== 0;
   }
 
-  /** Null for an id that is not on the topic. */
   digestOf(id: bigint): bigint | null {
     const row = this.#find(id);
     const word = (at: number) => BigInt(this.#rows.words.get(row, at));
@@ -107,7 +106,7 @@ export class Census {
     return (this.#marksOf(id) & OTHER_SCHEMA) === 0 ? 'same' : 'sameUnderOtherSchema';
   }
 
-  /** The age of the newest added instrument that a row has shown: the list is not older than this age. */
+  /** A row showed an instrument that an event of this age added, so the list is not older. Infinity: no such row. */
   get newestShownMs(): number {
     return this.#newestShownMs;
   }
@@ -128,12 +127,10 @@ export class Census {
       if ((this.#rows.words.get(row, MARKS) & SEEN) === 0) yield this.#rows.idAt(row);
   }
 
-  /** -1 for an id that is not on the topic. */
   #find(id: bigint): number {
     return this.#rows.find(lowOf(id), highOf(id));
   }
 
-  /** 0 for an id that is not on the topic. */
   #marksOf(id: bigint): number {
     const row = this.#find(id);
     return row < 0 ? 0 : this.#rows.words.get(row, MARKS);

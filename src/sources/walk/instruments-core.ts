@@ -38,7 +38,7 @@ import { marginMs } from './list-lag.ts';
 import { type Walk, type WalkInput, type WalkPhase, walkAtStart, wantsStart } from './walk.ts';
 import { stepWalk } from './walk-steps.ts';
 
-/** Decides for an instruments source, by the rules of `FollowerCore`. */
+/** Decides the requests and commits of an instruments source. Like `FollowerCore`, does no I/O and reads no clock. */
 export class InstrumentsCore {
   readonly #settings: CoreContext['settings'];
   readonly #touched = new Set<bigint>();
@@ -47,10 +47,10 @@ export class InstrumentsCore {
   #state: CoreState | null;
   readonly #topicId: string | null;
   #demand: WalkRequest | null = null;
-  /** True until the stream answers after the request: a walk begins only with a response of the stream. */
+  /** True until the stream answers after a walk was requested: a walk begins only with a response of the stream. */
   #isDemandNew = false;
 
-  /** `committed`: null before the first commit. `reset`: the offset from before a reset. `topicId`: null if unknown. */
+  /** `committed`: null before the first commit. `reset`: the offset before a reset. `topicId`: null if unknown. */
   constructor(
     settings: InstrumentsSettings,
     committed: InstrumentsOffset | null,
@@ -104,7 +104,7 @@ export class InstrumentsCore {
     return { kind: 'commit', decision: this.#decide(walkOn(this.#state, wanted, this.#context(nowMs))) };
   }
 
-  /** See `FollowerCore`. @throws ConnectorError WALK_CURSOR_REPEATED, RETENTION_GAPS_REPEAT: the source stops. */
+  /** As in `FollowerCore`. @throws ConnectorError WALK_CURSOR_REPEATED, RETENTION_GAPS_REPEAT: the source stops. */
   answered(answer: CoreAnswer, nowMs: number): CoreDecision {
     if (answer.kind === 'stream' || answer.kind === 'refused') this.#isDemandNew = false;
     return this.#decide(this.#weigh(answer, this.#context(nowMs)));
@@ -115,7 +115,7 @@ export class InstrumentsCore {
     if (state === null) {
       if (answer.kind !== 'start') throw new Error(`A source without an offset was given ${answer.kind}.`);
       const { since, time } = answer;
-      // The first walk also serves a request that came before the first offset.
+      // The first walk also serves a walk request from before the first offset.
       const { filter } = this.#settings;
       const reset = { kind: 'offsetReset', filter, to: time, goesOnAfter: since } as const;
       const notifications = this.#reset === null ? [] : [{ ...reset, before: this.#reset }];
@@ -185,7 +185,7 @@ export class InstrumentsCore {
 
 type Wanted = Exclude<CoreRequest, { kind: 'commit' }> | { readonly kind: 'usePage' } | { readonly kind: 'sweep' };
 
-/** An overdue stream comes before the list and proofs. `listFreeMs`: when the next request to the list may begin. */
+/** An overdue request to the stream comes first. `listFreeMs`: when the next request to the list may begin. */
 function nextRequest(
   { walk, stream, offset }: CoreState,
   settings: CoreContext['settings'],
@@ -194,7 +194,7 @@ function nextRequest(
 ): Wanted {
   const events: Wanted = { kind: 'stream', since: offset.since };
   const unlessOverdue = (wanted: Wanted) => (isOverdue(stream, settings, nowMs) ? events : wanted);
-  // During a drain, the stream is requested without pauses, because it could move on again in a pause.
+  // A drain requests the stream without pauses: in a pause, new events could arrive and hide the stream's end.
   const isAwaited = 'drain' in walk && !walk.drain.isReached && isReadingOn(stream);
   const streamBy = (otherwiseMs: number): Wanted => {
     if (nowMs >= stream.dueMs || isAwaited) return events;
@@ -203,13 +203,13 @@ function nextRequest(
   const fromList = (wanted: Wanted) => (nowMs < listFreeMs ? streamBy(listFreeMs) : unlessOverdue(wanted));
   const follow = () => streamBy(Number.POSITIVE_INFINITY);
 
-  // No event may come between the final drain and the tombstones.
+  // The stream must not be read between the final drain and the tombstones.
   if (walk.phase === 'closing' && walk.drain.isReached) return { kind: 'sweep' };
   if (walk.phase === 'draining' && walk.drain.isReached) return { kind: 'usePage' };
   const proof = requestForProof(stream, settings);
   if (proof !== null) return proof.kind === 'start' ? fromList(proof) : unlessOverdue(proof);
 
-  // If the stream never pauses and does not name its end, the drain ends at a fresh start.
+  // If every response has events and no response names the log's end, the drain ends at a fresh start.
   const isEndless = 'drain' in walk && isReadingOn(stream) && !stream.namesEnd;
   if (isEndless && wantsStart(walk.drain, { nowMs, marginMs: marginMs(settings, offset) })) {
     return fromList({ kind: 'start' });
@@ -266,7 +266,7 @@ function followEvents(
   };
 }
 
-/** Repeated events have old states, so they only touch ids. If a walk begins now, they touch no id. */
+/** Repeated events have old states, so only their ids count. If a walk begins now, repeated events touch no id. */
 function touching(
   events: readonly EventFacts[],
   { isAgain }: FollowedOutcome,
@@ -281,7 +281,7 @@ function takeEventsStart(state: CoreState, start: StreamStart, at: CoreContext):
   return { state: { ...after, walk: drainTo(start, state, at) }, commits: false };
 }
 
-/** A fresh start counts only if it was requested at least one margin after the start of the drain. */
+/** A drain uses a fresh start only if the start was requested at least one margin after the drain began. */
 function drainTo({ since, askedMs }: StreamStart, { walk, offset }: CoreState, { nowMs, settings }: CoreContext): Walk {
   const at = { nowMs: askedMs ?? nowMs, marginMs: marginMs(settings, offset) };
   if (!('drain' in walk) || !wantsStart(walk.drain, at)) return walk;
@@ -323,8 +323,9 @@ function replaceWalk(state: CoreState, time: ResponseTime, at: CoreContext): Cor
 }
 
 /**
- * If our offset is in doubt, its response does not advance a drain. If the provider is behind, the stream has no events
- * for us. Then the drain of a page from before our offset ends at once, and any other page waits.
+ * Gives a response of the stream to the walk, but not while our offset is in doubt. If the provider's stream ends
+ * before our offset, no new events come. Then the drain of a page from before our offset ends at once; the drain of any
+ * other page waits.
  */
 function walkBeside(
   state: CoreState,
@@ -343,16 +344,16 @@ function walkBeside(
 }
 
 /**
- * The time since the newest walk began. Within a task, the monotonic clock counts, unless both other clocks show more
- * time (the machine slept). Across a restart, the clock that shows more time counts: a wrong clock must not delay the
- * next walk.
+ * Returns the time since the newest walk began. If this task began the walk, the monotonic clock counts, unless the
+ * provider's clock and our clock both show more time: then the machine slept. If an earlier task began the walk, the
+ * clock that shows more time counts, so that a wrong clock does not delay the next walk.
  */
 function walkAgeMs(
   { offset, begunMs, isBegunHere }: Pick<CoreState, 'offset' | 'begunMs' | 'isBegunHere'>,
   time: ResponseTime,
   nowMs: number,
 ): number {
-  // The clock of `walkStartedAtMs` is not committed, so the clock of the response is assumed.
+  // The offset does not say which clock gave `walkStartedAtMs`, so the clock of the response is assumed.
   const begun: ResponseTime = { dateMs: offset.walkStartedAtMs, from: time.from, ownMs: offset.walkStartedOwnMs };
   const { leastMs, mostMs } = timeBetween(begun, time);
   return Math.max(nowMs - begunMs, isBegunHere ? leastMs : mostMs);
@@ -370,11 +371,11 @@ function secondsToNextWalk(
   return (walkIntervalMs(offset, settings) - ageMs) / 1_000;
 }
 
-/** The state that a commit changes, without the collections. */
+/** The state that a commit changes, without the census and the touched ids. */
 export interface CoreState extends FollowerState {
   readonly offset: InstrumentsOffset;
   readonly walk: Walk;
-  /** When this task started, or last began a walk; monotonic. */
+  /** When this task began the newest walk; if an earlier task began this walk, when this task started. Monotonic. */
   readonly begunMs: number;
   readonly isBegunHere: boolean;
 }
@@ -441,7 +442,7 @@ function walkOn(state: CoreState, input: WalkInput, at: CoreContext): Outcome {
   return {
     state: {
       offset: step.offset ?? state.offset,
-      // A drain begins with a request to the stream.
+      // A new drain requests the stream at once.
       stream: isNewDrain ? { ...state.stream, dueMs: nowMs } : state.stream,
       walk: step.walk,
       committedMs: step.commits ? nowMs : state.committedMs,

@@ -10,7 +10,7 @@ import type { StreamResponse } from '../stream/stream-response.ts';
 import type { Census } from './census.ts';
 import type { InstrumentsOffset, WalkCounts } from './instruments-offset.ts';
 
-/** A prefetched page is used only for the same request. */
+/** A request for a page of the list. A prefetched page is used only for an equal request. */
 export interface PageRequest {
   readonly walk: number;
   /** Null for the first page. */
@@ -22,11 +22,11 @@ export type CoreRequest =
   | { readonly kind: 'stream'; readonly since: string }
   | { readonly kind: 'census' }
   | ({ readonly kind: 'page' } & PageRequest)
-  /** Requests the list again, from its end; `minId`: null for an empty list. Never prefetched. */
+  /** Requests the list after its last page. `minId`: null if the list was empty. Never prefetched. */
   | { readonly kind: 'behindLast'; readonly minId: string | null }
   | { readonly kind: 'commit'; readonly decision: CoreDecision };
 
-/** `id` and `digest`: of the instrument; null if absent or unreadable. `digest`: null also for a dead letter. */
+/** The instrument of an event. `id`, `digest`: null if absent or unreadable. `digest`: null also for a dead letter. */
 export interface EventFacts {
   readonly id: bigint | null;
   readonly digest: bigint | null;
@@ -51,7 +51,7 @@ export interface FetchedPage {
 export type CoreAnswer =
   | Exclude<FollowerAnswer, { kind: 'stream' }>
   | ({ readonly kind: 'stream'; readonly events: readonly EventFacts[]; readonly time: ResponseTime } & StreamResponse)
-  /** The core owns the census from now on. */
+  /** From now, only the core changes the census. */
   | { readonly kind: 'census'; readonly census: Census }
   | ({ readonly kind: 'page'; readonly walk: number } & FetchedPage)
   | { readonly kind: 'behindLast'; readonly rows: readonly RowFacts[]; readonly next: string | null };
@@ -82,11 +82,10 @@ export type WalkNotification =
       readonly gone: number;
       readonly held: number;
     }
-  /** The list was older than events from before the walk. The next walk begins `nextMs` after this one, and waits. */
+  /** `nextMs`: from this walk's start to the next. `waitMs`: how long the next walk waits before it reads the list. */
   | ({ readonly kind: 'listLags'; readonly walk: number; readonly nextMs: number; readonly waitMs: number } & SeenLag)
   /** `walks`: consecutive walks, including this walk. */
   | { readonly kind: 'deletionsStandStill'; readonly walk: number; readonly walks: number }
-  /** The list does not end. */
   | { readonly kind: 'walkGivenUp'; readonly walk: number; readonly why: string; readonly waitMs: number }
   /** The instruments topic has another id than before. */
   | { readonly kind: 'topicReplaced'; readonly walk: number }
@@ -103,7 +102,7 @@ export type WalkReason =
   | 'afterResumed'
   | 'afterGivenUp';
 
-/** An event is written with its instrument, or with a tombstone. */
+/** A decision of an instruments source. Each event is written together with its instrument or a tombstone. */
 export interface CoreDecision extends FollowerDecision<InstrumentsOffset, CoreNotification> {
   readonly write: CoreWrite;
   readonly ahead: PageRequest | null;
@@ -119,10 +118,10 @@ export interface SeenLag {
   readonly lacking: number;
 }
 
-/** A request is served once for each id, also across restarts. */
+/** An operator's request for a walk. A request is served once, also across restarts, because its `id` is committed. */
 export interface WalkRequest {
   readonly id: string;
-  /** The walk may delete this number, even above the usual limit; null: only up to the usual limit. */
+  /** The walk may delete this number of instruments, even if `maxShrink` allows fewer; null: `maxShrink` decides. */
   readonly allowShrink: number | null;
 }
 

@@ -22,24 +22,24 @@ export const NO_COUNTS = {
   added: 0,
   corrected: 0,
   unchanged: 0,
-  /** Rows whose content is on the topic under another schema. */
+  /** Rows whose content is already on the topic, but under another schema id. */
   reEncoded: 0,
   touched: 0,
   /** Rows that differ from a recent event. They are not used, because the list may lag. */
   contradicting: 0,
   deadLetters: 0,
-  /** Rows that another row of the walk replaces, and dead letters that were the last row of the previous page. */
+  /** Rows that another row with the same id replaces, and dead letters that the previous page already had. */
   repeated: 0,
-  /** Rows below the cursor, counted in addition. */
+  /** Rows with an id below the requested `minId`. Each of these rows also counts in another field. */
   belowCursor: 0,
   gone: 0,
 };
 
 export type MutableWalkCounts = Record<keyof typeof NO_COUNTS, number>;
 
-/** Everything that must survive a restart: the offset in the stream and the progress of the walk. */
+/** The committed offset of an instruments source: the offset in the stream, and the progress of the walk. */
 export interface InstrumentsOffset extends FollowerOffset {
-  /** Pages do not change the date of this offset, because they say nothing about the stream. */
+  /** The commit of a page does not change `serverDate`, because a page says nothing about the stream. */
   readonly since: string;
   readonly walk: number;
   /** Epoch milliseconds, by the clock of `serverDate`. */
@@ -49,9 +49,9 @@ export interface InstrumentsOffset extends FollowerOffset {
   readonly walkPending: boolean;
   /** The minId of the next page; null before the first page and after the last page. */
   readonly walkCursor: string | null;
-  /** A restart resumed the walk, so the walk cannot find the removed instruments. */
+  /** True: a restart interrupted the walk, so the walk cannot find the removed instruments. */
   readonly walkResumed: boolean;
-  /** The newest request whose walk was begun, so that no request is served twice; null before the first request. */
+  /** The id of the newest served walk request, so that no request is served twice; null before the first request. */
   readonly walkRequest: string | null;
   readonly walkAllowShrink: number | null;
   /** Consecutive walks that were given up, because the list did not end. */
@@ -59,18 +59,18 @@ export interface InstrumentsOffset extends FollowerOffset {
   readonly walksWithoutDeletion: number;
   /** The last known lag of the list, longer than the margin; 0: no lag. After a lag, the next walk waits longer. */
   readonly listLagMs: number;
-  /** True after a walk that saw the list lag: its rows were not all used, so the next walk begins early. */
+  /** True if the list lagged in the newest walk. Some rows were not used, so the next walk begins early. */
   readonly walkLagged: boolean;
-  /** Kafka's id of the filled instruments topic; null if unknown. */
+  /** Kafka's id of the topic to which the walks have written; null if unknown. */
   readonly topicId: string | null;
   readonly counts: WalkCounts;
 }
 
 const VERSION = 2;
-/** The interval after a lag. Then the next census does not remember the events that this census remembers. */
+/** The walk interval after a lag. It is so long that the next census does not remember the events of this census. */
 const AFTER_LAG_MS = REMEMBERED_MS + 300_000;
 
-/** True if the stream repeats events or has no events for us: only walks update the instruments. */
+/** True if the stream repeats events or ends before our offset. Then only walks update the instruments. */
 export function isStreamOld(offset: FollowerOffset): boolean {
   return offset.again !== null || isProviderBehind(offset);
 }
@@ -100,8 +100,8 @@ function freshWalk(walk: number, { dateMs, ownMs }: Pick<ResponseTime, 'dateMs' 
 }
 
 /**
- * Begins the first of two walks for a stream that was moved. Repeated events touch their instruments, so the first walk
- * can neither correct nor delete these instruments. The first walk counts as resumed, so a fresh walk follows.
+ * Begins a walk after an operator has changed the stream's offset. Repeated events touch their instruments, so this
+ * walk cannot correct or delete them. The walk counts as resumed, so a second walk follows.
  */
 export function walkTwice(offset: InstrumentsOffset, startedAtMs: number): InstrumentsOffset {
   const { walkRequest } = offset;
@@ -109,7 +109,7 @@ export function walkTwice(offset: InstrumentsOffset, startedAtMs: number): Instr
   return { ...beginWalk(offset, startedAt, { walkRequest, walkAllowShrink: null }), walkResumed: true };
 }
 
-/** The stream begins at the provider's present start. The first walk also serves a requested walk. */
+/** The offset of a new source. `since`: a fresh start. The first walk also serves a walk request. */
 export function firstOffset(
   filter: string,
   since: string,
@@ -131,7 +131,7 @@ export function firstOffset(
 
 const COUNT_NAMES = Object.keys(NO_COUNTS) as readonly (keyof WalkCounts)[];
 
-/** Returns flat primitives. `intervalMs`: for commands, whose settings may differ; null if unknown. */
+/** Returns a flat object of primitives. `intervalMs`: the walk interval, for commands; null if unknown. */
 export function writeInstrumentsOffset(offset: InstrumentsOffset, intervalMs: number | null = null): SourceOffset {
   return {
     ...writeCommittedStream(offset, VERSION),
@@ -157,7 +157,7 @@ export function readInstrumentsOffset(raw: SourceOffset, source: string, filter:
   const { read, readOr, stream } = offsetFields(raw, { source, filter, versions: [1, VERSION] });
   const counts = Object.fromEntries(COUNT_NAMES.map((name) => [name, readOr(countKey(name), isCount, 0)]));
   return {
-    // Version 1 never read the stream: its offset is as old as its walk.
+    // A source of version 1 did not read the stream, so its offset in the stream is as old as its walk.
     ...stream(raw.version === 1 ? 'walkStartedAt' : 'serverDate'),
     since: read('since', isText),
     walk: read('walk', isCount),
@@ -178,9 +178,9 @@ export function readInstrumentsOffset(raw: SourceOffset, source: string, filter:
 }
 
 /**
- * The time between the starts of two walks. While the stream is old, only walks bring new states. After a lag, the next
- * walk begins when the events that contradicted the list are forgotten. It then uses the rows that this walk did not
- * use.
+ * Returns the time between the starts of two walks. While the stream repeats events or is behind, only walks bring new
+ * states, so `behindLimit` is the longest interval. After a lag, the next walk begins when the census no longer
+ * remembers the events that contradicted the list. Then the rows that this walk did not use can be used.
  */
 export function walkIntervalMs(
   offset: InstrumentsOffset,

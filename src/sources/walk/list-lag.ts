@@ -4,49 +4,52 @@ import type { InstrumentsSettings, SeenLag } from './instruments-messages.ts';
 import type { InstrumentsOffset } from './instruments-offset.ts';
 
 /*
- * A list that lags behind the stream by more than the hand-off margin has old rows and lacks new instruments. Events of
- * the hour before the walk show the lag; the census reads them from the topic, also after a restart:
+ * The provider's instrument list may lag: it may be older than events that are already on the topic. A walk waits for
+ * the hand-off margin, but a lag may be longer. The events of the hour before the walk, which the census reads, show
+ * this:
  *
- * - A row that contradicts such an event is not used. A later event can explain the row: then the list was ahead.
- * - An instrument of such an event is not deleted. If the list lacks an instrument that the event added, the list is
- *   older than the event. But if the list has a later instrument, the missing instrument was removed again.
- * - A page is older if its offset in the stream (links.events) is before such an event. If the offset is before all
- *   remembered events, the page corrects nothing.
+ * - A row that contradicts such an event is not written. If a later event names the same instrument, the list was newer
+ *   than the topic, so the row shows no lag.
+ * - An instrument that such an event names is not deleted. If the list lacks an instrument that the event added, the
+ *   list is older than the event. But if the list has an instrument that was added later, the missing one was removed.
+ * - A page names its offset in the stream (`links.events`). If this offset is before such an event, the page is older
+ *   than the event. If the offset is before all remembered events, the page corrects nothing.
  *
- * After any of these, the walk deletes nothing. A longer lag is found only if pages have links.events.
+ * After any of these signs, the walk deletes nothing. A lag of more than an hour is found only if pages have
+ * `links.events`.
  */
 
 const MOST_CONTRADICTIONS = 10_000;
-/** The longest wait for a list that lags. */
+/** A walk waits at most this long for a list that lags. */
 const LONGEST_WAIT_MS = 24 * 3_600_000;
 const HEADROOM = 2;
-/** A lag counts as at least this long. */
+/** A shorter lag counts as this lag. */
 const LEAST_LAG_MS = 1_000;
 
 export interface ListLag {
-  /** The end of the census. `pagesMs`: the arrival of the first page. Both are monotonic. */
+  /** `censusMs`: when the census was complete. `pagesMs`: when the first page arrived. Both are monotonic. */
   readonly censusMs: number;
   readonly pagesMs: number;
-  /** The first offset of a new source's stream; null for any other source. */
+  /** The offset at which a new source began to read the stream; null for a source that had a committed offset. */
   readonly streamStart: string | null;
-  /** By id: the lag that an unused row shows, unless a later event explains the row. */
+  /** The lag in milliseconds that each contradicting row shows, by the id of the row. */
   readonly contradicted: ReadonlyMap<bigint, number>;
-  /** The longest lag that links.events shows; 0: no lag. */
+  /** The longest lag that `links.events` of the pages shows; 0: no lag. */
   readonly linkedMs: number;
 }
 
 export interface PageAge {
   /** The age of the oldest event that the page lacks; null if the page lacks no event. */
   readonly behindMs: number | null;
-  /** True if the page may be older than a forgotten event of this instrument. */
+  /** True if the page may lack an event of this instrument that the census does not remember. */
   readonly isOldFor: (id: bigint) => boolean;
 }
 
-/** `start`: the offset in links.events; null if there is no valid offset. */
+/** Compares a page with the events on the topic. `start`: the page's offset in `links.events`; null if not valid. */
 export function pageAge(start: string | null, lag: Pick<ListLag, 'streamStart'>, { reported }: Census): PageAge {
   const from = (place: string | null) => (place === null || start === null ? null : compareStreamOffsets(start, place));
   const [newest, first] = [from(reported.newest), from(lag.streamStart)];
-  // An event comes after its `since`, so a page with this offset lacks the event too.
+  // An event comes after the requested offset (`since`), so a page with this offset lacks the event too.
   const isBehind = newest === null ? first !== null && first < 0 : newest <= 0;
   if (start !== null && isBehind) {
     const isOlderThanMemory = (from(reported.remembered) ?? -1) < 0;
@@ -55,12 +58,12 @@ export function pageAge(start: string | null, lag: Pick<ListLag, 'streamStart'>,
       isOldFor: (id) => isOlderThanMemory || reported.isAcrossEnd(id),
     };
   }
-  // It is unknown which events of the newest response the page includes.
+  // The page may include only some of the events of the newest response.
   const isWithinNewest = newest !== null && (from(reported.upTo) ?? 0) < 0;
   return { behindMs: null, isOldFor: (id) => isWithinNewest && reported.isOfNewest(id) };
 }
 
-/** `cameMs`: when the page arrived. */
+/** Adds the lag that a page shows. `cameMs`: when the page arrived, monotonic. */
 export function noteLag(
   lag: ListLag,
   page: { readonly contradicted: readonly bigint[]; readonly behindMs: number | null; readonly cameMs: number },
@@ -77,7 +80,7 @@ export function noteLag(
   return { ...lag, contradicted, linkedMs };
 }
 
-/** Returns the lag after the final drain; null: no lag. `isResumed`: the census lacks the rows of earlier pages. */
+/** Returns the lag that a whole walk has shown; null: no lag. `isResumed`: the rows before a restart are forgotten. */
 export function judgeLag(
   lag: ListLag,
   at: { readonly census: Census | null; readonly touched: ReadonlySet<bigint>; readonly isResumed: boolean },
@@ -98,7 +101,7 @@ export function judgeLag(
   return lagMs === 0 ? null : { lagMs, rows, lacking };
 }
 
-/** A walk waits for `handoffMargin`, or longer if the list has lagged by more. */
+/** Returns how long a walk waits before it reads the list: `handoffMargin`, or longer after a longer lag. */
 export function marginMs(
   { handoffMarginMs }: Pick<InstrumentsSettings, 'handoffMarginMs'>,
   { listLagMs }: Pick<InstrumentsOffset, 'listLagMs'>,
@@ -106,7 +109,7 @@ export function marginMs(
   return Math.max(handoffMarginMs, Math.min(listLagMs * HEADROOM, LONGEST_WAIT_MS));
 }
 
-/** A walk without a lag halves the remembered lag, so that a false alarm disappears. */
+/** Returns the lag to commit. A walk without a lag halves the committed lag, so that a false alarm disappears. */
 export function rememberedLagMs(before: number, seen: SeenLag | null): number {
   if (seen !== null) return Math.ceil(seen.lagMs);
   return before < 2 * LEAST_LAG_MS ? 0 : Math.floor(before / 2);

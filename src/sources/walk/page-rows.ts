@@ -12,10 +12,10 @@ export interface SortedRows {
 }
 
 /**
- * A touched row is older than the topic, even if it cannot be mapped. Among rows with the same id, the last row counts.
- * If minId is inclusive, a page begins with the last row of the previous page (`earlierLastId`). This row does not
- * become a second dead letter. A row that contradicts a recent event may be old. A row that differs from the topic may
- * be old if the page may be old (`isOldFor`).
+ * Decides which rows of a page are written. If an event has touched the id of a row, the topic is newer than the row.
+ * Of several rows with one id, only the last row counts. If `minId` is inclusive, a page begins with the last row of
+ * the previous page (`earlierLastId`), which does not become a second dead letter. A row that contradicts a recent
+ * event may be old. A row that differs from the topic may be old if `isOldFor` is true.
  */
 export function sortRows(
   page: {
@@ -56,7 +56,7 @@ export function sortRows(
     const outcome = sorted === 'deadLetters' && row.id === earlierLastId ? 'repeated' : sorted;
     counts[outcome] += 1;
     if (WRITTEN.has(outcome)) write.push(position);
-    // A row may show an instrument that `deleteOnEventTypes` deleted: this proves no lag.
+    // The list may still have an instrument that `deleteOnEventTypes` deleted. Such a row proves no lag.
     if (outcome === 'contradicting' && census.compare(row.id, 0n) !== 'absent') contradicted.push(row.id);
   }
   return { write, counts, flaws: [...flaws], contradicted, lastId };
@@ -75,7 +75,7 @@ function sortRow(
   if (digest === null) return 'deadLetters';
   const outcome = OUTCOMES[census.compare(id, digest)];
   if (outcome === 'added') return census.reportedAgeMs(id) === null ? outcome : 'contradicting';
-  // The replicas of a list lag differently, so the later of two rows with one id may be older.
+  // The provider's replicas lag differently, so the second of two rows with the same id may be older.
   if (outcome === 'corrected' && census.isSeen(id)) return 'repeated';
   if (outcome === 'corrected') return census.reportedAgeMs(id) === null && !isOld ? outcome : 'contradicting';
   return outcome;
@@ -90,7 +90,7 @@ const OUTCOMES = {
   sameUnderOtherSchema: 'reEncoded',
 } as const;
 
-/** Every received row counts as seen, even if it was not written. */
+/** Puts the written rows into the census, and marks the ids of all rows as seen. */
 export function recordRows(rows: readonly RowFacts[], sorted: SortedRows, census: Census): void {
   for (const position of sorted.write) {
     const { id, digest } = rows[position] ?? { id: null, digest: null };

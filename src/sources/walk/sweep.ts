@@ -2,18 +2,20 @@ import type { Census } from './census.ts';
 import type { InstrumentsSettings, WalkFlaw, WalkNotification } from './instruments-messages.ts';
 import type { InstrumentsOffset } from './instruments-offset.ts';
 
+/** The sweep is the last step of a walk: tombstones for the instruments that the provider has removed. */
 export interface SweepPlan {
   readonly gone: readonly bigint[];
   readonly notifications: readonly WalkNotification[];
-  /** `refused`: an operator must confirm the deletions. `nothing`: the walk could not decide. */
+  /** `refused`: an operator must confirm the deletions. `nothing`: the walk cannot know which instruments are gone. */
   readonly outcome: 'gone' | 'refused' | 'nothing';
 }
 
 export const NOTHING_DECIDED: SweepPlan = { gone: [], notifications: [], outcome: 'nothing' };
 
 /**
- * An instrument is gone if it is on the topic, no row showed it, and no event touched it. A resumed walk has forgotten
- * rows, and a flaw makes the list unreliable: both prevent deletions. Many deletions need an operator's consent.
+ * An instrument is gone if it is on the topic, no row showed it, and no event touched it. A resumed walk deletes
+ * nothing, because a restart forgets rows. A walk with a flaw deletes nothing, because the list is unreliable. If too
+ * many instruments are gone, an operator must confirm the deletions.
  */
 export function planSweep(options: {
   readonly offset: Pick<InstrumentsOffset, 'walk' | 'counts' | 'walkAllowShrink' | 'walkResumed'>;
@@ -41,7 +43,7 @@ export function planSweep(options: {
     : refused('tooMany');
 }
 
-/** Returns the ids in order. An id of a recent event may be missing because the list lags: the next walk decides. */
+/** Returns the sorted ids, without ids that a recent event names: the list may lag behind this event. */
 export function missingIds(census: Census, touched: ReadonlySet<bigint>): readonly bigint[] {
   const missing = [...census.unseen()].filter((id) => !touched.has(id) && census.reportedAgeMs(id) === null);
   return missing.sort((a, b) => (a < b ? -1 : 1));

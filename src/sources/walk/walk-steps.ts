@@ -15,12 +15,11 @@ import {
   type WalkStep,
 } from './walk.ts';
 
-/** A list with more pages counts as endless. */
 const MOST_PAGES = 1_000_000;
-/** After this number of consecutive given-up walks, the next given-up walk stops the source. */
+/** If this number of consecutive walks was given up, and the next walk must be given up too, the source stops. */
 const MOST_GIVEN_UP = 3;
 const LEAST_REST_MS = 1_000;
-/** The most requests after the end of the list. New instruments alone do not fill so many pages. */
+/** After the last page, at most this many requests check that no row follows. New instruments fill fewer pages. */
 export const MOST_VERIFYING = 20;
 /** After this number of consecutive walks that could not find the removed instruments, operators are notified. */
 const WALKS_TO_REPORT = 2;
@@ -60,14 +59,14 @@ function takePage(walk: In<'paging'>, page: Of<'page'>, at: WalkContext): WalkSt
   };
 }
 
-/** A cursor that does not rise would repeat pages forever. */
+/** Returns why the list would never end; otherwise null. A cursor that does not rise would repeat pages forever. */
 function endless(current: string | null, next: string | null, pages: number): string | null {
   if (pages >= MOST_PAGES) return `The instrument list does not end after ${MOST_PAGES} pages.`;
   if (current === null || next === null || BigInt(next) > BigInt(current)) return null;
   return `The instrument list answered minId=${current} with a link to minId=${next}, which is not higher.`;
 }
 
-/** Another walk begins after a rest; the rest doubles each time. */
+/** Begins another walk after a pause. The pause doubles with each consecutive walk that is given up. */
 function giveUp(why: string, { offset, settings, nowMs }: WalkContext): WalkStep {
   const { walk, walksGivenUp } = offset;
   if (walksGivenUp >= MOST_GIVEN_UP) {
@@ -115,16 +114,16 @@ function usePage(walk: In<'draining'>, _: Of<'usePage'>, at: WalkContext): WalkS
 }
 
 /**
- * The values of minId that show whether the list continues: the last id and the next id, because minId may be inclusive
- * or exclusive. If minId is exclusive, the second request misses the next id. If a page is cut at the last row, the
- * first request misses the later rows. An empty list is requested from its beginning.
+ * Returns the values of `minId` for the requests that check that no row follows the last page. If `minId` is exclusive,
+ * the request with the last id finds the next row. If `minId` is inclusive, the request with the last id plus 1 finds
+ * the next row. An empty list is requested from its beginning.
  */
 export function placesToVerify(lastId: bigint | null): readonly (string | null)[] {
   if (lastId === null) return [null];
   return lastId === HIGHEST_ID ? [String(lastId)] : [String(lastId), String(lastId + 1n)];
 }
 
-/** A list that continues after its end was cut, unless the stream names the new rows before the drain ends. */
+/** Takes a response from after the last page. Its new rows are a flaw, unless events of the drain name these rows. */
 function verifyEnd(walk: In<'verifying'>, { rows, next }: Of<'behindLast'>, { nowMs }: WalkContext): WalkStep {
   const { lastId, lag } = walk;
   const [place = null, ...others] = walk.places;
@@ -148,7 +147,7 @@ function sweep(walk: In<'closing'>, _: Of<'sweep'>, at: WalkContext): WalkStep {
   const isOld = isStreamOld(offset);
   const seen = isOld ? null : judgeLag(walk.lag, { ...at, isResumed: offset.walkResumed });
   if (seen !== null) flaws.add('listLags');
-  // If the stream is old, the list may be equally old and lack new instruments.
+  // While the stream repeats events or is behind, the list may be old too and lack new instruments.
   const plan: SweepPlan = isOld ? { ...NOTHING_DECIDED, outcome: 'refused' } : planSweep({ ...at, flaws });
   const ids = plan.gone.slice(0, TOMBSTONES_AT_ONCE);
   const counts = { ...offset.counts, gone: offset.counts.gone + ids.length };
@@ -167,7 +166,7 @@ function sweep(walk: In<'closing'>, _: Of<'sweep'>, at: WalkContext): WalkStep {
   return { ...endWalk(ended, { ...plan, notifications }), commits: true, write };
 }
 
-/** A fresh walk follows a resumed walk, which cannot find the removed instruments. */
+/** A walk that was resumed after a restart cannot find the removed instruments, so a fresh walk follows. */
 function endWalk(before: InstrumentsOffset, { outcome, notifications }: SweepPlan): WalkStep {
   const { walk, walkStartedAtMs, walkResumed, counts, walksWithoutDeletion: earlier } = before;
   const walksWithoutDeletion = { gone: 0, refused: earlier, nothing: earlier + 1 }[outcome];
@@ -203,13 +202,16 @@ const STEPS: { readonly [P in WalkPhase]: { readonly [K in WalkInput['kind']]?: 
   closing: { streamed: drainMore, sweep },
 };
 
+/**
+ * Returns the next step of a walk after one input. @throws Error if the phase of the walk does not accept the input.
+ */
 export function stepWalk(walk: Walk, input: WalkInput, at: WalkContext): WalkStep {
   if (input.kind === 'begin') return begin();
   const step = STEPS[walk.phase][input.kind] as
     | ((walk: Walk, input: WalkInput, at: WalkContext) => WalkStep)
     | undefined;
   if (step !== undefined) return step(walk, input, at);
-  // Outside a drain, a response of the stream only touches ids.
+  // Outside a drain, a response of the stream does not change the phase.
   if (input.kind === 'streamed') return { walk };
   throw new Error(`A walk that is ${walk.phase} received ${input.kind}, but had not requested it.`);
 }

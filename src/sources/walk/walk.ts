@@ -13,7 +13,7 @@ import type {
 import { beginWalk, type InstrumentsOffset } from './instruments-offset.ts';
 import type { ListLag } from './list-lag.ts';
 
-/** A restart loses this memory; the resumed walk then deletes nothing. */
+/** The part of a walk that is not committed. A restart loses this part, so the resumed walk deletes nothing. */
 export interface WalkMemory {
   readonly flaws: ReadonlySet<WalkFlaw>;
   readonly lastId: bigint | null;
@@ -22,24 +22,25 @@ export interface WalkMemory {
 
 export interface Verified {
   readonly asked: number;
-  /** Ids after the last row. They are new instruments if the stream has named them too. */
+  /** Ids that the list has after its last page. If events name all these ids too, they are new instruments. */
   readonly behind: ReadonlySet<bigint>;
 }
 
 export type Walk =
   | { readonly phase: 'idle' }
   /**
-   * Events touch ids from this phase on. `streamStart`: the first offset of a new source; null for any other source.
-   * `notBeforeMs`: the end of the rest after a walk that was given up.
+   * The instruments topic is read. From this phase, events touch ids. `streamStart`: the first offset of a new source;
+   * null for any other source. `notBeforeMs`: the end of the pause after a walk that was given up.
    */
   | { readonly phase: 'census'; readonly streamStart: string | null; readonly notBeforeMs: number }
   /** The walk waits for the margin, because the list may lag behind the stream. */
   | { readonly phase: 'margin'; readonly drain: Drain; readonly streamStart: string | null }
   | ({ readonly phase: 'paging' } & WalkMemory)
-  /** The stream is read up to the end that it had at the arrival of the page's last byte. */
+  /** Before its rows are written, the stream is read up to the end that the stream had when the page arrived. */
   | ({ readonly phase: 'draining'; readonly page: FetchedPage; readonly drain: Drain } & WalkMemory)
-  /** The list ended. It is requested again from each of `places`. */
+  /** After the last page, requests with each `minId` in `places` check that no row follows. */
   | ({ readonly phase: 'verifying'; readonly places: readonly (string | null)[] } & Verified & WalkMemory)
+  /** The final drain of the stream, and then the sweep. */
   | ({ readonly phase: 'closing'; readonly drain: Drain } & Verified & WalkMemory);
 
 export type WalkPhase = Walk['phase'];
@@ -72,24 +73,24 @@ export interface WalkStep {
   readonly record?: (census: Census) => void;
 }
 
-/** Returns the remaining walk of the committed offset, and the offset to start from. */
+/** Returns the walk that a new task continues, and the offset from which the task starts. */
 export function walkAtStart(offset: InstrumentsOffset): { readonly walk: Walk; readonly offset: InstrumentsOffset } {
   if (!offset.walkPending) return { walk: { phase: 'idle' }, offset };
   const walk = { phase: 'census', streamStart: null, notBeforeMs: 0 } as const;
   if (offset.walkCursor !== null) return { walk, offset: { ...offset, walkResumed: true } };
-  // Without a cursor, the walk has read no page or all pages. A restart after all pages requires a fresh walk.
+  // Without a cursor, the walk has written either no page or all pages. After all pages, a fresh walk begins.
   return { walk, offset: offset.counts.pages === 0 ? offset : beginWalk(offset, offset.serverDate) };
 }
 
 /**
- * Reads the stream up to the end that it had at the last byte of a page, or at the start of a walk. Only responses to
- * later requests count. ListPages may send the first of these requests after the page has arrived.
+ * A drain reads the stream up to the end that the stream had when a page arrived or a walk began. Only responses to
+ * later requests count. `ListPages` sends the first of these requests early, but after the page has arrived.
  */
 export interface Drain {
   readonly startedMs: number;
   /** The newest offset that the first response names; null if unknown. */
   readonly target: string | null;
-  /** A fresh start of the stream, from the list: the end of the drain if responses do not name the log's end. */
+  /** A fresh start (a new offset from the list). The drain ends there if responses do not name the log's end. */
   readonly start: string | null;
   readonly isReached: boolean;
 }
@@ -101,7 +102,7 @@ export interface DrainResponse {
   readonly namesEnd: boolean;
 }
 
-/** The list is not requested before this time, because the stream usually shows its end without the list. */
+/** A drain requests a fresh start only after this time, because the stream usually shows its end earlier. */
 const LEAST_READ_MS = 1_000;
 
 export function beginDrain(nowMs: number): Drain {
@@ -109,9 +110,10 @@ export function beginDrain(nowMs: number): Drain {
 }
 
 /**
- * A drain has no time limit, because unread older events would later overwrite a row of the page. The target does not
- * move, so every drain ends. The end is a quiet response, the log's newest offset if the provider names it, or a later
- * fresh start. A short response, or an empty response that moves, is not the end.
+ * A drain has no time limit: an older event that is read after it would overwrite a newer row. Every drain ends,
+ * because its target does not move. The end is a response without events and with the same cursor, the newest offset
+ * that the provider names, or a fresh start. A response with few events, or with a new cursor but no events, is not the
+ * end.
  */
 export function drainFurther(drain: Drain, { answer, reading, namesEnd }: DrainResponse): Drain {
   if (drain.isReached) return drain;
@@ -119,7 +121,7 @@ export function drainFurther(drain: Drain, { answer, reading, namesEnd }: DrainR
   return { ...drain, target, isReached: reading === 'quiet' || hasReached(answer, namesEnd ? target : drain.start) };
 }
 
-/** True after the margin: the list may lag by the margin, so an earlier fresh start may be older than the drain. */
+/** True after the margin. The list may lag by the margin, so an earlier fresh start may be before the drain's end. */
 export function wantsStart(drain: Drain, { nowMs, marginMs }: { readonly nowMs: number; readonly marginMs: number }) {
   return !drain.isReached && drain.start === null && nowMs - drain.startedMs >= Math.max(marginMs, LEAST_READ_MS);
 }

@@ -57,10 +57,10 @@ test('records of earlier schemas are compared in the current one, each schema lo
 });
 
 for (const [what, key, value, says] of [
-  ['a key that is no id', 'ABC', '7:1', /Its key is no id of an instrument\./],
-  ['a key beyond 64 bits', '9999999999999999999', '7:1', /Its key is no id of an instrument\./],
-  ['an id that is written otherwise', '007', '7:1', /Its key is no id of an instrument\./],
-  ['no key', null, '7:1', /Its key is no id of an instrument\./],
+  ['a key that is no id', 'ABC', '7:1', /Its key is not the id of an instrument\./],
+  ['a key beyond 64 bits', '9999999999999999999', '7:1', /Its key is not the id of an instrument\./],
+  ['an id that is written otherwise', '007', '7:1', /Its key is not the id of an instrument\./],
+  ['no key', null, '7:1', /Its key is not the id of an instrument\./],
   ['a value that is no record', '1', 'bad:1', /it is text\./],
 ] as const) {
   test(`a stranger's record with ${what} stops the source and says where it lies`, async () => {
