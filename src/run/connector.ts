@@ -108,7 +108,7 @@ export async function runConnector(given: ConnectorOptions): Promise<readonly st
 
 const LOOK_EVERY_MS = 1_000;
 
-/** Reports once when Kafka has been silent for as long as the status allows, and once when Kafka answers again. Exported for tests. */
+/** Reports once when Kafka has not answered for too long, and once when Kafka answers again. Exported for tests. */
 export async function watchKafka(
   { answeredMs }: Pick<KafkaCluster, 'answeredMs'>,
   events: Pick<Events, 'kafkaSilent' | 'kafkaAnswers'>,

@@ -22,9 +22,8 @@ const TOKEN_REQUESTS_PER_SECOND = 5;
 
 /**
  * A new token is requested when a fifth of the token's lifetime is left. kafkajs logs in again later, when less of the
- * session is left. So each login has a newer token, and sessions do not become shorter and shorter. A short-lived token
- * is renewed earlier: brokers accept one login a second, so a session of about a second would end before the next
- * login.
+ * session is left. So each login has a newer token, and sessions do not become shorter. A short-lived token is renewed
+ * earlier: brokers accept one login a second, so a session of about a second would end before the next login.
  */
 const MARGIN = 0.2;
 

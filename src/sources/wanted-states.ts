@@ -116,6 +116,6 @@ function update(known: Known, wanted: SourceState): void {
 }
 
 export interface WalkRequests {
-  /** `request`: begun or not; null if there is none. `superseded`: aborts when another walk is requested. */
+  /** `request`: null if there is none; its walk may have begun. `superseded`: aborts when another walk is requested. */
   newest(source: string): { readonly request: WalkRequest | null; readonly superseded: AbortSignal };
 }

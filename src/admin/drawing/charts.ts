@@ -44,7 +44,7 @@ function picture({ title, text, bars, slots, unit, labels }: Picture): Html {
 
 const END = html` text-anchor="end"`;
 
-/** A bar for part of a whole; the text next to it has the numbers. `share` is limited to the range from 0 to 1. */
+/** Draws a part of a whole as a bar; the text next to the bar has the numbers. `share`: limited to 0 to 1. */
 export function shareBar(bar: {
   readonly title: string;
   readonly text: string;

@@ -186,9 +186,8 @@ const FRESH = { noResetMs: null, discarded: 0, earlier: [], caughtUp: false } as
 const behind = (since: string, held: HeldOffset | null) => isProviderBehind({ since, held });
 
 /**
- * Returns the held offset with its age. A restart adds the time of the absence, by the clock that shows less time. But
- * if the held offset is before our offset, a restart adds no time, and an absence of `offsetHold` drops the held
- * offset.
+ * Returns the held offset with its age. A restart adds the time of the absence, by the clock that shows less time. If
+ * the held offset is before ours, a restart adds no time, and an absence of `offsetHold` drops this offset.
  */
 function heldUntil(
   { heldFromMs }: Stream,

@@ -74,7 +74,7 @@ export function instrumentId(key: Buffer | null): bigint | null {
   return isIntegerKey(text) ? BigInt(text) : null;
 }
 
-/** Returns an error for a foreign record; the source stops if no later record replaces this record. */
+/** Puts a record into the census. Returns an error for a foreign record, which a later record may replace. */
 function count(
   record: CommittedRecord,
   census: Census,

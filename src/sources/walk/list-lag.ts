@@ -5,18 +5,16 @@ import type { InstrumentsOffset } from './instruments-offset.ts';
 
 /*
  * The provider's instrument list may lag: it may be older than events that are already on the topic. A walk waits for
- * the hand-off margin, but a lag may be longer. The events of the hour before the walk, which the census reads, show
- * this:
+ * the hand-off margin, but a lag may be longer. The census reads the events of the hour before the walk:
  *
- * - A row that contradicts such an event is not written. If a later event names the same instrument, the list was newer
- *   than the topic, so the row shows no lag.
+ * - A row that contradicts such an event is not written. If a later event names the same instrument, the row shows no
+ *   lag: the list was newer than the topic.
  * - An instrument that such an event names is not deleted. If the list lacks an instrument that the event added, the
  *   list is older than the event. But if the list has an instrument that was added later, the missing one was removed.
  * - A page names its offset in the stream (`links.events`). If this offset is before such an event, the page is older
  *   than the event. If the offset is before all remembered events, the page corrects nothing.
  *
- * After any of these signs, the walk deletes nothing. A lag of more than an hour is found only if pages have
- * `links.events`.
+ * After any of these signs, the walk deletes nothing. Only `links.events` shows a lag of more than an hour.
  */
 
 const MOST_CONTRADICTIONS = 10_000;

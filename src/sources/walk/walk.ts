@@ -112,8 +112,7 @@ export function beginDrain(nowMs: number): Drain {
 /**
  * A drain has no time limit: an older event that is read after it would overwrite a newer row. Every drain ends,
  * because its target does not move. The end is a response without events and with the same cursor, the newest offset
- * that the provider names, or a fresh start. A response with few events, or with a new cursor but no events, is not the
- * end.
+ * that the provider names, or a fresh start. Few events, or a new cursor without events, are not the end.
  */
 export function drainFurther(drain: Drain, { answer, reading, namesEnd }: DrainResponse): Drain {
   if (drain.isReached) return drain;
