@@ -57,7 +57,7 @@ const pricesSettings = group({
   ),
   repaidAfter: setting(
     duration('0s', '366d'),
-    'After this time since its repaymentDate, an instrument is requested only once a day.',
+    'If the repaymentDate of an instrument is longer ago than this, the instrument is requested only once a day.',
     '7d',
   ),
 }).transform(inMilliseconds('linger', 'maxBackoff', 'repaidAfter'));

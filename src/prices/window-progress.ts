@@ -85,8 +85,8 @@ export function createMissedNotices(options: {
       source: NAME,
       kind: 'windows-missed',
       at: wallMs,
-      message: `Windows of ${base} prices that opened from ${from} to ${to} were not requested. Fill them: ${command}`,
-      why: `For longer than prices.kinds.${base}.catchUp, no request was answered or no price processor ran. The times are by the connector's clock.`,
+      message: `Windows of ${base} prices that opened from ${from} to ${to} were not requested. To request them now: ${command}`,
+      why: `For longer than prices.kinds.${base}.catchUp, no request was answered or no price processor ran. All times are by the connector's clock.`,
       gapFrom: range.fromMs,
       gapTo: range.toMs,
     });

@@ -70,7 +70,7 @@ export function kafkaSettings(secrets: SecretReader) {
       const remote = Array.isArray(list) && list.some((broker) => !isLoopback(hostOfBroker(String(broker))));
       if (sasl?.mechanism && !sasl.allowWithoutTls && !ssl && remote) {
         const what = sasl.mechanism === 'oauthbearer' ? 'token' : 'password';
-        report(['sasl'], `would send the ${what} in clear; set kafka.ssl: true`);
+        report(['sasl'], `would send the ${what} without encryption; set kafka.ssl: true`);
       }
     },
     ['sasl.mechanism'],
@@ -86,7 +86,7 @@ function tlsSettings(secrets: SecretReader) {
   const files = crossCheck(settings, ({ enabled, ...pem }, report) => {
     const [unused] = Object.entries(pem).find(([, file]) => file) ?? [];
     if (enabled === false && unused !== undefined) {
-      report([unused], 'is given, and TLS is off; set kafka.ssl.enabled: true (KAFKA_SSL=true)');
+      report([unused], 'is set, but TLS is off; set kafka.ssl.enabled: true (KAFKA_SSL=true)');
     }
   });
   return z

@@ -63,7 +63,7 @@ const following = {
   ),
   behindLimit: setting(
     duration('1s', '4d'),
-    'How long the stream may end before our offset, for example after a fail-over. Then the source adopts the lower offset.',
+    'How long the source waits while the stream ends before our offset, for example after a fail-over. Then the source adopts the lower offset.',
     '1h',
   ),
 };

@@ -161,7 +161,7 @@ export function isNoneThere({ status, body }: RegistryResponse): boolean {
 export function pathHint({ status, body }: RegistryResponse): string {
   if (typeof body.error_code === 'number' || !ANOTHER_SERVICE.includes(status)) return '';
   return (
-    ' That is not a response of the API of Confluent: is the base path missing in schemaRegistry.url (SCHEMA_REGISTRY_URL)? ' +
-    'Apicurio has that API below /apis/ccompat/v7, Confluent at the root.'
+    ` This response is not of Confluent's API: is the base path missing in schemaRegistry.url (SCHEMA_REGISTRY_URL)? ` +
+    'Apicurio has this API below /apis/ccompat/v7, Confluent at the root.'
   );
 }

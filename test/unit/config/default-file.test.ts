@@ -152,5 +152,5 @@ test('files of certificates and a key that signs come from the environment, in p
   assert.deepEqual(files, ['content of /run/kafka-key.pem', 'content of /run/login-ca.pem']);
 
   const off = await problemsIn(text, { env: { ...env, KAFKA_SSL: '' }, readFile: async () => 'content' });
-  assert.match(off.join(), /kafka\.ssl\.ca: is given, and TLS is off; set kafka\.ssl\.enabled: true/);
+  assert.match(off.join(), /kafka\.ssl\.ca: is set, but TLS is off; set kafka\.ssl\.enabled: true/);
 });
