@@ -53,7 +53,7 @@ export async function openAdminPort(
 /** If too many connections are open, a new connection replaces the connection that has been idle longest. */
 function makeRoom(server: Server): void {
   let open = 0;
-  /** Connections without a request in work, the longest idle first. */
+  /** Open connections without a current request, the longest idle first. */
   const idle = new Set<Socket>();
   server.on('connection', (socket) => {
     open += 1;

@@ -83,8 +83,8 @@ export async function createAdminListener(server: Server, options: AdminServerOp
 }
 
 /**
- * Records the methods of all routes that are added later. The returned function is called after the last route. It
- * refuses other methods on these paths with 405, as Kafka Connect does.
+ * Records the methods of all routes that are added later. The returned function, which is called after the last route,
+ * refuses all other methods on these paths with 405, as Kafka Connect does.
  */
 function refuseOtherMethods(app: FastifyInstance): () => void {
   const routed = new Map<string, Set<string>>();

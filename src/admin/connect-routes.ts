@@ -15,7 +15,7 @@ const IS_A_FILE =
 export interface ConnectorDescription {
   readonly name: string;
   readonly type: 'source' | 'sink';
-  /** Flat, as in Kafka Connect, and without secrets. */
+  /** The settings of the connector as a flat map, as in Kafka Connect, without secrets. */
   readonly config: Readonly<Record<string, string>>;
   readonly topics: readonly string[];
 }
@@ -256,7 +256,7 @@ function findTask(tasks: readonly TaskShape[], id: string, missing: string): Tas
   return found;
 }
 
-/** Java's rule: `true` in upper or lower case is true, any other text is false. */
+/** As in Java, `true` in upper or lower case is true, and any other text is false. */
 function isTrue(parameter: string | undefined): boolean {
   return String(parameter).toLowerCase() === 'true';
 }

@@ -26,7 +26,7 @@ export function planSources({ prefix, topics, sources, prices }: Settings) {
     shared,
     written: ofSources,
     topics: [...own, ...forAll],
-    /** The names of the topics that only some sources or the prices need. */
+    /** The names of the topics that only some sources, or only the prices, need. */
     mayBeRefused: new Set(own.map(({ name }) => name)),
     writtenBy: (names: readonly string[]) => [
       ...written(sources.filter(({ name }) => names.includes(name))),

@@ -14,7 +14,7 @@ interface Deps {
   readonly random: Random;
   readonly log: Log;
   readonly observer?: HttpObserver;
-  /** The clients of a process share these gates; if absent, the client creates gates. */
+  /** Knows the endpoints that must not be called now, for all clients of the process; by default a new object. */
   readonly gates?: EndpointGates;
 }
 

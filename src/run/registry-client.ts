@@ -50,7 +50,7 @@ async function access(
   };
   const authorization = createAuthorization(auth, {
     ...network,
-    // The settings check allows a token without TLS only on this machine.
+    // A token must not go over plain HTTP to another machine. The check of the settings refuses this too.
     allowHttp: false,
     random,
     log,

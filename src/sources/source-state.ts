@@ -6,7 +6,7 @@ import type { WalkRequest } from './walk/instruments-messages.ts';
 /*
  * The states topic holds the commands of operators. Key: the name of the source, or of the price processor. Value:
  * `{"state":"running","walk":{"id":"…","requestedAt":"…","allowShrink":null},`
- * `"restart":{"id":"…","requestedAt":"…","onlyFailed":false}}`. The newest value counts; null: running.
+ * `"restart":{"id":"…","requestedAt":"…","onlyFailed":false}}`. The newest value counts; no value means `running`.
  */
 
 export const STATES_PARTITION = 0;

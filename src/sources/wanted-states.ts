@@ -15,8 +15,8 @@ export interface WantedStates {
 export interface RequestedStates extends WantedStates {
   /**
    * Reads the states topic to its end. Called after each writer has fenced the previous owner of the partition, because
-   * a fenced owner begins no walk. A read before the fence may miss the newest walk request, which the previous owner
-   * then serves. After that, this process would serve an older request.
+   * a fenced owner begins no walk. Before the fence, the previous owner may serve a request that this process has not
+   * read yet. Then this process would serve an older request again.
    */
   catchUp(signal: AbortSignal): Promise<void>;
   follow(signal: AbortSignal): Promise<never>;
@@ -116,6 +116,6 @@ function update(known: Known, wanted: SourceState): void {
 }
 
 export interface WalkRequests {
-  /** `request`: null if there is none; its walk may have begun. `superseded`: aborts when another walk is requested. */
+  /** `request`: also if its walk has begun; else null. `superseded`: aborts when another walk is requested. */
   newest(source: string): { readonly request: WalkRequest | null; readonly superseded: AbortSignal };
 }

@@ -56,7 +56,7 @@ export function shareBar(bar: {
   return html`<svg class="bar" role="img"><title>${title}</title><desc>${text}</desc><rect class="rest" width="100%" height="100%"/><rect class="${level}" width="${width}%" height="100%"/></svg>`;
 }
 
-/** The number of prices up to this age that are too old for the previous step; null: any age. */
+/** The number of prices whose age is above the previous step, but at most `atMostSeconds`; null: no upper limit. */
 export interface AgeStep {
   readonly atMostSeconds: number | null;
   readonly instruments: number;

@@ -21,7 +21,7 @@ export class MinuteCounts {
     this.#ring[at] = (this.#ring[at] ?? 0) + records;
   }
 
-  /** A count for each of the last MOST_MINUTES, the current minute last; soon after the start, fewer counts. */
+  /** Returns a count for each of the last MOST_MINUTES (fewer soon after the start), the current minute last. */
   counts(): readonly number[] {
     this.#moveOn();
     const known = Math.min(MOST_MINUTES, this.#minute + 1);

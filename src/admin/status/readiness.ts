@@ -12,7 +12,7 @@ interface Kafka {
   readonly silentSeconds: number;
 }
 
-/** After this time Kafka counts as silent: no fetch of a healthy process waits so long. */
+/** Kafka counts as silent after this time. Every fetch of a healthy process gets an answer earlier. */
 export const KAFKA_IS_SILENT_SECONDS = 10;
 /** A shorter silence is normal and is not shown. */
 const SHOWN_SILENCE_SECONDS = 2;
@@ -143,7 +143,7 @@ function firstLine(text: string | null): string {
   return text?.split('\n')[0] ?? '';
 }
 
-/** `PROVIDER_BUSY`, or the type of an error without a code. */
+/** Returns the code of an error text, such as `PROVIDER_BUSY`, or else the type of the error. */
 function codeOf(text: string | null): string {
   return text?.split(':')[0] ?? '';
 }

@@ -14,7 +14,7 @@ const MAXIMUM_NOTIFICATIONS = 20;
 
 export interface StatusBoard {
   readonly events: Events;
-  /** All topics are verified except `refused`. A refused topic stops only the sources that use the topic. */
+  /** Called when the topics are verified. A topic in `refused` stops only the sources that use the topic. */
   topicsProven(kafkaClusterId: string | null, refused?: readonly string[]): void;
   /** Resolves when the facts about prices in status and metrics are at most a second old. */
   refreshed(): Promise<void>;

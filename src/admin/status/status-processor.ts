@@ -81,7 +81,7 @@ export function createStatusProcessor({
     bulkAttemptFailed: (failed) => setTrouble(failed, failed.kind),
     processorAttemptFailed(failed) {
       if (!failed.isMember) {
-        // The processor holds no partition until it joins again. The earlier trouble continues.
+        // The processor has no partition until it joins its group again. The earlier failure is still shown.
         const { trouble } = known;
         setTask('unassigned');
         known = { ...known, trouble };

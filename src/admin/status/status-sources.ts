@@ -80,7 +80,7 @@ export function createStatusSources({
     update(source, (known) => {
       const listAt = isoNow(waitMs);
       const expectedRows = known.rowsOfLastWalk;
-      // The same walk continues with a new writer in this process, or was recalled.
+      // The walk is known already if the writer was opened again, or if `recallWalk` restored the walk.
       const same = known.walk?.number === number ? known.walk : null;
       const { startedAt, rows } = same ?? { startedAt: isoNow(), rows: 0 };
       const begun = { number, running: true, startedAt, listAt, completedAt: null };

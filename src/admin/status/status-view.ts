@@ -158,7 +158,7 @@ function heading(shown: SourceStatus | ProcessorStatus, { at, kafkaIsSilent, kaf
   const level = waits ? 'wait' : STATE_LEVELS[state];
   const notes: Item[] = [];
   if (trace !== null) notes.push({ level: 'bad', label: 'Failed', text: trace });
-  // While Kafka is silent, Kafka is the cause of each failure.
+  // While Kafka is silent, the silence is the cause of each failure.
   if (trouble !== null && !kafkaIsSilent) {
     const wait = durationText(secondsBetween(at, trouble.nextTryAt));
     const row = `${counted(trouble.failures, 'failure')} in a row${trouble.only === null ? '' : ` of ${trouble.only} alone`}`;
@@ -190,7 +190,7 @@ function deadLetters(count: number, source: string, ofRepaid = 0): Fact {
   return { ...fact('Dead letters', value, count === 0 ? 'plain' : 'wait'), command };
 }
 
-/** If less time is left, an operator must correct the source soon. */
+/** If unread events expire in less than this time, an operator must correct the source soon. */
 const CLIFF_IS_NEAR_SECONDS = 86_400;
 const RETENTION_SECONDS = RETENTION_MS / 1_000;
 
@@ -235,7 +235,7 @@ function sourceFacts(source: SourceStatus, now: string): readonly Fact[] {
   ];
 }
 
-/** A stream that is behind for less time counts as caught up: a busy stream does not reach its end each time. */
+/** A stream that is behind for less than this counts as caught up: in a busy stream, some responses miss the end. */
 const BEHIND_AFTER_SECONDS = 30;
 
 /** The state of the stream: refused, ahead of the provider, caught up, behind, or not known. */
@@ -336,7 +336,7 @@ function agesText({ ageP50Ms, ageP99Ms }: ShownKind): string {
 }
 
 interface Fleet {
-  /** `2 replicas price; this one has 3 of 6 partitions`. */
+  /** For example `2 replicas price; this one has 3 of 6 partitions`. */
   readonly lines: readonly string[];
   /** Facts of a source that another replica runs, or of the price processor's other replicas. */
   of(name: string): readonly Fact[];

@@ -17,7 +17,7 @@ export interface Status {
   readonly alarms: readonly Alarm[];
   /** Seconds since the last answer of a broker, or since the start if no broker has answered yet. */
   readonly kafkaSilentSeconds: number;
-  /** True if Kafka has been silent for longer than any request of a healthy process waits. */
+  /** True if the silence is longer than the longest wait of a healthy process for Kafka. */
   readonly kafkaIsSilent: boolean;
   readonly sources: readonly SourceStatus[];
   readonly processor: ProcessorStatus | null;
@@ -82,7 +82,7 @@ export interface SourceStatus {
   readonly since: string | null;
   /** True if the stream is being read now: nothing fails, and Kafka answers. */
   readonly isRead: boolean;
-  /** True if the stream was read to its end; null if unknown now. False stays while nothing is read. */
+  /** True if the stream was read to its end; null if unknown now. False stays while the stream is not read. */
   readonly caughtUp: boolean | null;
   /** The last time at which the stream was read to its end; null if never. */
   readonly caughtUpAt: string | null;

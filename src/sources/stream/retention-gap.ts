@@ -7,7 +7,7 @@ import { compareStreamOffsets, isBefore, type StreamReading, type StreamResponse
  *
  * A response to our offset may be a *sign* against this offset (`GapSign`). A sign begins a *round* of three requests:
  * for a fresh start E (the offset of a new source), for the stream from E, and for the stream from our offset again. If
- * E gets status 200 and our offset the same sign again, E is *held* while our offset is still read. A good response
+ * E gets status 200 and our offset the same sign again, E is *held* while our offset is still read. A response without a sign
  * ends the hold. Rounds repeat until E was held for this time:
  *
  * - E is before our offset: `behindLimit`, an hour. A fail-over heals in minutes, and a lower offset repeats events. E
@@ -181,7 +181,7 @@ function isHeldEnough(
   return sign === 'unmoved' && held.heldMs >= offsetHoldMs;
 }
 
-/** Begins a round half a `gapProof` after the last round, or an hour if nothing speaks against our offset. */
+/** Begins a round half a `gapProof` after the last round, or an hour after it if nothing speaks against our offset. */
 function beginRound(
   doubt: Doubt,
   held: HeldOffset | null,

@@ -21,6 +21,7 @@ function compareDigits(a: string | undefined, b: string | undefined): number {
 
 /** One response of a stream. Few events do not show the stream's end: a server may send fewer than requested. */
 export interface StreamResponse {
+  /** The offset for the next request: the cursor of this response. */
   readonly next: string;
   /** The newest offset of the log, or only of this response; null if the response names no newest offset. */
   readonly nextId: string | null;
@@ -28,14 +29,14 @@ export interface StreamResponse {
 
 export type StreamReading =
   | 'moved'
-  /** No event and the same cursor: the end of the stream. */
+  /** No event, and the cursor equals our offset: the end of the stream. */
   | 'quiet'
-  /** Events with an unchanged cursor, or one of our earlier cursors: the same events would repeat forever. */
+  /** Events, but the cursor equals our offset or an earlier offset: the same events would repeat forever. */
   | 'stuck'
-  /** The cursor is lower than our cursor. */
+  /** The cursor is lower than our offset. */
   | 'lower';
 
-/** Offsets of checks have no order: a cursor that goes back is found among our `earlier` cursors. */
+/** Offsets of checks have no order, so a cursor that goes back is searched in our `earlier` offsets. */
 export function readStreamResponse(
   since: string,
   { next }: StreamResponse,

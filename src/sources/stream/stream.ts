@@ -92,7 +92,7 @@ export interface StreamStep {
 
 export interface StreamContext extends GapContext {
   readonly pollIntervalMs: number;
-  /** `withoutOffset`: after a proven gap, all served items are read again, so a suspicion is enough for a proof. */
+  /** `withoutOffset`: a suspected gap counts as an expired offset, because the source then reads all served items. */
   readonly begins: 'atGivenStart' | 'withoutOffset';
 }
 
@@ -225,7 +225,7 @@ function readOn(
   const items = answer.kind === 'refused' ? 0 : answer.items;
   const discarded = taken === null ? stream.discarded + 1 : 0;
   const goesOn = taken !== null && answer.kind === 'stream' && namesMore(answer);
-  // A quiet response does not prove this: some providers name the newest offset of the log only in quiet responses.
+  // A quiet response proves nothing here: some providers name the log's newest offset only in quiet responses.
   const namesEnd = stream.namesEnd || (goesOn && taken === 'moved');
   const isReached = answer.kind === 'stream' && namesEnd && hasReached(answer, answer.nextId);
   const isAtEnd = taken === 'quiet' || (taken === 'moved' && isReached);

@@ -48,7 +48,7 @@ export function recordAge(time: ResponseTime | null, wallMs: number): EventRecor
 export function readCensus({ reader, topic, digests, eventRecords, signal }: CensusOptions): Promise<Census> {
   const readLoaded = async () => {
     const census = new Census(new ReportedEvents(eventRecords?.since, eventRecords?.end));
-    // The errors of foreign records, by key. Each foreign record is the newest record of its key.
+    // The errors of foreign records, by key. A later record with the same key removes the error.
     const strangers = new Map<string, ConnectorError>();
     await reader.readToEnd({
       topic: topic.name,

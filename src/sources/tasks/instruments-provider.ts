@@ -36,7 +36,7 @@ type OnArrived = (probableNext: string | null) => void;
 
 /** One attempt per call. All tasks of a source share one provider, because it adapts sizes and counts dead letters. */
 export interface InstrumentsProvider extends FollowedStream<DecodedEvent> {
-  /** `onArrived`: called at the page's last byte with the probable next cursor, except for a page too large to keep. */
+  /** `onArrived`: called when the page has arrived, with the probable next cursor; not for a too large page. */
   page(minId: string | null, signal: AbortSignal, onArrived?: OnArrived): Promise<InstrumentsPage>;
 }
 
@@ -209,7 +209,7 @@ export class PageSize {
   #failed(items: number, isPassing: boolean): void {
     this.#successes = 0;
     this.#current = Math.max(1, Math.floor(items / 2));
-    // Slowness and a bad item are temporary; a refused size stays refused.
+    // After slowness or a bad item, the number may grow again. A refused number is not used again.
     if (isPassing) return;
     if (items === 1) this.#current = this.#configured;
     this.#largest = this.#current;

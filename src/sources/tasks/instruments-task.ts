@@ -152,7 +152,7 @@ function createRequests(
         case 'verifyStart':
           return askStream({ stream, endpoint: 'events' }, request, ofStream, signal);
         case 'stream': {
-          // The next response may be prefetched: it belongs to the drain of the taken page.
+          // During the drain of a page, uses the prefetched response of the stream, if there is one.
           const after: InstrumentsProvider['after'] = (_, asking) =>
             pages.after(request.since, core.phase === 'draining', asking);
           return askStream({ stream: { ...stream, after }, endpoint: 'events' }, request, ofStream, signal);

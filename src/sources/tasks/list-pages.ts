@@ -45,7 +45,7 @@ export class ListPages {
   #ahead: readonly Asked[] = [];
   /** The page whose rows are written now, or were written last. */
   #used: Asked | null = null;
-  /** Our offset while these rows are written; null after the next request to the stream. */
+  /** Our offset while the rows of `#used` are written; null after the next request to the stream. */
   #since: string | null = null;
   #guesses = true;
 

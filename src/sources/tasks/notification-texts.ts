@@ -93,7 +93,7 @@ const INSTRUMENT_WORDS = {
     'The stream was not read for nearly as long as the provider keeps events. The source reads all events that the ' +
     'provider still serves, and a walk updates every instrument.',
   proven: 'Events are permanently lost; a walk updates the state of every instrument.',
-  /** The lost items of a period that is older than the retention. */
+  /** Names the lost items, if the stream was not read for longer than the provider keeps events. */
   expired: 'events of that time; the next walk corrects the instruments',
   lost: 'events between the two offsets; the next walk corrects the instruments',
   restart: 'The stream continues from now, and a walk updates every instrument.',

@@ -39,7 +39,7 @@ export type MutableWalkCounts = Record<keyof typeof NO_COUNTS, number>;
 
 /** The committed offset of an instruments source: the offset in the stream, and the progress of the walk. */
 export interface InstrumentsOffset extends FollowerOffset {
-  /** The commit of a page does not change `serverDate`, because a page says nothing about the stream. */
+  /** The offset in the stream. A page does not change `serverDate`, because it says nothing about the stream. */
   readonly since: string;
   readonly walk: number;
   /** Epoch milliseconds, by the clock of `serverDate`. */
@@ -57,7 +57,7 @@ export interface InstrumentsOffset extends FollowerOffset {
   /** Consecutive walks that were given up, because the list did not end. */
   readonly walksGivenUp: number;
   readonly walksWithoutDeletion: number;
-  /** The last known lag of the list, longer than the margin; 0: no lag. After a lag, the next walk waits longer. */
+  /** The list's last known lag that was longer than the margin; 0: no lag. After a lag, the next walk waits longer. */
   readonly listLagMs: number;
   /** True if the list lagged in the newest walk. Some rows were not used, so the next walk begins early. */
   readonly walkLagged: boolean;

@@ -14,8 +14,8 @@ export const NOTHING_DECIDED: SweepPlan = { gone: [], notifications: [], outcome
 
 /**
  * An instrument is gone if it is on the topic, no row showed it, and no event touched it. A resumed walk deletes
- * nothing, because a restart forgets rows. A walk with a flaw deletes nothing, because the list is unreliable. If too
- * many instruments are gone, an operator must confirm the deletions.
+ * nothing, because a restart forgets rows. A flaw also prevents deletions, because it makes the list unreliable. An
+ * operator must confirm the deletions if there are too many.
  */
 export function planSweep(options: {
   readonly offset: Pick<InstrumentsOffset, 'walk' | 'counts' | 'walkAllowShrink' | 'walkResumed'>;

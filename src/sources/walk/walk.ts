@@ -36,7 +36,7 @@ export type Walk =
   /** The walk waits for the margin, because the list may lag behind the stream. */
   | { readonly phase: 'margin'; readonly drain: Drain; readonly streamStart: string | null }
   | ({ readonly phase: 'paging' } & WalkMemory)
-  /** Before its rows are written, the stream is read up to the end that the stream had when the page arrived. */
+  /** The stream is read up to the end that the stream had when the page arrived. Then the rows are written. */
   | ({ readonly phase: 'draining'; readonly page: FetchedPage; readonly drain: Drain } & WalkMemory)
   /** After the last page, requests with each `minId` in `places` check that no row follows. */
   | ({ readonly phase: 'verifying'; readonly places: readonly (string | null)[] } & Verified & WalkMemory)
@@ -90,7 +90,7 @@ export interface Drain {
   readonly startedMs: number;
   /** The newest offset that the first response names; null if unknown. */
   readonly target: string | null;
-  /** A fresh start (a new offset from the list). The drain ends there if responses do not name the log's end. */
+  /** A fresh start from the list: the offset of a new source. Ends the drain if no response names the log's end. */
   readonly start: string | null;
   readonly isReached: boolean;
 }
@@ -110,9 +110,9 @@ export function beginDrain(nowMs: number): Drain {
 }
 
 /**
- * A drain has no time limit: an older event that is read after it would overwrite a newer row. Every drain ends,
+ * A drain has no time limit: an older event that is read after the drain would overwrite a newer row. Every drain ends,
  * because its target does not move. The end is a response without events and with the same cursor, the newest offset
- * that the provider names, or a fresh start. Few events, or a new cursor without events, are not the end.
+ * that the provider names, or a fresh start. Few events, or a new cursor, do not mean the end.
  */
 export function drainFurther(drain: Drain, { answer, reading, namesEnd }: DrainResponse): Drain {
   if (drain.isReached) return drain;
