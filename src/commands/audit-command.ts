@@ -40,9 +40,9 @@ export async function auditCommand(
 }
 
 const MEANINGS = {
-  missing: 'the provider lists it, the topic has no record of it',
-  different: 'the record on the topic has other values than the list, field by field above',
-  extra: 'the topic has a record of it, the list has no row; a walk is overdue, or refuses to delete so many',
+  missing: 'the list has the instrument, the topic does not',
+  different: 'the list and the topic differ in the fields above',
+  extra: 'the topic has the instrument, the list does not; the next walk is overdue, or would not delete so many',
 } as const;
 
 function rowsOf({ source, differences }: AuditReport): string[][] {
@@ -76,10 +76,10 @@ function summaryOf(report: AuditReport): string {
     `Compared ${topic} with the list of source ${source} (${counted(rows, 'row')}): ${totals || 'no differences'}.`,
     ...kinds.map(({ kind, meaning }) => `${kind}: ${meaning}.`),
     left.length > 0 &&
-      `${counted(left.length, 'instrument')} left the list, which does not count as a difference: ${whenDeleted(walks)}.`,
+      `${counted(left.length, 'instrument')} left the list. This does not count as a difference: ${whenDeleted(walks)}.`,
     unmapped > 0 && `${counted(unmapped, 'row')} could not be mapped and compared: see spconnect dead-letters list.`,
     withoutId > 0 &&
-      `${counted(withoutId, 'row')} without a readable id: instruments that the list has dropped were not looked for.`,
+      `${counted(withoutId, 'row')} without a readable id: the audit did not look for instruments that left the list.`,
     unsettled.length > 0 &&
       `${counted(unsettled.length, 'instrument')} changed during the audit and could not be compared.`,
     kinds.length > 0 &&
@@ -89,17 +89,17 @@ function summaryOf(report: AuditReport): string {
 }
 
 function whenDeleted(walks: WalkTimes | null): string {
-  if (walks === null) return 'they stay, because the source deletes nothing';
-  const after = `the last walk, started at ${walks.startedAt}, saw them`;
-  const rule = 'a walk deletes those that no recent event names';
+  if (walks === null) return 'the source deletes nothing';
+  const after = `the last walk, started at ${walks.startedAt}, found them`;
+  const rule = 'If the list is complete, the walk deletes instruments that no recent event names';
   return walks.isRunning
     ? `${after} and still runs`
-    : `${after}; ${rule}, if its list is complete; the next begins at ${walks.nextAt}, or on request`;
+    : `${after}. The next begins at ${walks.nextAt}, or on request. ${rule}`;
 }
 
 interface AuditDifference {
   readonly id: string;
-  /** `extra`: only the topic has the instrument, and the next walk is overdue or refuses to delete it. */
+  /** `extra`: only the topic has the instrument, and the next walk is overdue or would refuse this deletion. */
   readonly kind: keyof typeof MEANINGS;
   readonly fields: ReturnType<typeof fieldDifferences>;
 }
@@ -108,16 +108,16 @@ type AuditReport = Awaited<ReturnType<typeof audit>>;
 
 type AuditRequest = Pick<ComparisonOptions, 'source' | 'settle' | 'onProgress'>;
 
-/** The provider's value of each instrument by its id, in wire format; null if the list lacks the instrument. */
+/** The instruments to compare again, by id. Value: the list's record in wire format; null if the list has none. */
 type Suspects = Map<bigint, Buffer | null>;
 
 const ROUNDS = 3;
-/** A request for one instrument gets two rows, because the provider's cursor may be inclusive or exclusive. */
+/** Two rows are read to find one instrument: if the cursor is inclusive, the first row may be another instrument. */
 const NEIGHBOURS = 2;
 
 /**
- * Compares list and topic. A difference is compared again, after the connector had time to write the change. It counts
- * if it remains and the provider's value is unchanged.
+ * Compares list and topic. Compares each difference again, after the connector had time to write the change. Reports a
+ * difference if it remains and the provider's value is unchanged.
  *
  * @throws ConnectorError TOO_MANY_DIFFERENCES, or an error of the provider's client, the registry or Kafka.
  */
@@ -128,8 +128,8 @@ async function audit(at: Installation, session: ProviderSession, { source, settl
     if (suspects.size >= MOST_SUSPECTS) {
       throw new ConnectorError(
         'TOO_MANY_DIFFERENCES',
-        `More than ${MOST_SUSPECTS} instruments of the list differ from the topic: no walk has been completed, ` +
-          'or it is another list. The audit stopped here.',
+        `More than ${MOST_SUSPECTS} instruments differ between list and topic, so the audit stopped. Either no walk has ` +
+          'been completed, or the topic holds another list.',
       );
     }
     suspects.set(id, value);
@@ -187,7 +187,7 @@ async function audit(at: Installation, session: ProviderSession, { source, settl
   };
 }
 
-/** Times in ISO 8601. `withoutDeletion`: consecutive walks that could not decide about deletions. */
+/** The last walk and the next walk. `withoutDeletion`: consecutive walks that could not decide what to delete. */
 function walksOf(committed: NonNullable<Awaited<ReturnType<typeof compareList>>['committed']>) {
   const { walk, walkStartedOwnMs, walkPending: isRunning, walkIntervalMs: intervalMs } = committed;
   const [startedAt, nextAt] = [walkStartedOwnMs, walkStartedOwnMs + intervalMs].map((ms) => new Date(ms).toISOString());
@@ -197,8 +197,8 @@ function walksOf(committed: NonNullable<Awaited<ReturnType<typeof compareList>>[
 type WalkTimes = ReturnType<typeof walksOf>;
 
 /**
- * Only a walk deletes instruments. An instrument that the list lacks is a difference if the next walk is overdue, or
- * refuses so many deletions. Otherwise the instrument `left` the list after the last walk.
+ * Separates the instruments that `left` the list after the last walk, which only the next walk can delete. An
+ * instrument that the list lacks is a difference if the next walk is overdue, or would refuse so many deletions.
  */
 function withoutLeft(
   found: readonly AuditDifference[],
@@ -215,7 +215,7 @@ function withoutLeft(
   return { differences: found.filter(({ kind }) => kind !== 'extra'), left: extra.map(({ id }) => id) };
 }
 
-/** The provider's present value of one instrument; null if the list has no row with this id. */
+/** The current record of one instrument in the list; null if the list has no row with this id. */
 async function rowOf(
   session: ProviderSession,
   provider: InstrumentsProvider,

@@ -23,19 +23,19 @@ import type { ProviderSession } from './provider-session.ts';
 
 export type RowDifference = 'added' | 'corrected' | 'reEncoded' | 'deadLetters';
 
-/** Time for the commit and its way to a reader, in addition to poll interval and hand-off margin. */
+/** The time to commit a change and to read it back, in addition to the poll interval and the hand-off margin. */
 const COMMIT_MS = 5_000;
 /** If more instruments differ, the differences are not only recent changes. */
 export const MOST_SUSPECTS = 10_000;
 
 export interface ComparisonOptions {
   readonly source: SourceSettingsOf<'instruments'>;
-  /** True: a row that contradicts an event on the topic counts as older than the event, as in a walk. */
+  /** True: as in a walk, a row is not used if a newer event on the topic contradicts it. */
   readonly withEvents: boolean;
   /** The longest time from a change at the provider to its record on the topic; undefined: from the settings. */
   readonly settle: number | undefined;
   readonly onProgress: (text: string) => void;
-  /** Called before the census takes the row. */
+  /** Called for each row that differs, before the census records the row. */
   readonly onRow: (difference: RowDifference, row: DecodedRow, census: Census) => void;
 }
 
@@ -115,7 +115,7 @@ function differenceOf({ id, digest }: RowFacts, census: Census): RowDifference {
   return compared === 'absent' ? 'added' : compared === 'different' ? 'corrected' : 'reEncoded';
 }
 
-/** The committed offset, with the walk interval of its process; null without a readable offset. */
+/** The committed offset, with the walk interval of the process that committed it; null without a readable offset. */
 async function committedInstruments({ kafka, topics, signal }: Installation, source: SourceSettingsOf<'instruments'>) {
   const key = offsetKey(source.name, source.type);
   const stored = await readAllOffsets(kafka.logReader, topics.offsets.name, [offsetPartition(key)], signal);
@@ -130,7 +130,7 @@ async function committedInstruments({ kafka, topics, signal }: Installation, sou
   }
 }
 
-/** Digests and fields of the topic's values, for any version of the schema. */
+/** Computes digests and fields of the topic's values, for any version of the schema. */
 async function valuesOf({ settings, clock, signal }: Installation, topic: string) {
   const registry = await createRegistry({ ...settings.schemaRegistry, register: false }, { clock, log: silentLog });
   const schema = readSchemaText('Instrument');
