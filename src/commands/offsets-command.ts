@@ -55,9 +55,9 @@ export function offsetRow(
   const shown = (ms: number, text: (ms: number) => string) => (Number.isNaN(ms) ? '' : text(ms));
   const since = (ms: number) => ago(new Date(ms).toISOString(), now);
   const walkMs = dateOf(offset.walkStartedOwn === undefined ? 'walkStartedAt' : 'walkStartedOwn');
-  // The process that walks may have other settings.
+  // The process that walks may have another walk interval, so its interval is in the offset.
   const nextMs = walkMs + (committedWalkIntervalMs(offset) ?? intervalMs ?? Number.NaN) - nowMs;
-  // By our own clock, as in the status: the provider's clock may be wrong.
+  // Uses the time of our own clock, as the status does, because the provider's clock may be wrong.
   const ownMs = dateOf(offset.ownDate === undefined ? 'serverDate' : 'ownDate');
   const position = { serverDate: { ownMs }, standingMs: Number(offset.standingMs ?? 0) };
   const keptS = secondsToRetentionCliff({ servedMs: null }, position, { nowMs, wallMs: nowMs });
@@ -91,9 +91,9 @@ export async function offsetsReset(
   } else {
     if (execute) throw new Error(`The offset of source ${name} was not deleted.`);
     stderr.write(
-      `Nothing was changed. With --execute, the offset of source ${name} is deleted. The source then starts from the beginning: ` +
-        'with a complete walk, and with the newest offset of the stream. Events that it has not read yet are lost; records in the ' +
-        `topics stay.${besidesText(change)}\n`,
+      `Nothing was changed. --execute deletes the offset of source ${name}. The source then starts from the beginning, with a ` +
+        'complete walk and the newest offset of the stream. Events that the source has not read yet are lost. All records on ' +
+        `the topics stay.${besidesText(change)}\n`,
     );
   }
 }
@@ -123,10 +123,10 @@ export async function offsetsSet(
   const sentences = [
     change.done ? `The offset of source ${name} was changed.` : 'Nothing was changed; --execute makes the change.',
     place.received === null
-      ? 'No record says when the provider gave this offset: the source will report a suspected gap and walk.'
-      : `The source read from there at ${place.received}.`,
-    ...(place.isOldest ? ['The topic has no record of the source from before the requested time.'] : []),
-    ...(change.done ? [`The source continues from there when it is resumed (spconnect resume ${name}).`] : []),
+      ? 'No record has the time of this offset, so the source will report a suspected gap and walk.'
+      : `The source read from this offset at ${place.received}.`,
+    ...(place.isOldest ? ['Before the requested time, the topic has no record of the source.'] : []),
+    ...(change.done ? [`The source continues from this offset when it is resumed (spconnect resume ${name}).`] : []),
   ];
   stderr.write(withoutControls(`${sentences.join(' ')}${besidesText(change)}\n`));
 }
@@ -138,7 +138,8 @@ interface Place {
 }
 
 /**
- * Commits the moved offset; without `execute` only computes it. `from`: moves only if the committed offset is `from`.
+ * Moves the committed offset to a place; without `execute` only computes the new offset. `from`: moves only if the
+ * committed offset is `from`.
  *
  * @throws ConnectorError OFFSET_UNREADABLE; OFFSET_NOT_FOUND if nothing is committed; or an error of `changeOffset`.
  */
@@ -161,9 +162,9 @@ async function moveStream(
 }
 
 /**
- * Moves an offset to another place in the stream. The provider keeps events for seven days, so the offset has the date
- * of the place. An unknown date counts as very old, and the source reports a suspected gap. Walks follow, because
- * skipped events are missing and repeated events change no instrument. Exported for tests.
+ * Moves an offset to another place in the stream. The date of this place shows if the provider, which keeps events for
+ * seven days, still has the later events. An unknown date counts as very old, so the source reports a suspected gap.
+ * Walks must follow, because skipped events are missing and repeated events change no instrument. Exported for tests.
  */
 export function movedOffset(
   clock: Pick<Clock, 'wallMs'>,
@@ -175,7 +176,7 @@ export function movedOffset(
   // A suspected gap and a held offset belong to the earlier place.
   const nothing = { standingMs: 0, standingLeastMs: 0, gapSuspectedFrom: null, heldSince: null, heldMs: null };
   const nowMs = clock.wallMs();
-  // Repeated events before the furthest offset change no instrument, so no instrument gets an older state.
+  // Repeated events up to `furthest` change no instrument, so no instrument gets an older state.
   const furthest = offset.againUpTo ?? offset.since;
   const known = kindOf(source).offsets.areOrdered && typeof furthest === 'string' ? furthest : null;
   const isAgain = known !== null && isBefore(since, known);
@@ -187,8 +188,8 @@ export function movedOffset(
 type WrittenPlace = Place & { readonly timestampMs: number };
 
 /**
- * The place of a time is the first place from which the source wrote at this time or later. The source requested all
- * events after this place, so no later event is left out. `isOldest`: the topic has no earlier record.
+ * Finds the offset after which the source requested the events of its first record at this time or later. Every later
+ * event is after this offset. `isOldest`: the topic has no record of the source before this time.
  */
 async function placeAt(at: Installation, source: SourceSettings, atMs: number) {
   let isOldest = true;
@@ -201,14 +202,14 @@ async function placeAt(at: Installation, source: SourceSettings, atMs: number) {
   throw notFound(`Source ${source.name} has written nothing since ${time}, so its place at that time is unknown.`);
 }
 
-/** The place of a provider's offset, with the time of the first request from there, if a record has the time. */
+/** The place with this offset, and the time of its first request if a record has this time. */
 async function placeOf(at: Installation, source: SourceSettings, since: string) {
   assertForm(source, since);
   const found = await firstPlace(at, source, (place) => place.since === since);
   return { since, received: found?.received ?? null, isOldest: false };
 }
 
-/** The first accepted place in the records of the source's stream; null if no place is accepted. */
+/** The first accepted place in the records that the source wrote to the topic of its stream; null without one. */
 async function firstPlace(
   { kafka, settings, signal }: Installation,
   source: SourceSettings,
@@ -220,7 +221,7 @@ async function firstPlace(
     partitions: Array.from({ length: settings.topics.partitions }, (_, partition) => partition),
     onRecord({ headers, timestampMs }) {
       const { 'spc-source': writer, 'spc-since': since, 'spc-received': received = null } = headers;
-      // A dead letter that was retried later has the old place of its input.
+      // The record of a retried dead letter has the old offset of its input.
       if (writer !== source.name || since === undefined || DEAD_LETTER_HEADER in headers) return;
       const place = { since, received, timestampMs };
       if (accepts(place) && (first === null || timestampMs < first.timestampMs)) first = place;
@@ -234,7 +235,7 @@ function notFound(text: string): ConnectorError {
   return new ConnectorError('OFFSET_NOT_FOUND', text);
 }
 
-/** Errors of an unreadable response. Any other error says nothing about the position. */
+/** Errors of an unreadable response. Any other error says nothing about this position of the stream. */
 const UNREADABLE: ReadonlySet<ErrorCode> = new Set(['BODY_MALFORMED', 'BODY_TOO_LARGE', 'PROTOCOL_VIOLATION']);
 const MOST_POSITIONS = 100;
 
@@ -337,7 +338,7 @@ async function skipPosition(at: Installation, session: ProviderSession, { source
 
 interface Unreadable {
   readonly problem: string;
-  /** The first offset with a readable response; null if no response names the offset, or after too many responses. */
+  /** The first offset with a readable response; null if no response names it, or after `MOST_POSITIONS` responses. */
   readonly to: string | null;
   readonly positions: number;
 }
@@ -346,8 +347,8 @@ function behind({ to, problem, positions }: Unreadable, from: string | null): st
   if (to !== null) return to;
   const unread = positions > 1 ? `${positions} responses from ${from ?? 'the start'} on` : `The response at ${from}`;
   throw notFound(
-    `${unread} cannot be read (${problem}), and no response names the next offset. Ask the provider for it, and give it ` +
-      'with --to. --to newest continues at the newest offset of the stream, and loses everything before it.',
+    `${unread} cannot be read (${problem}), and no response names the next offset. Ask the provider for this offset, ` +
+      'and pass it with --to. --to newest continues at the newest offset of the stream: all events before it are lost.',
   );
 }
 
@@ -383,7 +384,7 @@ async function unreadableFrom(
   }
 }
 
-/** Returns a problem only after two unreadable responses, because one may be damaged on its way; else null. */
+/** Returns a problem only after two unreadable responses, because one response may be damaged on its way; else null. */
 async function problemAt(
   session: ProviderSession,
   stream: SkippableStream,

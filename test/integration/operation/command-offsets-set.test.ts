@@ -29,12 +29,12 @@ testInstallation(
     const time = new Date(second?.timestampMs ?? 0).toISOString();
     const dry = await scene.spconnect(`offsets set instruments --to ${time}`);
     assert.equal(dry.code, 0, dry.stderr);
-    assert.doesNotMatch(dry.stderr, /from before/);
-    assert.match(dry.stderr, /^Nothing was changed; --execute makes the change\. The source read from there at /);
+    assert.doesNotMatch(dry.stderr, /Before the requested/);
+    assert.match(dry.stderr, /^Nothing was changed; --execute makes the change\. The source read from this offset at /);
     const [listed] = JSON.parse((await scene.spconnect('offsets list --output json')).stdout);
 
     const early = await scene.spconnect('offsets set instruments --to 1h');
-    assert.match(early.stderr, /The topic has no record of the source from before the requested time/);
+    assert.match(early.stderr, /Before the requested time, the topic has no record of the source/);
 
     const set = await scene.spconnect(`offsets set instruments --to ${time} --execute --output json`);
     assert.equal(set.code, 0, set.stderr);
