@@ -92,14 +92,14 @@ interface Problems extends Pick<BackfillReport, 'absent' | 'unreadable'> {
 }
 
 /**
- * A line for each reason for missing prices, and finally the command that requests the failed products alone. If the
- * provider says that it has no prices, as for a repaid product, the line is only a note.
+ * A line for each reason why prices are missing, and finally the command that requests the failed products alone. If
+ * the provider has no prices for a product, as for a repaid product, the line is only a note.
  */
 async function problemsOf({ absent, unreadable, series }: Problems, command: string) {
   const notes: string[] = [];
   const problems = unreadable.map(
     ({ topic, partition, reason, records, firstOffset }) =>
-      `${records} records of ${topic}, partition ${partition}, cannot be read (${reason}; the first at offset ${firstOffset}): their instruments were left out.`,
+      `${records} records of ${topic}, partition ${partition}, cannot be read (${reason}; the first at offset ${firstOffset}). Instruments of these records were omitted.`,
   );
   if (absent.length > 0) {
     problems.push(

@@ -38,7 +38,7 @@ import {
   type WindowRange,
 } from './backfill-plan.ts';
 
-/** After many consecutive refusals, this many other followed products are requested. */
+/** If the provider refuses many products in a row, this many other followed products are requested too. */
 const OTHERS_OF_REFUSED = 20;
 
 interface BackfillRequest {
@@ -46,7 +46,7 @@ interface BackfillRequest {
   readonly range: WindowRange;
   /** Empty means all instruments whose prices are followed. */
   readonly isins: ReadonlySet<string>;
-  /** Requests a second. Null: half of marketData.requestsPerSecond, the rest is for a running connector. */
+  /** Requests a second. Null: half of marketData.requestsPerSecond; the other half is for a running connector. */
   readonly rate: number | null;
   readonly refuse: Refuse;
   readonly onProgress: (series: string, progress: SeriesProgress) => void;
@@ -62,8 +62,8 @@ export interface SeriesReport extends SeriesProgress {
 }
 
 /**
- * Writes every series of the settings in turn, each exactly once. A repeated request continues the earlier run, as long
- * as the broker keeps the offsets of a group without members (offsets.retention.minutes).
+ * Writes every series of the settings, one after the other, each window exactly once. A repeated request continues the
+ * earlier run while the broker keeps the offsets of a group without members (offsets.retention.minutes).
  */
 export async function backfill(at: Installation, request: BackfillRequest) {
   const { settings, clock, signal } = at;
@@ -139,7 +139,7 @@ async function prepare(
   const caller = new BulkCaller({
     ...settings.prices,
     togetherMs: 0,
-    // A range before the provider's history is refused for every instrument. A sample of other instruments shows this.
+    // The provider refuses every product if the range is before its history. The sample shows this case.
     sampleOthers: () => spreadOver(followed).map(questionOf),
     prices,
     clock,
@@ -187,7 +187,9 @@ async function prepare(
   };
 }
 
-/** The records as the price processor writes them, or the failure. `isNews`: the failure is not a dead letter yet. */
+/**
+ * The records as the price processor writes them, or the failure. `isNews`: true if the failure is no dead letter yet.
+ */
 function resultOf(
   instrument: AskedInstrument,
   outcome: QuestionOutcome | undefined,
@@ -240,7 +242,7 @@ interface UnreadableRecords {
 
 /**
  * `followed`: all followed instruments; `instruments`: those to backfill, sorted by `progressOf`; `absent`: requested
- * isins without an instrument. Instruments with `unreadable` records are left out. Exported for tests.
+ * isins without an instrument. Instruments with `unreadable` records are omitted. Exported for tests.
  */
 export async function readInstruments(
   { settings, kafka, topics, signal }: Installation,
@@ -280,7 +282,7 @@ function nameOf(series: string | null, { fromMs, toMs }: WindowRange, isins: Rea
   return createHash('sha256').update(request).digest('hex').slice(0, 16);
 }
 
-/** The committed offset of a complete backfill: the largest offset. Exported for tests. */
+/** The committed offset of a complete backfill. Exported for tests. */
 export const COMPLETE = 2n ** 63n - 1n;
 const BACK_OFF = { initialMs: 500, maximumMs: 30_000 };
 const MOST_OPENINGS = 10;
@@ -300,7 +302,7 @@ interface SeriesBackfill {
   readonly instrumentsPerPage: number;
   readonly topic: TopicSpecification;
   readonly transactionalId: string;
-  /** The group's committed offset on the first partition of the topic is the progress. */
+  /** The consumer group whose committed offset on the first partition of the topic is the progress. */
   readonly groupId: string;
   /** Requests prices; `instruments` has each isin at most once. */
   readonly ask: (
@@ -319,8 +321,8 @@ interface SeriesProgress extends Omit<Page, 'records'> {
 }
 
 /**
- * One transaction holds windows of some instruments, their dead letters and the progress. A newer run on the same topic
- * fences this run. Exported for tests.
+ * Writes one series. One transaction holds windows of some instruments, their dead letters and the progress. A newer
+ * run on the same topic fences this run. Exported for tests.
  */
 export async function backfillSeries(
   { kafka, topics, clock, signal }: Installation,
@@ -398,7 +400,7 @@ export async function backfillSeries(
   }
 }
 
-/** Keeps instruments with equal progress on one page; otherwise a resumed run skips or repeats an instrument. */
+/** Keeps instruments with equal progress on one page: a resumed run would otherwise skip or repeat one of them. */
 function pageFrom(instruments: readonly AskedInstrument[], from: number, size: number): readonly AskedInstrument[] {
   let end = Math.min(from + size, instruments.length);
   const progress = (at: number) => progressOf(instruments[at] as AskedInstrument);
@@ -416,7 +418,7 @@ async function askFor(page: readonly AskedInstrument[], { slices, ask }: SeriesB
   return answered;
 }
 
-/** A consumer offset below `COMPLETE`. Ids that differ only by their sign have the same offset. Exported for tests. */
+/** The id as a consumer offset below `COMPLETE`. The ids 7 and -7 give the same offset. Exported for tests. */
 export function progressOf({ id }: Pick<AskedInstrument, 'id'>): bigint {
   const number = BigInt(id);
   const size = number < 0n ? -number : number;

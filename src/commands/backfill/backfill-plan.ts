@@ -53,7 +53,7 @@ export function checkedRate(rate: number | null, requestsPerSecond: number, refu
   );
 }
 
-/** The parts in which an instrument's range is requested, and the number of instruments on a page. */
+/** Divides the range into the parts (`slices`) of single requests, and decides how many instruments are on a page. */
 export function pagePlan(
   { fromMs, toMs }: WindowRange,
   windowMs: number,
