@@ -34,14 +34,14 @@ interface Finding {
   readonly state: 'ok' | 'differs' | 'unknown';
 }
 
-/** The finding, and true if it is as we assume; null if that is unknown. */
+/** The finding, and true if we assume the same; null if the request could not show this. */
 type Verdict = readonly [found: string, isAsAssumed: boolean | null];
 
 function finding(what: string, assumed: string, [found, isAsAssumed]: Verdict): Finding {
   return { what, found, assumed, state: isAsAssumed === null ? 'unknown' : isAsAssumed ? 'ok' : 'differs' };
 }
 
-/** Judges a response. `unanswered` judges a failure by the HTTP status of a refusal; null for any other failure. */
+/** Judges a response. If the request fails, `unanswered` judges the status; null: the request got no status. */
 async function probe<Answer>(
   asked: Promise<Answer>,
   judge: (answer: Answer) => Verdict,
@@ -66,7 +66,7 @@ const FIRST_ROWS = 3;
 const HIGHEST_ID = '9223372036854775807';
 const OLDEST_OFFSET = '0-0';
 const NO_OFFSET = 'no-offset';
-/** Larger than the settings allow; the interface documents no limit. */
+/** Page sizes that the settings do not allow, because the interface documents no limit. */
 const LARGER_LIMITS = [10_000, 2_000];
 const LARGER_ANSWERS = [10_000, 1_000];
 const LARGEST_SKEW_MS = 60_000;
@@ -135,10 +135,10 @@ async function probeList(referenceData: ReferenceData, limit: number, signal: Ab
       ids.join(', ') || 'no instrument came',
       ids.length < 2 ? null : isRising,
     ]),
-    finding('links.events', 'it holds an offset <digits>-<digits>', [start.found, start.value !== null]),
+    finding('links.events', 'has an offset <digits>-<digits>', [start.found, start.value !== null]),
     finding(
       'minId',
-      'either: a row that comes on two pages is harmless',
+      'inclusive or exclusive: a row on two pages is harmless',
       second === undefined || third === undefined
         ? ['too few instruments', null]
         : await probe(page(second, 1), cursor, () => null),
@@ -180,23 +180,23 @@ async function probeStream(
     ),
     finding(
       'end of the stream',
-      'nextId is the newest offset of the log, or of the response; with the latter, one more request shows the end',
+      'nextId is the newest offset of the log or of the response; if of the response, one more request shows the end',
       await probe(after(start, maxEvents), end),
     ),
     finding(
       'an expired offset gets',
-      'nothing, the oldest events, or a status from 400 on',
+      'no events, the oldest events, or a status of at least 400',
       await probe(after(OLDEST_OFFSET, 1), expired, refuses),
     ),
     finding(
       'a malformed offset gets',
-      'a status from 400 on',
+      'a status of at least 400',
       await probe(after(NO_OFFSET, 1), () => ['a normal response', false], refuses),
     ),
   ];
 }
 
-/** Sends one request, and shows no part of a check. */
+/** Sends one request. The finding contains no part of a check, because a check allows trading. */
 async function probeChecks(http: HttpClient, baseUrl: string, signal: AbortSignal): Promise<Finding> {
   const preTradeChecks = createPreTradeChecks({ http, baseUrl });
   const judge = ({ body }: Whole): Verdict => {

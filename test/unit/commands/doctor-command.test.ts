@@ -34,7 +34,7 @@ test('a provider as we assume it is found to be so, with few requests that chang
   assert.ok(asked < 30, `${asked} requests`);
 
   const text = await spconnect('doctor');
-  assert.match(text.stdout, /^ok +minId +inclusive +either: a row that comes on two pages/m);
+  assert.match(text.stdout, /^ok +minId +inclusive +inclusive or exclusive: a row on two pages/m);
 });
 
 test('what a provider does otherwise is found', async (t) => {
