@@ -18,10 +18,7 @@ const PROVIDER_NOT_NEEDED = {
   CLIENT_SECRET: 'not-needed-by-this-command',
 };
 
-/**
- * Variables that name files of the connector, which the operator perhaps cannot read. A command that sends no request
- * to the provider ignores them, and CLIENT_AUTHENTICATION, which requires one of the files.
- */
+/** The operator perhaps cannot read these files of the connector. CLIENT_AUTHENTICATION requires one of the files. */
 const PROVIDER_FILES = [
   'CLIENT_SECRET_FILE',
   'CLIENT_AUTHENTICATION',

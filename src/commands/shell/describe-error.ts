@@ -15,9 +15,7 @@ export function describeError(error: unknown, redaction: Pick<Redaction, 'redact
   return `${withoutControls(redaction.redact(textOf(error, source)))}\n`;
 }
 
-/**
- * Removes the control characters of text that may come from other systems. Keeps line breaks, which our own text has.
- */
+/** Replaces characters that could control a terminal by blanks, except line breaks. */
 export function withoutControls(text: string): string {
   return text.replace(CONTROL, (found) => (found === '\n' ? found : ' '));
 }

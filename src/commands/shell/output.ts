@@ -65,10 +65,7 @@ function escaped(text: string, kept: string): string {
   );
 }
 
-/**
- * Shows progress on stderr. A terminal has one line that changes. Elsewhere, a new line is written at most every
- * `lineEveryMs`, or never if it is null.
- */
+/** Shows progress on stderr: on a terminal, one line that changes; else a line every `lineEveryMs` (null: no line). */
 export function commandProgress(
   stderr: Terminal['stderr'],
   lineEveryMs: number | null,

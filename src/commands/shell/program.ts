@@ -34,7 +34,7 @@ interface Definition {
 
 const CONFIG = new Option('--config <file>', 'the settings file').default(DEFAULT_SETTINGS_FILE);
 const OUTPUT = new Option('--output <form>', 'the format of stdout').choices(['text', 'json']).default('text');
-const EXECUTE = flag('--execute', 'make the change; without this option, only show it');
+const EXECUTE = flag('--execute', 'make the change; without this option, only show the change');
 const SHOW_URLS = flag('--show-url', 'print the simulation URLs of pre-trade checks, which let their holder trade');
 const SOURCE = new Argument('<source>', 'the name of a source');
 const INSTRUMENTS_SOURCE = new Argument('<source>', 'the name of an instruments source');
@@ -59,7 +59,7 @@ function stateCommand(name: 'pause' | 'resume' | 'stop' | 'restart', description
   return {
     description,
     arguments: [new Argument('<source>', `the name of a source, or ${PRICE_PROCESSOR} for the price processor`)],
-    help: `${help}\nThe request is kept until another one replaces it, also across restarts. No connector has to run.`,
+    help: `${help}\nThe request holds until another request replaces it, also after restarts. The connector need not run.`,
     examples: [`${name} instruments`],
     load: async () => {
       const { stateCommand } = await import('../state-command.ts');
@@ -137,8 +137,8 @@ const COMMANDS: Readonly<Record<string, Definition>> = {
       value('--url <url>', 'the base URL of its admin server; without it, from the settings file', baseAddress),
       flag('--watch', 'show it again every two seconds, until Ctrl-C'),
     ],
-    help: `The first line of stdout says if it is ready. The exit code is 0 when it is ready, and 1 when it is not ready or
-cannot be reached.
+    help: `The first line of stdout says if the connector is ready. The exit code is 0 when the connector is ready, and 1
+when it is not ready or cannot be reached.
 --watch continues until it is stopped, also while the connector restarts.`,
     examples: ['status --url http://127.0.0.1:8083', 'status --watch'],
     load: async () => (await import('../status-command.ts')).statusCommand,
@@ -173,8 +173,8 @@ cannot be reached.
       SETTLE,
     ],
     help: `A walk that would delete too many instruments deletes none, and writes a notification with the number.
-Ask the provider whether its list is right; then allow that number, for this walk only. --dry-run reads the list
-and the topic, leaves changes of the moment to the stream as a walk does, and writes nothing.`,
+Ask the provider if its list is right; then allow this number, for this walk only. --dry-run reads the list and
+the topic, and writes nothing. Like a walk, it does not count instruments that the stream changes meanwhile.`,
     examples: ['walk instruments --allow-shrink 1200', 'walk instruments --dry-run'],
     load: async () => (await import('../walk-command.ts')).walkCommand,
   },
@@ -210,8 +210,8 @@ and the topic, leaves changes of the moment to the stream as a walk does, and wr
     arguments: [new Argument('[source]', 'the name of an instruments source; without it, all of them')],
     options: [SETTLE],
     help: `Rows that differ are compared again after --settle, because the provider changes meanwhile. The exit code is 1 when
-the topic differs, or could not be compared completely: a walk corrects it. Instruments that left the list after the
-last walk do not count as differences: a walk deletes them, unless a recent event names them.`,
+the topic differs, or could not be compared completely: a walk corrects the topic. Instruments that left the list
+after the last walk do not count as differences: a walk deletes them, unless a recent event names them.`,
     examples: ['audit instruments'],
     load: async () => (await import('../audit-command.ts')).auditCommand,
   },
@@ -219,9 +219,9 @@ last walk do not count as differences: a walk deletes them, unless a recent even
     description: 'Write the past of daily or intraday prices to their topic, exactly once; can be resumed.',
     arguments: [new Argument('<kind>', 'which prices').choices(['daily', 'intraday'])],
     options: [
-      value('--from <when>', 'the first day, or the first instant in UTC; required'),
-      value('--to <when>', 'the last day; or the instant before which the last window opens; required'),
-      value('--isin <isin...>', 'only these products; by default all whose prices are followed'),
+      value('--from <when>', 'the first day; for intraday prices, the first instant in UTC; required'),
+      value('--to <when>', 'the last day; for intraday prices, the end of the range in UTC; required'),
+      value('--isin <isin...>', 'only these products; by default, all products whose prices are followed'),
       value('--isin-file <file>', 'only the products of this file, an ISIN in each line'),
       value('--rate <requests>', 'requests a second; by default half of marketData.requestsPerSecond', Number),
     ],
@@ -230,8 +230,8 @@ continues where it stopped, while the broker keeps the offsets of a group withou
 If the settings follow this kind, windows within the lookBack of the price processor are not written. A running
 connector sends its requests in addition to --rate: in steady operation, half of the limit keeps both within the limit.
 The exit code is 1 when a product is on no topic of instruments, or a request for it failed in this run or an
-interrupted run. A product without prices at the provider (404, 410), such as a repaid product, is not a failure. All
-such ISINs are named.`,
+interrupted run. A product without prices at the provider (404, 410), such as a repaid product, is not a failure. The
+messages name all these ISINs.`,
     examples: [
       'backfill daily --from 2026-01-01 --to 2026-03-31',
       'backfill intraday --from 2026-03-30T06:00:00Z --to 2026-03-30T18:00:00Z --isin CH0012032048',
@@ -240,8 +240,8 @@ such ISINs are named.`,
   },
   'offsets list': {
     description: 'Show the committed offset of every source: its place in the stream, and its walks.',
-    help: `The provider may refuse an offset before the time that is shown: see spconnect status. --output json prints all members
-of each offset.`,
+    help: `The provider may delete events earlier than the table shows: see spconnect status. --output json prints all members of
+each offset.`,
     examples: ['offsets list --output json'],
     load: async () => (await import('../offsets-command.ts')).offsetsList,
   },
