@@ -50,7 +50,7 @@ export interface KafkaCluster {
   groupMembers(groupId: string): Promise<readonly DescribedMember[] | null>;
   /** The id of the cluster. @throws ConnectorError KAFKA_UNREACHABLE. */
   clusterId(): Promise<string>;
-  /** Monotonic time of the last broker response; null before the first. `LogTail.follow` requests every 5 s. */
+  /** Monotonic time of the last broker response; null before the first. A running `follow` requests every 5 s. */
   answeredMs(): number | null;
   close(): Promise<void>;
 }
@@ -74,7 +74,7 @@ export async function untilReplaced(options: {
     signal.throwIfAborted();
     const topics = [...known].flatMap(([name, id]) => ((found.get(name) ?? id) === id ? [] : [name]));
     if (topics.length === 0) continue;
-    const text = `${topics.join(' and ')}: another program deleted and created the topic again. Its present content is read again.`;
+    const text = `${topics.join(' and ')}: another program deleted and created this topic. It is read from the start.`;
     throw new ConnectorError('TOPIC_REPLACED', text, { fields: { topics } });
   }
 }

@@ -51,7 +51,7 @@ export interface GroupReader {
   /**
    * Joins the group and reads until the signal aborts. Leaves the group before it ends.
    * @returns never: rejects with the signal's reason, the error of `assigned` or `take`, or ConnectorError:
-   *   KAFKA_UNREACHABLE if another run may succeed, WRITER_REFUSED or TOPIC_REFUSED if the member may not join or read.
+   *   KAFKA_UNREACHABLE if another run can succeed, WRITER_REFUSED or TOPIC_REFUSED if the member may not join or read.
    */
   run(options: GroupReaderOptions): Promise<never>;
 }
@@ -67,7 +67,7 @@ export interface Assignor {
   readonly name: string;
   /** Called at each join. If `wasForgotten` is true, other members perhaps own this member's partitions now. */
   describe(wasForgotten: boolean): string;
-  /** Returns the partitions of each member, by member id. One member calls it at each join. It may omit partitions. */
+  /** Returns the partitions of each member, by member id. One member calls it at each join. It can omit partitions. */
   assign(members: readonly GroupMember[]): ReadonlyMap<string, readonly TopicPartition[]>;
 }
 

@@ -39,7 +39,7 @@ export interface FollowLog {
 export interface LogTail {
   /**
    * Delivers every existing committed record, and each new record within milliseconds of its commit. Does not report
-   * the end. After each failure, waits (longer each time) and continues at the same offset, without a limit.
+   * the end. After each failure, waits (each time longer), then continues at the same offset. Never gives up.
    * @returns never; rejects with the signal's reason, the error of `onRecord`, or ConnectorError: KAFKA_UNREACHABLE if
    *   the cluster is closed, or if the first request with `onlyNew` fails.
    */

@@ -36,8 +36,9 @@ export function compareTopic(wanted: TopicSpecification, found: FoundTopic): str
     .map(([setting, value]) => {
       const has = found.settings.get(setting) ?? 'nothing';
       return (
-        `Topic ${name} has ${setting}=${has}, but the connector needs ${value}. The topic stays as it is. Change ` +
-        `this with: kafka-configs.sh --alter --entity-type topics --entity-name ${name} --add-config ${setting}=${value}`
+        `Topic ${name} has ${setting}=${has}, but the connector needs ${value}. The topic stays as it is. ` +
+        `Change the setting with: kafka-configs.sh --alter --entity-type topics --entity-name ${name} ` +
+        `--add-config ${setting}=${value}`
       );
     });
   if (found.replicas !== wanted.replicationFactor) {

@@ -46,14 +46,14 @@ export interface ConsumerOffset {
 
 export interface WriterOptions {
   /**
-   * Resolves when the group confirms this process as the partition's owner at a later time than the given one. An
-   * opening needs a proof that is newer than the last failure. A transaction needs a recent proof at its begin and at
+   * Resolves when the group has confirmed, after the given time, that this process owns the partition. An opening
+   * needs a proof that is newer than the last failure. A transaction needs a recent proof at its begin and at
    * its commit. A single process needs no proof.
    */
   readonly ownershipProof?: OwnershipProof['since'];
-  /** How often operators' commands fenced this writer since the last call: these commands are no other installation. */
+  /** How often operators' commands have fenced this writer since the last call. These fencings are permitted. */
   readonly excused?: () => number;
-  /** All partitions that the writer uses, first the position's one. An opening ends their hanging transactions. */
+  /** All partitions that the writer uses; the position's one is first. An opening ends their hanging transactions. */
   readonly abortHanging?: () => readonly TopicPartition[];
   readonly abortHangingOffset?: Omit<ConsumerOffset, 'offset' | 'metadata'>;
 }

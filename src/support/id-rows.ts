@@ -53,7 +53,7 @@ export class IdRows {
   #end = 0;
   readonly #freeRows: number[] = [];
 
-  /** @param width the number of words in a row, with the two words of the id */
+  /** @param width the number of words in a row, including the two words of the id */
   constructor(width: number) {
     this.words = new WordRows(width);
   }

@@ -1,5 +1,5 @@
 const CERTIFICATE = /^(ERR_TLS_|CERT_|UNABLE_TO_|DEPTH_ZERO_SELF_SIGNED|SELF_SIGNED|HOSTNAME_MISMATCH)/;
-/** Matches the errors of Node.js and OpenSSL that mean that the server probably does not use TLS. */
+/** These errors of Node.js and OpenSSL usually come from a server that does not use TLS. */
 const NO_TLS = /before secure TLS connection|wrong.version.number|packet.length.too.long/i;
 
 /**
@@ -9,7 +9,7 @@ const NO_TLS = /before secure TLS connection|wrong.version.number|packet.length.
 export function tlsAdvice(cause: unknown, ca: string, address: string): string | null {
   const { code, message } = (cause ?? {}) as { readonly code?: unknown; readonly message?: unknown };
   if (CERTIFICATE.test(String(code))) {
-    return `the server's certificate is not accepted; set ${ca} to the file of your own authority, or replace the certificate`;
+    return `the server's certificate is not accepted; set ${ca} to the file of the authority that signed it`;
   }
   return NO_TLS.test(`${code} ${message}`) ? `check that the port in ${address} speaks TLS` : null;
 }

@@ -108,7 +108,7 @@ async function runMembership(options: MembershipOptions, endings: Map<string, Pr
     return await untilAborted(Promise.race([failed.promise, membership]), signal);
   } finally {
     ended.abort(signal.aborted ? signal.reason : new Error('this member ends'));
-    // If the membership has failed, the group proves no ownership any more. Then the leave does not wait for the tasks.
+    // If the membership has failed, the group proves no ownership any more. Then the member leaves at once.
     await Promise.race([Promise.all(endings.values()), membership.catch(() => {})]);
     left.abort(new Error('this member has ended'));
     await membership.catch(() => {});

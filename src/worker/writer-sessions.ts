@@ -65,7 +65,7 @@ export async function runWriterSessions<Position>(options: WriterSessionsOptions
         fencings = error.code === 'WRITER_FENCED' ? Math.min(fencings + 1, MOST_FENCED_WAITS) : 0;
         const waitMs = backOffMs(Math.max(failures, 1), REOPEN_BACK_OFF, random);
         await clock.sleep(Math.max(waitMs, fencings * FENCED_WAIT_MS), signal);
-        // After a failure of the writer, its opening waits for a new proof. After other failures, this call waits.
+        // A failed writer waits for a new proof of ownership when it opens. After other failures, this call waits.
         await ownershipProof?.(failedMs, signal);
       }
     }

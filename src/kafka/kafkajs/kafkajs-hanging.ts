@@ -9,22 +9,22 @@ import type { Ending, WriterProducer } from './writer-producer.ts';
 
 /*
  * Records hang if their partition never gets the marker that ends their transaction. They hide later commits, and get
- * the outcome of the next transaction with the same transactional id. A killed broker without replicas leaves such
- * records since Kafka 4.1: its markers are dropped while it is away (KAFKA-20734). So does a power loss that deletes
- * the end of the transaction log.
+ * the outcome of the next transaction with the same transactional id. Since Kafka 4.1, a killed broker without replicas
+ * leaves such records: its markers are dropped while the broker is away (KAFKA-20734). A power loss leaves such records
+ * if it deletes the end of the transaction log.
  *
  * So before any offset is read, a new transaction ends the hanging records in all partitions and in the group. If the
  * coordinator reports that the last transaction was committed, the new transaction adds all partitions and commits,
- * without a record. Otherwise the new transaction writes to all partitions and aborts. This also shows if they accept
- * records. If a partition cannot be added, the commit still follows, so that the coordinator still reports a commit.
+ * without a record. Otherwise the new transaction writes to all partitions and aborts. This also shows if the
+ * partitions accept records. If a partition cannot be added, the new transaction is committed without this partition.
  *
  * Only records of the last transaction hang: after a lost connection, a producer first ends its last transaction again.
  * If the writer itself cut off the last transaction, the writer aborts. If another process began the last transaction,
- * a reported commit is repeated: an abort could lose a part of an acknowledged page. An opening can omit partitions,
- * such as the partition of a stopped source. The writer remembers their outcome for a later opening.
+ * a reported commit is repeated: an abort could lose a part of an acknowledged page. If an opening omits
+ * partitions (those of a stopped source), the writer remembers the outcome for the next opening with these partitions.
  *
- * One case is not covered: if the process or the coordinator fails between the fence and this commit, the next opening
- * aborts records that were committed.
+ * One case is not covered: if the process or the coordinator fails between the fence and the new commit, the next
+ * opening aborts records that were committed.
  */
 
 const NOT_COMPRESSED = 0;
@@ -136,7 +136,7 @@ async function touchAll(
 
 const ADDED = { key: null, addsOnly: true };
 
-/** Adds the group or the position's partition first. After this, the coordinator reports a commit in any case. */
+/** Adds the group or the position's partition first. Then the coordinator reports a commit, even if the rest fails. */
 async function addAfterFence(
   transaction: Transaction,
   partitions: readonly TopicPartition[],

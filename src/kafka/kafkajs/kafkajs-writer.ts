@@ -43,8 +43,9 @@ export interface KafkajsWriterOptions extends WriterOptions {
 }
 
 /**
- * After a failure, a kafkajs producer can lose records silently. It can give the next batch the sequence number of a
- * batch that the broker kept. Then the broker drops the next batch as a duplicate. So each opening uses a new producer.
+ * After a failure, a kafkajs producer can lose records silently. The producer can give the next batch the sequence
+ * number of a batch that the broker kept. Then the broker drops the next batch as a duplicate. So no producer is
+ * used again after a failure.
  *
  * `open`: the new producer fences the earlier producer with the same transactional id, then the position is read.
  * `commit`: sends rounds of one request to each broker, the source offset in the last round, then the consumer offset.
@@ -170,7 +171,7 @@ export class KafkajsWriter implements TransactionalWriter {
       this.#inputId = await this.#topicIdOfPosition(signal);
       const position = await untilAborted(readPosition(signal), signal);
       signal.throwIfAborted();
-      // The check is here, because ownership is proven now, and `readPosition` has read the operators' marks.
+      // This check comes after the proof of ownership, and after `readPosition`, which reads the operators' marks.
       this.#refuseWhenShared(this.#options.excused?.() ?? 0);
       this.#live = producer;
       this.#last.ended();
@@ -181,7 +182,7 @@ export class KafkajsWriter implements TransactionalWriter {
     }
   }
 
-  /** Operators caused the latest `excused` fencings. @throws WRITER_IDS_SHARED; after that, counts from 0 again. */
+  /** Operators caused the latest `excused` fencings. @throws WRITER_IDS_SHARED; then counts again from 0. */
   #refuseWhenShared(excused: number): void {
     const { clock, transactionalId } = this.#options;
     const sinceMs = clock.monotonicMs() - FENCINGS_WITHIN_MS;

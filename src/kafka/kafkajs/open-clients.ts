@@ -16,7 +16,7 @@ const openSocket: ISocketFactory = ({ host, port, ssl, onConnect }) => {
 /** A broker that does not answer is avoided for this time. */
 const SILENT_MS = 60_000;
 
-/** Closes all sockets. After a disconnect, kafkajs can repeat a request, which would keep the process alive. */
+/** Opens sockets for kafkajs, and closes all at the end. Otherwise a repeated request would keep the process alive. */
 export class BrokerConnections {
   readonly #brokers: readonly string[];
   readonly #clock: Pick<Clock, 'monotonicMs'>;

@@ -89,7 +89,7 @@ export function writerRefused(cause: unknown, of: Refused): ConnectorError | und
   const { transactionalId } = of;
   return new ConnectorError(
     'WRITER_REFUSED',
-    `Kafka refuses the transactional id ${transactionalId} (${kafkaReason(cause)}). ${advice}. Then start it again.`,
+    `Kafka refuses the transactional id ${transactionalId} (${kafkaReason(cause)}). ${advice}. Restart the connector.`,
     { cause, fields: { transactionalId } },
   );
 }
@@ -102,12 +102,12 @@ export function memberRefused(
   switch (typeOf(cause)) {
     case 'GROUP_AUTHORIZATION_FAILED': {
       const text = `Kafka refuses a member of the group ${groupId} (${kafkaReason(cause)}).`;
-      return new ConnectorError('WRITER_REFUSED', `${text} ${readGroup(groupId)}. Then start it again.`, details);
+      return new ConnectorError('WRITER_REFUSED', `${text} ${readGroup(groupId)}. Restart the connector.`, details);
     }
     case 'TOPIC_AUTHORIZATION_FAILED': {
       const text = `Kafka does not allow the group ${groupId} to read ${topics.join(' or ')} (${kafkaReason(cause)}).`;
       const rights = topics.map((topic) => acl(`--topic ${topic}`, 'Read')).join('; ');
-      const advice = `Give the connector's account the right Read: ${rights}. Then start it again.`;
+      const advice = `Give the connector's account the right Read: ${rights}. Restart the connector.`;
       return new ConnectorError('TOPIC_REFUSED', `${text} ${advice}`, details);
     }
     default:

@@ -105,7 +105,7 @@ function limitOf(settings: FoundTopic['settings']): number {
   return Math.min(batch ?? Number.NaN, segment || Number.POSITIVE_INFINITY);
 }
 
-/** Waits until all partitions have leaders, or for the time limit. Returns the partitions of the topics that do. */
+/** Waits for the leaders of all partitions, up to a limit. Returns the partitions of topics that have all leaders. */
 async function untilLed(
   { clock, tuning }: TopicAdminOptions,
   admin: Admin,
@@ -147,7 +147,7 @@ async function describedSettings(
     if (topicRefusalOf(cause) !== 'forbidden') throw cause;
     const text =
       `The settings of topic ${name} could not be read (${kafkaReason(cause)}). ` +
-      'Give the connector its rights on the topic (Create, DescribeConfigs, Read, Write), then start it again.';
+      'Give the connector its rights on the topic (Create, DescribeConfigs, Read, Write), then restart the connector.';
     throw new ConnectorError('TOPIC_REFUSED', text, { cause, fields: { topics: [name] } });
   }
 }

@@ -45,7 +45,7 @@ async function ask(cluster: MetadataCluster, topics: readonly string[]): Promise
     (request, element) =>
       request
         .writeUVarIntArray(topics.map((topic) => endOf(element().writeBuffer(NO_ID).writeUVarIntString(topic))))
-        // No creation of topics, no rights on the cluster, no rights on the topics.
+        // Three options are off: create topics, return rights on the cluster, return rights on the topics.
         .writeBoolean(false)
         .writeBoolean(false)
         .writeBoolean(false),

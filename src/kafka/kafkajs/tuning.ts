@@ -10,7 +10,7 @@ export const DEFAULT_TUNING = {
   maxRetryMs: 2_000,
   /** When a transaction is older than this, the broker aborts it, and our writer gives it up. */
   transactionTimeoutMs: 60_000,
-  /** The time limit of an opening, after `transactionTimeoutMs`, in which the broker ends an earlier transaction. */
+  /** An opening may take this time plus `transactionTimeoutMs`, in which the broker ends an earlier transaction. */
   openGraceMs: 20_000,
   openBackOff: { initialMs: 100, maximumMs: 2_000 },
   disconnectMs: 3_000,

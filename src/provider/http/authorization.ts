@@ -54,7 +54,7 @@ export function createAuthorization(settings: AuthorizationSettings, options: Au
   }
 }
 
-/** Reads the secret for each request, because other programs renew it. A 401 is repeated only with a changed secret. */
+/** Reads the secret for each request, because other programs renew it. After a 401, tries only a changed secret. */
 function rereadEachTime(read: () => Promise<Credentials>): Authorization {
   return {
     headers: () => read(),

@@ -34,7 +34,7 @@ export interface HttpRequest {
 
 /**
  * Sends requests to one interface of the provider over HTTP. A request that fails is not repeated here, with one
- * exception: a 401 is repeated once with new credentials. If the signal aborts, the call rejects with its reason.
+ * exception: after a 401, it is sent again once with new credentials. If the signal aborts, the call rejects.
  *
  * - PROVIDER_BUSY: a status such as 503. Or no request was sent, because an earlier refusal closed the endpoint; then
  *   `retryAfterMs` is the remaining time.
@@ -133,7 +133,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
   };
 }
 
-/** True for an error that was made for a status; code that reads a body never throws such an error. */
+/** True for an error that a status caused; code that reads a body never throws such an error. */
 function isRefusal(error: unknown): error is ConnectorError & { readonly fields: { readonly status: number } } {
   return error instanceof ConnectorError && /^PROVIDER_/.test(error.code) && typeof error.fields.status === 'number';
 }

@@ -19,7 +19,7 @@ export interface NetworkOptions extends NetworkFiles {
   /** Files that can change while the process runs. Their content replaces `ca`, `cert`, `key` and `proxy`. */
   readonly files?: CurrentFiles<NetworkFiles> | undefined;
   readonly noProxy?: readonly string[] | undefined;
-  /** The time limit of a whole request; connecting may take half of this time, at most 10 s. */
+  /** The time limit of a whole request; the connection must open within half of this time, and within 10 s. */
   readonly timeoutMs: number;
   /** The maximum size of a response in bytes, before decompression; absent: no limit. */
   readonly maxResponseSize?: number;

@@ -10,7 +10,7 @@ const EDGE_BYTES = 4_096;
 const LONGEST_REST_BYTES = 65_536;
 
 // "deflate" is not offered, because servers disagree about its zlib wrapper. zstd is not offered, because Node calls it
-// experimental and its frames may require a window of 128 MiB.
+// experimental, and unpacking can need 128 MiB of memory.
 const DECODERS: ReadonlyMap<string, () => Transform> = new Map<string, () => Transform>([
   ['gzip', () => createGunzip({ chunkSize: CHUNK_BYTES })],
   ['br', () => createBrotliDecompress({ chunkSize: CHUNK_BYTES })],

@@ -136,7 +136,7 @@ type StatusAction = 'consume' | 'renewAuthorization' | ErrorCode;
  * request helps. The caller, which knows the request, checks `fields.status`.
  */
 export function actionOf(status: number): StatusAction {
-  // 206 (part of a body) is a violation, because no request has a range.
+  // 206 (a part of the body) is a violation, because our requests never ask for a part.
   if (status < 200 || status === 206 || status > 599) return 'PROTOCOL_VIOLATION';
   if (status < 300) return 'consume';
   if (status < 400) return 'PROVIDER_REDIRECT';

@@ -233,8 +233,9 @@ function testWriterContract(contract: (title: string, body: (parts: Parts) => Pr
     const drifted = { ...specification.settings, 'cleanup.policy': 'delete,compact', 'retention.ms': '7200000' };
     const report = await cluster.ensureTopics([{ ...specification, settings: drifted }], { create: true });
     assert.deepEqual(report.warnings, [
-      `Topic ${topic} has retention.ms=3600000, but the connector needs 7200000. The topic stays as it is. Change ` +
-        `this with: kafka-configs.sh --alter --entity-type topics --entity-name ${topic} --add-config retention.ms=7200000`,
+      `Topic ${topic} has retention.ms=3600000, but the connector needs 7200000. The topic stays as it is. ` +
+        `Change the setting with: kafka-configs.sh --alter --entity-type topics --entity-name ${topic} ` +
+        '--add-config retention.ms=7200000',
     ]);
   });
 }

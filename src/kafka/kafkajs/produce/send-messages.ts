@@ -153,7 +153,7 @@ async function prepare(
     throw Object.assign(new Error(`no broker knows partition ${lacking.partition}`), { topic: lacking.topic });
   if (known.length === 0) return known;
   const beganAtMs = clock.monotonicMs();
-  // If a broker is lost now, its last markers are perhaps missing. Its older records would get the new outcome.
+  // On a lost broker, older records perhaps lack their marker, and would get the outcome of this transaction.
   const hasRecords = !batches.every(isEmpty);
   const limitMs = hasRecords ? RECORDS_LIMIT_MS : CONCURRENT_WAIT.limitMs;
   const mayRetry = (error: unknown) =>
@@ -162,7 +162,7 @@ async function prepare(
     !(hasRecords && cluster.hasLostConnection?.());
   const add = () => eosManager.addPartitionsToTransaction(byTopic(known));
   await retry(add, { backOff: CONCURRENT_WAIT, mayRetry, clock, random: () => 1 });
-  // A partition whose leader was lost now would not get the markers of this transaction either.
+  // A partition whose leader was lost would not get the markers of this transaction. So the leaders are read again.
   if (!hasRecords && cluster.hasLostConnection?.()) await cluster.refreshMetadata();
   return known;
 }

@@ -32,7 +32,7 @@ const DEFAULT_LIFETIME_MS = 5 * 60_000;
 // check its issuer, but here only the token address is known.
 const FIELDS = ['access_token', 'token_type', 'scope', 'error', 'error_description'];
 
-/** Logs in with basic authentication; after invalid_client, with the secret in the form. @throws TOKEN_FAILED */
+/** Requests tokens with basic authentication. After invalid_client, the form has the secret. @throws TOKEN_FAILED */
 export function createTokenRequest(
   settings: OAuth2Settings,
   address: URL,
