@@ -25,7 +25,7 @@ type PlacedProblem = Problem & { readonly position?: Position | undefined };
 
 /**
  * Reads the settings from one YAML file and the environment, and checks all of them.
- * @throws ConnectorError SETTINGS_INVALID with every problem, a line each: `file:line:column setting: what is wrong`.
+ * @throws ConnectorError SETTINGS_INVALID with one line for each problem: `file:line:column setting: what is wrong`.
  */
 export async function loadSettings(options: LoadSettingsOptions): Promise<Settings> {
   return (await loadSettingsTree(options)).settings;

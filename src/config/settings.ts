@@ -167,7 +167,9 @@ function withTopics(
   return { ...source, topics: Object.fromEntries(topics) };
 }
 
-/** The checked settings of one process. Durations are milliseconds; secrets are functions that print redacted. */
+/**
+ * The checked settings of a process. Durations are milliseconds. A secret is a function that is redacted if printed.
+ */
 export type Settings = z.output<ReturnType<typeof createSettingsSchema>>;
 export type ReferenceDataSettings = Settings['referenceData'];
 export type PricesSettings = Settings['prices'];

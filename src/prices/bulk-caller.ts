@@ -196,7 +196,7 @@ class KindCalls {
     }
   }
 
-  /** Removes the rest of a batch from the queue, and aborts calls that no other batch needs. */
+  /** Removes the unanswered questions of a batch from the queue, and aborts calls that no other batch needs. */
   #end(run: Run): void {
     run.isOver = true;
     this.#runs.delete(run);

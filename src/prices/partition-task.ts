@@ -60,9 +60,9 @@ interface PriceSession {
 }
 
 /**
- * Prices one partition of instruments until the partition is lost. A session fences the earlier writer, reads the
- * committed offset and fills the table. Then the session requests prices, and commits them with the consumer offset. A
- * failed writer ends the session, and the next session begins.
+ * Prices one partition of instruments until the partition is lost. A writer session fences the earlier writer, reads
+ * the committed offset and fills the table. Then the session requests prices, and commits them with the consumer
+ * offset. A failed writer ends the session, and the next session begins.
  */
 export class PartitionTask implements PartitionReader, WorkerTask {
   readonly #options: Omit<PartitionTaskOptions, 'before'>;

@@ -8,7 +8,7 @@ import { IdRows } from '../../support/id-rows.ts';
  * terms is stored once, with a number.
  */
 
-/** The positions of the isin and the terms in a row of 32-bit integers. The id is at 0 and 1. */
+/** The positions of the isin and the terms in a table row of 32-bit integers. The id is at 0 and 1. */
 const ISIN = 2;
 const TERMS = 4;
 const WIDTH = 5;

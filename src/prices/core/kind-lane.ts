@@ -26,7 +26,7 @@ class AnsweredWindows {
     this.untilMs = untilMs;
   }
 
-  /** Notes the windows of an answer. Call this while `plan` still has the problem of the previous answer. */
+  /** Marks windows as answered. Call this while `plan` still has the problem of the previous answer. */
   answered(isin: string, plan: RefreshPlan, { fromMs, untilMs }: AnsweredRange): void {
     if (fromMs > plan.answeredMs && mayHaveWindows(plan.problem))
       this.#miss(plan.answeredMs, fromMs, plan.problem === null ? null : [isin]);

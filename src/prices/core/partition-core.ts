@@ -25,10 +25,10 @@ export const MARKS_EVERY_MS = 60_000;
  * Decides the next request, the meaning of an answer and the next commit of one partition. Uses no I/O and no clock.
  * A core ends with its writer; the next core begins from the committed offset.
  *
- * Batches of inputs answer records of the instruments topic. They are committed in the order of the records, with the
- * offset of the first unanswered record. So each record gets exactly one committed result. Batches of refreshes answer
- * no record and are committed when they are ready. For each kind, an instrument is in one batch at a time, until its
- * answer is committed. So the prices of an instrument are written in the order of their requests.
+ * Batches of inputs answer records of the instruments topic. These batches are committed in the order of the records,
+ * with the offset of the first unanswered record. So each record gets exactly one committed result. Batches of
+ * refreshes answer no record and are committed when they are ready. For each kind, an instrument is in one batch at a
+ * time, until its answer is committed. So the prices of an instrument are written in the order of their requests.
  */
 export class PartitionCore {
   readonly #settings: PartitionCoreSettings;
@@ -201,7 +201,7 @@ export class PartitionCore {
       this.#table.delete(id);
       return news.kind === 'live' ? { kind: 'noIsin' } : news;
     }
-    // An empty table commits nothing and moves no marks, so the marks move before its first instrument.
+    // An empty table moves no low-water marks, so these marks move before the table gets its first instrument.
     if (this.#table.size === 0) this.#moveMarks(nowMs);
     const instrument = this.#put(id, news.isin, nowMs, news.terms);
     this.#refreshBesidesFirst(instrument, nowMs);

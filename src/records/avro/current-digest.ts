@@ -22,7 +22,7 @@ export class WrittenRecords {
   }
 
   /**
-   * With `lazy`, the bytes after the read fields are not checked.
+   * If `lazy` is true, the bytes after the read fields are not checked.
    * @throws ConnectorError RECORD_UNREADABLE for a value that is not a record of this kind; `fields.missingSchemaId` is
    * set if the registry had no such schema at the last request
    */
@@ -67,7 +67,7 @@ function unreadable(why: string, options: ConstructorParameters<typeof Connector
   return new ConnectorError('RECORD_UNREADABLE', `A record cannot be read: ${why}.`, options);
 }
 
-/** Digests of records, which may be written with earlier schema versions. The errors are those of `WrittenRecords`. */
+/** Digests of records, which may be written with earlier schema versions. Throws the errors of `WrittenRecords`. */
 export interface CurrentDigests {
   of(value: Buffer): { readonly digest: bigint; readonly isCurrentSchema: boolean } | UnknownSchema;
   load(schemaId: number): Promise<unknown>;

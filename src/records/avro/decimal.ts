@@ -57,7 +57,7 @@ function significantDigits(text: string): Significand {
   return { negative, digits: all.slice(start, end), exponent: written - fraction.length + (all.length - end) };
 }
 
-// Returns the first `kept` digits, rounded by the other digits. The last digit is not zero; `kept` may be negative.
+// Returns the first `kept` digits, rounded half-even. `digits` does not end with a zero; `kept` may be negative.
 function roundHalfEven(digits: string, kept: number): bigint {
   if (kept < 0) return 0n;
   const head = BigInt(digits.slice(0, kept) || '0');

@@ -8,7 +8,7 @@ export interface PricedTerms extends InstrumentTerms {
 
 /**
  * Reads only the fields that prices need: a hundred times as fast as a read of whole records. The isin is null for an
- * instrument without an isin. The errors are those of `WrittenRecords`.
+ * instrument without an isin. Throws the errors of `WrittenRecords`.
  */
 export interface PricedInstrumentReader {
   read(value: Buffer): PricedTerms | UnknownSchema;

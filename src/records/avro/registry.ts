@@ -67,7 +67,7 @@ export function createSchemaRegistry(options: SchemaRegistryOptions): SchemaRegi
   return {
     schemaText: (id, signal) => schemaText(http, id, signal),
     async schemaId(subject, schema, signal) {
-      // All partitions of a price topic need this id at the same time: one partition requests the id for all.
+      // All partitions of a price topic need this id at the same time, so one call requests the id for all of them.
       for (let other = asking.get(subject); other !== undefined; other = asking.get(subject)) {
         try {
           await untilAborted(other.id, signal);

@@ -51,7 +51,7 @@ type FieldRole =
 
 const PRIMITIVES: ReadonlySet<string> = new Set(['boolean', 'int', 'long', 'string', 'bytes']);
 
-/** @throws Error for a part of Avro that this project does not use; this is a bug, because we write the schemas */
+/** @throws Error for an Avro feature that this project does not use: a bug, because the schemas are ours */
 export function parseSchema(text: string): RecordNode {
   const node = parseNode(JSON.parse(text), '', new Map());
   if (node.kind !== 'record') throw new Error('Expected a record schema at the top.');

@@ -179,7 +179,7 @@ function byPointer(a: Extra, b: Extra): number {
 
 const PLAIN_NAME = /^[\w$]*$/;
 
-// A mismatch makes the nearest nullable field null, or makes the whole record a failure. No reason quotes a value.
+// A value of a wrong type makes the nearest nullable field null, or the record a failure. No reason quotes a value.
 
 export class Mismatches implements Flaw {
   pointer = '';

@@ -40,8 +40,8 @@ interface ListDecoderOptions<Row, Context> extends Pick<RecordOptions, 'clock' |
 }
 
 // Reads a body in *units*: the opening brace, a member outside the list, one row. If the input ends within a unit, the
-// unit is read again after its input has doubled. A row that is too long or too deep is not decoded; the decoder only
-// finds its end. Such a row, or a row with invalid UTF-8, becomes a failure. The other rows stay usable.
+// unit is read again when twice as much input has arrived. A row that is too long or too deep is not decoded; the
+// decoder only finds its end. Such a row, or a row with invalid UTF-8, becomes a failure. The other rows stay usable.
 class BodyDecoder<Row, Context> {
   readonly #options: ListDecoderOptions<Row, Context>;
   readonly #bufferBytes: number;

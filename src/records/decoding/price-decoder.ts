@@ -91,7 +91,7 @@ interface Flaw {
 type Prices = { -readonly [Name in keyof PricesOf<PriceItem>]: PricesOf<PriceItem>[Name] };
 type PricesOf<Item> = Extract<Item, { kind: 'prices' }>;
 
-/** The slots of an item's members; -1 for a member that this kind of price does not have. */
+/** The slots of an item's members (see `RecordPlan`); -1 for a member that this kind of price does not have. */
 function slotsOf(plan: ValuePlan, kind: AskedPrices['kind']) {
   const response = memberPlan(plan, 'response');
   const isSnapshot = kind === 'overview';

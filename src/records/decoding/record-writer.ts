@@ -42,7 +42,7 @@ import { derivedNote, ELEMENT_NOTE, type RowReader } from './row-reader.ts';
 /** Room after each record: strings are copied several bytes at a time, so bytes after a string may be overwritten. */
 const SPARE_BYTES = 64;
 
-// Records are views of a slab. Each record starts with room for its maximum size, so that writes need no size check.
+// A large buffer for many records. Each record starts with room for its maximum size, so writes need no size check.
 class Slab {
   out: Buffer = Buffer.alloc(0);
   view: DataView = new DataView(new ArrayBuffer(0));
@@ -243,8 +243,8 @@ export class RecordWriter {
   write(plan: ValuePlan, note: number, rowBytes: number, tail: Uint8Array = NOTHING): Buffer | null {
     this.extras.clear();
     this.#reserve = 0;
-    // Each note has two integers on the tape. Its value takes a byte in the record, even if absent. A string, number or
-    // date takes at most four times the bytes of its text and key; for example, a 1 becomes 10^18.
+    // Each note has two integers on the tape. An absent value takes one byte in the record. A string, number or date
+    // takes at most four times the bytes of its text and key; for example, a 1 becomes 10^18.
     this.#most = tail.length + (this.#reader.top >> 1) + 4 * rowBytes;
     for (const { length } of this.given.values()) this.#most += length;
     for (;;) {

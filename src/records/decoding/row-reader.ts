@@ -98,7 +98,7 @@ export class RowReader {
     return count;
   }
 
-  /** The note of an object's member in a slot; 0 if the value is not an object. */
+  /** The note of the object's member with this slot (see `RecordPlan`); 0 if the value is not an object. */
   noteOf(note: number, slot: number): number {
     const isObject = this.json.bytes[Math.abs(this.tape[note] as number)] === OPEN_BRACE;
     return isObject ? (this.tape[note + 1] as number) + NOTES + 2 * slot : 0;
