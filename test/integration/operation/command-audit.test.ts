@@ -77,7 +77,7 @@ testInstallation(
       new RegExp(`^instruments +${third?.id} +different +/name: the provider has "Other `, 'm'),
     );
     assert.doesNotMatch(again.stdout, /[^\P{Cc}\n]/u);
-    assert.match(again.stderr, /: 1 missing, 1 different\.\nmissing: .*\ndifferent: .*\n1 instrument left the list, /);
+    assert.match(again.stderr, /: 1 missing, 1 different\.\nmissing: .*\ndifferent: .*\n1 instrument left the list\. /);
     assert.match(again.stderr, /^To correct the topic, .*: spconnect walk instruments\n$/m);
 
     // More than the next walk would delete unasked.

@@ -74,7 +74,7 @@ testInstallation('an offset is set as it is given, in its form only', {}, async 
   await scene.spconnect('stop instruments');
   const set = await scene.spconnect('offsets set instruments --since 17-0 --execute --output json');
   assert.equal(set.code, 0, set.stderr);
-  assert.match(set.stderr, /was changed\. No record says when/);
+  assert.match(set.stderr, /was changed\. No record has the time of this offset/);
   await fenceSource(scene.kafka, scene.prefix);
   const [{ offset }] = JSON.parse((await scene.spconnect('offsets list --output json')).stdout);
   assert.deepEqual([offset.since, offset.serverDate], ['17-0', '1970-01-01T00:00:00.000Z']);
