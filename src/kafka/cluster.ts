@@ -19,7 +19,7 @@ export interface DescribedMember {
   readonly partitions: readonly TopicPartition[];
 }
 
-/** Other folders use Kafka only through this interface. Another client, or an in-memory version, can implement it. */
+/** Other folders use Kafka only through this interface. Another client, or a version in memory, can replace kafkajs. */
 export interface KafkaCluster {
   /** Returns a closed writer. Call `open` before use. */
   transactionalWriter(transactionalId: string, options?: WriterOptions): TransactionalWriter;

@@ -66,7 +66,7 @@ export interface DeadLetterTail {
 }
 
 /**
- * Reads the newest dead letters, so that a restart does not write them again. Does not reject if they cannot be read.
+ * Reads the newest dead letters, so that a restart does not write them again. If reading fails, ends without an error.
  * @throws only the signal's reason.
  */
 export async function readDeadLetterTail(options: DeadLetterTail): Promise<void> {

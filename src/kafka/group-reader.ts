@@ -2,6 +2,7 @@ import { untilAborted } from '../support/until-aborted.ts';
 import type { CommittedRecord } from './record.ts';
 import type { TopicPartition } from './topic.ts';
 
+/** The result of one fetch from one partition. */
 export interface ReadBatch {
   /** In offset order; empty if the fetch had only control records or aborted records. */
   readonly records: readonly CommittedRecord[];
@@ -46,7 +47,7 @@ export interface GroupReaderOptions {
   readonly signal: AbortSignal;
 }
 
-/** A member of a consumer group. It commits no offsets: each partition's writer commits them in its transactions. */
+/** A member of a consumer group. The member commits no offsets: the partitions' writers do so in transactions. */
 export interface GroupReader {
   /**
    * Joins the group and reads until the signal aborts. Leaves the group before it ends.
@@ -67,7 +68,7 @@ export interface Assignor {
   readonly name: string;
   /** Called at each join. If `wasForgotten` is true, other members perhaps own this member's partitions now. */
   describe(wasForgotten: boolean): string;
-  /** Returns the partitions of each member, by member id. One member calls it at each join. It can omit partitions. */
+  /** Returns the partitions of each member, by member id. Called at each join by one member. Can omit partitions. */
   assign(members: readonly GroupMember[]): ReadonlyMap<string, readonly TopicPartition[]>;
 }
 

@@ -2,6 +2,7 @@ import type { TopicRole } from '../config/groups/topics.ts';
 import { PRICE_KINDS } from '../config/price-kinds/all.ts';
 import type { TopicSpecification } from './topic.ts';
 
+/** The topics of one installation, with the settings that each must have. */
 export type TopicPlan = Readonly<Record<TopicRole, TopicSpecification>>;
 
 export interface TopicPlanOptions {
@@ -73,7 +74,6 @@ const TABLE = {
   states: { settings: compacted, partitions: 1, schema: null },
 } as const satisfies Readonly<Record<TopicRole, TopicDefinition>>;
 
-/** The name of the schema of a topic's values; null if the values are not Avro. */
 export function schemaNameOf(role: TopicRole) {
   return TABLE[role].schema;
 }

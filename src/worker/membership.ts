@@ -10,7 +10,6 @@ const JOIN_BACK_OFF: BackOff = { initialMs: 200, maximumMs: 10_000 };
 /** After a membership of at least this length, the next failure counts as the first failure again. */
 const GOOD_MEMBERSHIP_MS = 60_000;
 
-/** A partition that this member owns now. */
 export interface OwnedPartition {
   readonly partition: TopicPartition;
   /** The proof of ownership that the partition's writer needs before it writes. */

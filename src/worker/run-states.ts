@@ -13,7 +13,7 @@ export interface UnitTopics<Unit> {
   areVerified(unit: Unit): boolean;
   /** Verifies the topics again; rejects with a ConnectorError if they do not meet the requirements. */
   verify(unit: Unit, signal: AbortSignal): Promise<void>;
-  /** Marks these topics as replaced. A unit that uses one of these topics must verify it again before the unit runs. */
+  /** Marks topics as replaced. Before a unit with such a topic runs, the unit must verify its topics again. */
   doubt(topics: readonly string[], why: ConnectorError): void;
 }
 
@@ -36,8 +36,8 @@ export type RunStates<Unit extends Named> = ReturnType<typeof createRunStates<Un
 
 /**
  * Decides which units may run. A unit may run if it is not paused or stopped, has not failed since the last restart,
- * and is not backed off. A unit with a refused topic has failed. If its topics cannot be verified now, it is backed
- * off.
+ * and is not backed off. A unit with a refused topic has failed. A unit whose topics cannot
+ * be verified now is backed off.
  */
 export function createRunStates<Unit extends Named>(options: RunStatesOptions<Unit>) {
   const { units, targets, restsWhen, topics, held, onRest, onFailed } = options;

@@ -8,14 +8,14 @@ import { sendRound } from './send-plan.ts';
 import type { Ending, WriterProducer } from './writer-producer.ts';
 
 /*
- * Records hang if their partition never gets the marker that ends their transaction. They hide later commits, and get
- * the outcome of the next transaction with the same transactional id. Since Kafka 4.1, a killed broker without replicas
- * leaves such records: its markers are dropped while the broker is away (KAFKA-20734). A power loss leaves such records
- * if it deletes the end of the transaction log.
+ * Records hang if their partition never gets the marker that ends their transaction. Hanging records hide later
+ * commits, and get the outcome of the next transaction with the same transactional id. Since Kafka 4.1, a killed broker
+ * without replicas leaves such records: its markers are dropped while the broker is away (KAFKA-20734). A power loss
+ * leaves such records if it deletes the end of the transaction log.
  *
  * So before any offset is read, a new transaction ends the hanging records in all partitions and in the group. If the
  * coordinator reports that the last transaction was committed, the new transaction adds all partitions and commits,
- * without a record. Otherwise the new transaction writes to all partitions and aborts. This also shows if the
+ * without a record. Otherwise the new transaction writes to all partitions and aborts. The write also shows if the
  * partitions accept records. If a partition cannot be added, the new transaction is committed without this partition.
  *
  * Only records of the last transaction hang: after a lost connection, a producer first ends its last transaction again.
@@ -212,7 +212,7 @@ export class LastTransaction {
     this.#wasCommitted = false;
   }
 
-  /** Call it before the fence. If this writer cut off its last transaction, the coordinator reports an older one. */
+  /** Call it before the fence. If this writer cut off its last transaction, a reported commit belongs to an older one. */
   async wasCommitted(producer: WriterProducer): Promise<boolean> {
     const state = await producer.lastTransaction?.();
     if (state === undefined) return false;

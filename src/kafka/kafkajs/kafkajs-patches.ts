@@ -47,7 +47,7 @@ function scheduleOnlyWhenPending(original: ScheduleCheck): ScheduleCheck {
 
 /**
  * Compaction can remove the last records of a batch and keep the batch. Then a consumer would wait forever for these
- * records. So a control record is added at the batch's end. It moves the consumer's offset, and reaches no handler.
+ * records. So a control record is added at the batch's end, which moves the consumer's offset, but reaches no handler.
  */
 function markBatchEnd(original: DecodeBatch): DecodeBatch {
   return async function decodeRecordBatch(decoder) {

@@ -47,7 +47,6 @@ export class BrokerConnections {
     return from.slice(Math.floor(this.#random() * from.length)).slice(0, 1);
   }
 
-  /** The monotonic time of the last response; null before the first. */
   readonly answeredMs = () => this.#answeredMs;
 
   readonly factory: ISocketFactory = (options) => {

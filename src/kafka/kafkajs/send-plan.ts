@@ -2,6 +2,7 @@ import type { CompressionTypes, Message, Transaction } from 'kafkajs';
 import type { OutgoingRecord } from '../record.ts';
 import type { WriterTransaction } from '../transactional-writer.ts';
 
+/** The records of one record batch, for one partition. */
 interface PlannedSend {
   readonly topic: string;
   readonly partition: number;

@@ -152,7 +152,7 @@ async function describedSettings(
   }
 }
 
-/** Creates one topic: for several, kafkajs does not report which exist. False if another process has created it. */
+/** Creates one topic: for several topics, kafkajs does not report which exist. False if the topic exists already. */
 async function createTopic(
   admin: Admin,
   { name, partitions, replicationFactor, settings }: TopicSpecification,

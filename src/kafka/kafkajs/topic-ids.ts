@@ -10,6 +10,7 @@ const NO_ID = Buffer.alloc(16);
 
 type MetadataCluster = Pick<Cluster, 'connect' | 'disconnect' | 'brokerPool'>;
 
+/** Requests the ids of topics. All calls use the same connection. */
 export class TopicIds {
   readonly #createCluster: () => MetadataCluster;
   #cluster: MetadataCluster | null = null;

@@ -8,7 +8,7 @@ export const DEFAULT_TUNING = {
   retries: 5,
   initialRetryMs: 50,
   maxRetryMs: 2_000,
-  /** When a transaction is older than this, the broker aborts it, and our writer gives it up. */
+  /** The broker aborts a transaction that is older than this. Our writer gives up a transaction at the same age. */
   transactionTimeoutMs: 60_000,
   /** An opening may take this time plus `transactionTimeoutMs`, in which the broker ends an earlier transaction. */
   openGraceMs: 20_000,
@@ -21,15 +21,15 @@ export const DEFAULT_TUNING = {
   maxRoundBytes: 8_000_000,
   readStallMs: 30_000,
   groupSessionTimeoutMs: 6_000,
-  /** The time for all members to join again after a change of the group; at least a session. */
+  /** The time in which all members must join again after a change of the group; at least the session timeout. */
   groupJoinMs: 20_000,
   /** The member waits this long for the group's state, then joins without a head start (head-start.ts). */
   headStartMs: 1_000,
   /** The time between heartbeats and between fetches. A short time shows soon that another member has left. */
   confirmIntervalMs: 300,
   /**
-   * The maximum age of a proof of ownership, but at most half a session. The age begins when the heartbeat is sent. The
-   * group reassigns a partition only after a session without heartbeats. So a request has at least 4 s after a proof.
+   * The maximum age of a proof of ownership, but at most half the session timeout. The age begins when the heartbeat is
+   * sent. The group reassigns a partition only after a session timeout. So a request has at least 4 s after a proof.
    */
   proofMs: 2_000,
   /** A reader's fetch waits at most this long for data. The reader's disconnect takes at most the same time. */
@@ -58,7 +58,7 @@ export function joinLimits({ groupJoinMs, groupSessionTimeoutMs, readStallMs }: 
   return { rebalanceMs, stallMs: Math.max(readStallMs, rebalanceMs + JOIN_GRACE_MS) };
 }
 
-/** The bytes of one fetch, as stored on the broker: a batch or two. Larger ones are not faster, and use more memory. */
+/** The bytes of one fetch, as stored on the broker: one or two batches. Larger fetches only use more memory. */
 export const FETCH_BYTES_PER_PARTITION = 128 * 1024;
 /** The bytes of a member's fetch from one broker. With larger fetches, waiting batches stay in memory longer. */
 export const FETCH_BYTES = 192 * 1024;

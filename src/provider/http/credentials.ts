@@ -52,7 +52,7 @@ export async function readSecret(secret: SecretSource, setting: string): Promise
   return value;
 }
 
-/** Like `readSecret`, for a secret that is encoded before it is sent and may contain any characters. */
+/** Like `readSecret`, for a secret that is encoded before it is sent and can contain any characters. */
 export async function readEncodedSecret(secret: SecretSource, setting: string): Promise<string> {
   let value: string;
   try {

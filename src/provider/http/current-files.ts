@@ -5,7 +5,7 @@ import type { Log } from '../../support/log.ts';
 
 const LOOK_EVERY_MS = 1_000;
 
-/** PEM text for connections, and the address of a proxy, which may contain a login. */
+/** PEM text for connections, and the address of a proxy, which can contain a login. */
 export interface NetworkFiles {
   readonly ca?: string | undefined;
   /** Our own certificate and its key, if the server requires a client certificate. */

@@ -148,7 +148,7 @@ function consumerOf(
   { groupId, assignor }: GroupReaderOptions,
   proof: OwnershipProof,
 ): Consumer {
-  // A member that was frozen for a session has lost its partitions, and must not claim them at its next join.
+  // A member that was frozen for a session timeout has lost its partitions, and must not claim them at its next join.
   const wasForgotten = () => !proof.holdsSince(clock.monotonicMs() - tuning.groupSessionTimeoutMs);
   return kafka.consumer({
     groupId,

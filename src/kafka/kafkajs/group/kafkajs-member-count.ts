@@ -6,7 +6,7 @@ import type { TopicPartition } from '../../topic.ts';
 import { kafkaReason } from '../kafkajs-errors.ts';
 import type { KafkaTuning } from '../tuning.ts';
 
-/** The number of checks in a session. */
+/** The number of checks in one session timeout. */
 const LOOKS_PER_SESSION = 8;
 
 interface MemberCountOptions {
@@ -22,8 +22,8 @@ interface MemberCountOptions {
 
 /**
  * Reports how many members share a rate limit. Only members with partitions count, because the others send no requests.
- * But an earlier owner of a partition perhaps still works. So all members count in a rebalance, for one session after
- * each join, and after half a session without a confirmed heartbeat. The number of members is requested after each
+ * But an earlier owner of a partition perhaps still works. So all members count in a rebalance, for one session timeout
+ * after each join, and after half a session timeout without a heartbeat. The number of members is requested after each
  * join, and at each heartbeat until the group answers.
  */
 export function reportMemberCount(options: MemberCountOptions): void {

@@ -160,7 +160,7 @@ const FIXED_BYTES = 14;
 /** Enough for a client id of some hundred bytes. Exported for tests. */
 export const FRAME_ROOM_BYTES = 512;
 
-/** The body of a request. It begins at `FRAME_ROOM_BYTES` of the buffer. Exported for tests. */
+/** The body of a request, which begins at `FRAME_ROOM_BYTES` of the buffer. Exported for tests. */
 export class FramedRequest {
   readonly buffer: Buffer;
   readonly end: number;
