@@ -46,7 +46,7 @@ interface BackfillRequest {
   readonly range: WindowRange;
   /** Empty means all instruments whose prices are followed. */
   readonly isins: ReadonlySet<string>;
-  /** Requests a second. Null: half of marketData.requestsPerSecond; the other half is for a running connector. */
+  /** Requests per second. Null: half of marketData.requestsPerSecond; the other half is for a running connector. */
   readonly rate: number | null;
   readonly refuse: Refuse;
   readonly onProgress: (series: string, progress: SeriesProgress) => void;
@@ -139,7 +139,7 @@ async function prepare(
   const caller = new BulkCaller({
     ...settings.prices,
     togetherMs: 0,
-    // The provider refuses every product if the range is before its history. The sample shows this case.
+    // If the range is before the provider's history, the provider refuses every product. `sampleOthers` shows this.
     sampleOthers: () => spreadOver(followed).map(questionOf),
     prices,
     clock,
@@ -313,7 +313,7 @@ interface SeriesBackfill {
   readonly onProgress: (progress: SeriesProgress) => void;
 }
 
-/** `failed`: products that failed in this run or an earlier run. The same request does not repeat them. */
+/** `failed`: products that failed in this run or an earlier run. A repeated command does not request them again. */
 interface SeriesProgress extends Omit<Page, 'records'> {
   readonly instruments: number;
   /** Instruments that this run and earlier runs have completed. */

@@ -6,7 +6,7 @@ import { parseArgs } from 'node:util';
 import { readSettingsTree } from '../../config/yaml-tree.ts';
 
 const TIMEOUT_MS = 3_000;
-/** The default of `run`, repeated here. Importing its module would take half a second of CPU at each check. */
+/** The default of `run`. Importing the module that defines it would take half a second of CPU at each check. */
 const DEFAULT_SETTINGS_FILE = 'config/connector.yaml';
 /** The command line of the container's first process: the connector, or a process with the connector's arguments. */
 const COMMAND_LINE = '/proc/1/cmdline';

@@ -223,7 +223,7 @@ after the last walk do not count as differences: a walk deletes them, unless a r
       value('--to <when>', 'the last day; for intraday prices, the end of the range in UTC; required'),
       value('--isin <isin...>', 'only these products; by default, all products whose prices are followed'),
       value('--isin-file <file>', 'only the products of this file, an ISIN in each line'),
-      value('--rate <requests>', 'requests a second; by default half of marketData.requestsPerSecond', Number),
+      value('--rate <requests>', 'requests per second; by default, half of marketData.requestsPerSecond', Number),
     ],
     help: `The series are those of the settings (prices.kinds). After an interruption, run the same command again: it
 continues where it stopped, while the broker keeps the offsets of a group without members (seven days by default).
@@ -484,7 +484,7 @@ export async function runCommandLine(terminal: Terminal): Promise<number> {
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT_CODES.ok : EXIT_CODES.usage;
     if (terminal.signal.aborted && error === terminal.signal.reason) {
-      // If only the reader of the output went away, the command was not interrupted.
+      // If the reader of stdout has closed the pipe, the command was not interrupted.
       if (isEndless || !(error instanceof Error) || error.cause === undefined) return EXIT_CODES.ok;
       terminal.stderr.write(`${error.cause} ended the command before it was done: its result is not known.\n`);
       return EXIT_CODES.interrupted;

@@ -7,8 +7,8 @@ import type { LocalStack } from '../local-stack/stack-context.ts';
 import type { Simulator } from '../simulator/simulator.ts';
 
 /**
- * The interval between walks. Only a walk removes products that the provider drops without an event, and a person who
- * watches the demo cannot wait for a day, the usual interval.
+ * The interval between walks. Only a walk removes products that the provider drops without an event. The usual
+ * interval, a day, is too long for a demo.
  */
 const WALK_INTERVAL_MS = 120_000;
 
@@ -33,7 +33,7 @@ interface DemoInstallation {
   readonly adminToken: string;
 }
 
-/** Default values. If the environment of the demo sets the same variable, its value is used instead. */
+/** Default values. A value in the demo's environment replaces the default value of the same variable. */
 const USUAL = {
   POLL_INTERVAL: '2s',
   PRICE_REFRESH_INTERVAL: '10s',

@@ -116,8 +116,8 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
 }
 
 /**
- * Prints a line when the demo begins to stop, because closing all parts takes some seconds, and a line after `cleanUp`.
- * Call this before anything else is added to `cleanUp`. Exported for tests.
+ * Prints a line when the demo begins to stop, because closing all parts takes some seconds. Prints another line after
+ * `cleanUp`. Must be called before anything else is added to `cleanUp`. Exported for tests.
  */
 export function announceEnd(
   signal: AbortSignal,
@@ -193,8 +193,8 @@ async function startParts(
 }
 
 /**
- * Starts the connector. `walked`: its first complete walk; null if the connector ended before. `statusPage`: the
- * address of its status page; null before the page is ready.
+ * Starts the connector. `walked`: the first complete walk; null if the connector ended before. `statusPage`: the
+ * address of the status page; null before the page is ready.
  */
 function startConnector({
   settings,

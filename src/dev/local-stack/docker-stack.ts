@@ -44,8 +44,8 @@ const REGISTRY_PORT = 8080;
 
 /**
  * Starts one broker and a schema registry as Docker containers. The package testcontainers finds the Docker daemon (a
- * socket, DOCKER_HOST, Podman, Colima). Its guard container is not used, because the guard needs one more image. If
- * this process is killed by SIGKILL, a shell script removes the containers.
+ * socket, DOCKER_HOST, Podman, Colima). The guard container of testcontainers is not used, because it needs one more
+ * image. If this process is killed by SIGKILL, a shell script removes the containers.
  * @throws ConnectorError STACK_UNAVAILABLE within seconds if there is no daemon, or an image is not available.
  */
 export async function startDockerStack(options: StackOptions): Promise<LocalStack> {

@@ -47,8 +47,8 @@ export interface LocalKafka {
   kill(nodeId?: number): Promise<void>;
   /**
    * Starts one node, or all nodes, again. Stops a node first if the node still runs. Resolves when consumer groups and
-   * transactions can begin. The partitions of a single broker are then available; in a larger cluster, some may not be
-   * yet.
+   * transactions can begin. The partitions of a single broker are then available. In a larger cluster, some partitions
+   * may become available later.
    */
   restart(nodeId?: number): Promise<void>;
   /** Stops all nodes normally and removes the data, unless `dataFolder` was given. */

@@ -35,7 +35,7 @@ export const DEFAULTS = {
   eventLagMs: 0,
   /** True: links.events of the list has the newest offset of the whole log, even if that event is not visible yet. */
   startsAhead: false,
-  /** True: links.next does not move over filtered entries. */
+  /** True: links.next stays at the last returned event, although filtered entries follow. */
   staysOverFiltered: false,
   retentionMs: 7 * DAY_MS,
   /**

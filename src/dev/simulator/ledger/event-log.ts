@@ -48,8 +48,9 @@ export interface EventLog {
 export interface Replica {
   readonly lagMs: number;
   /**
-   * A number is an HTTP status. The others are an empty page. `echo`: nextId and links.next repeat the requested
-   * offset. `newest`: nextId is the newest offset of the replica. `back`: links.next is this newest offset too.
+   * A number is the HTTP status of the response. In all other cases, the response has no events. `echo`: nextId and
+   * links.next have the requested offset. `newest`: nextId has the newest offset of the replica, links.next the
+   * requested offset. `back`: both have the newest offset of the replica.
    */
   readonly beyond: 'echo' | 'newest' | 'back' | number;
 }

@@ -5,7 +5,7 @@ import { type InstrumentVersion, ISSUED } from './instrument-version.ts';
 import { mix } from './random.ts';
 import { compileTemplate, InstrumentDraw, type Node, type TextForm } from './text-template.ts';
 
-/** Writes instruments as JSON text. It depends only on the seed and the arguments: the instrument need not exist. */
+/** Writes instruments as JSON text. The text depends only on seed and arguments: the instrument need not exist. */
 export interface InstrumentText {
   write(id: bigint, version: InstrumentVersion, form: TextForm): string;
   legalCountry(id: bigint, version: InstrumentVersion): string | null;
