@@ -167,9 +167,7 @@ function withTopics(
   return { ...source, topics: Object.fromEntries(topics) };
 }
 
-/**
- * The checked settings of a process. Durations are milliseconds. A secret is a function that is redacted if printed.
- */
+/** The checked settings of a process. Durations are milliseconds. A secret is a function, which prints no secret. */
 export type Settings = z.output<ReturnType<typeof createSettingsSchema>>;
 export type ReferenceDataSettings = Settings['referenceData'];
 export type PricesSettings = Settings['prices'];

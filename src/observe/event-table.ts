@@ -20,7 +20,7 @@ interface Row<Event> {
 }
 
 const MINUTE_MS = 60_000;
-/** The most dead letters of a response that get a log line. The log line of the response counts all of them. */
+/** The most dead letters of a response that get a log line. The log line of the response counts all dead letters. */
 const MOST_DEAD_LINES = 20;
 const PRICES = 'prices';
 const COMMITTED = 'committed within a minute';

@@ -276,7 +276,7 @@ export const DELETION_REASONS = ['walk', 'event'] as const;
 /** One response of a stream, committed in one transaction. */
 export interface StreamCommitted extends ResponseCounts {
   readonly source: string;
-  /** The kind of its items: event or check. */
+  /** The kind of the items: event or check. */
   readonly record: string;
   readonly items: number;
   readonly since: string;
@@ -366,7 +366,7 @@ export type PriceProblem = `status ${number}` | `refused ${number}` | 'mismatch'
  */
 export interface KindFreshness {
   readonly kind: Kind;
-  /** Instruments for which this process's last request got a price. The ages are the ages of these prices. */
+  /** Instruments whose last request by this process got a price. All ages below are ages of these prices. */
   readonly priced: number;
   readonly waiting: number;
   /** Repaid instruments that have no price, or were repaid so long ago that they are requested only once a day. */

@@ -8,6 +8,7 @@ import type { DecodedPrice, PricedInstrument } from '../records/decoding/priced.
  */
 export type PriceKind = PriceQuery['kind'] | `${Exclude<PriceQuery['kind'], 'overview'>}/${string}`;
 
+/** An instrument whose price is requested: one item of a bulk call. */
 export interface PriceQuestion extends PricedInstrument {
   /** The end of the windows answered before: milliseconds since the epoch by the provider's clock. If absent: now. */
   readonly answeredMs?: number | undefined;

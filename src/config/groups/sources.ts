@@ -17,7 +17,7 @@ import { topicName } from './topics.ts';
 
 const name = setting(
   text('a name of letters, digits, dots, - and _', /^[A-Za-z0-9._-]{1,100}$/),
-  'The name of the source in its offset, log lines and metrics. Do not change it later.',
+  'The name of the source in its offset, log lines and metrics. Do not change the name later.',
 );
 
 /** The event types of the interface (part 6 of src/provider/README.md). The provider may add types at any time. */

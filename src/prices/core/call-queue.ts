@@ -4,8 +4,8 @@ import { type BackOff, backOffMs, type Random } from '../../support/back-off.ts'
 import type { PriceKind, PriceQuestion, QuestionOutcome } from '../bulk-prices.ts';
 
 /*
- * The bulk calls for one kind of prices. Decides the questions of the next call, and the meaning of its answer or
- * failure. Uses no I/O and no clock.
+ * The bulk calls for one kind of prices. Decides the questions (instruments to price) of the next call, and the meaning
+ * of an answer or failure. Uses no I/O and no clock.
  *
  * One rule finds the poison pills, for every error. A call that failed twice is divided if the provider answered another
  * call that began after the first failure. A call that began earlier does not show that the provider answers now. If a
@@ -346,7 +346,7 @@ export class CallQueue<One extends Asked> {
     this.#probes.failures += 1;
     const witnesses = this.#witnesses;
     if (witnesses !== null && error.code === 'PROVIDER_REFUSED') {
-      // The next witness is probed at once: its answer shows that the request itself is valid.
+      // The next witness is probed at once: an answer to any witness shows that the request itself is valid.
       if (witnesses.length === 0) this.#options.gaveUp(error);
       return;
     }
@@ -389,7 +389,7 @@ export class CallQueue<One extends Asked> {
   }
 }
 
-/** The provider's status. A status of the token endpoint or the registry does not concern the questions. */
+/** Null for a status that is not the provider's: the token endpoint and the registry do not judge the questions. */
 function statusOf({ code, fields }: ConnectorError): number | null {
   return code.startsWith('PROVIDER_') && typeof fields.status === 'number' ? fields.status : null;
 }

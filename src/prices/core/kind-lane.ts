@@ -258,7 +258,7 @@ export class KindLane {
     this.#dividedMs = nowMs;
     this.#dividedSize = size;
     this.#followClock(nowMs);
-    // Instruments repaid long ago have separate slots; otherwise most slots are nearly empty.
+    // Without separate slots for instruments repaid long ago, most slots would be nearly empty.
     const hashes = (isRepaid: boolean) => this.#table.hashes((row) => this.#isRepaid(row, nowMs) === isRepaid);
     this.#slots.fit(hashes(false), this.maxItems);
     this.#repaidSlots.fit(hashes(true), this.maxItems);

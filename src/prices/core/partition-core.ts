@@ -22,8 +22,8 @@ import { type PriceState, priceState, saysThatThereIsNone } from './price-state.
 export const MARKS_EVERY_MS = 60_000;
 
 /**
- * Decides the next request, the meaning of an answer and the next commit of one partition. Uses no I/O and no clock.
- * A core ends with its writer; the next core begins from the committed offset.
+ * Decides for one partition of an instruments topic: the next request, the meaning of an answer, the next commit. Uses
+ * no I/O and no clock. A core ends with its writer. The next core begins at the committed offset.
  *
  * Batches of inputs answer records of the instruments topic. These batches are committed in the order of the records,
  * with the offset of the first unanswered record. So each record gets exactly one committed result. Batches of
@@ -174,7 +174,7 @@ export class PartitionCore {
     if (result.kind !== 'prices' && result.kind !== 'failure' && result.kind !== 'postponed') return;
     const { instrument } = result;
     if (result.kind === 'failure') this.#settings.reported.add(lane.kind, instrument.id, result.problem);
-    // During the commit, the instrument may be deleted or get another isin.
+    // During the commit, the instrument may have been deleted or may have got another isin.
     if (!this.#table.holds(instrument)) return;
     if (result.kind === 'postponed') {
       lane.owe(instrument, result.withdrawal, nowMs, this.#mayRefresh(lane, instrument));
@@ -243,7 +243,7 @@ export class PartitionCore {
       const offset = inputs.length > 0 || isMarked ? (this.#inputs.firstUnanswered() ?? this.#position) : null;
       const parts = batches.map((batch) => this.#part(batch, nowMs));
       const leftBehind = offset === null ? null : this.#leftBehind(offset);
-      // A transaction has one kind, and `leftBehind` is of the first kind. A later transaction commits the offset.
+      // A transaction has one kind, and `leftBehind` belongs to the first kind. A later transaction commits the offset.
       if (leftBehind !== null && lane !== this.#first) return { parts, offset: null, progress: null };
       return {
         parts: leftBehind === null ? parts : [...parts, leftBehind],
