@@ -80,9 +80,9 @@ async function unusedVariables({ variables: used }: SettingsTree, isMeant: (name
 }
 
 /**
- * `placed`: each line of the text that begins with a setting also gets the position in the settings file, and the
- * variables that gave the value. `note` names the variables in the text that have no effect, because the settings file
- * does not refer to them; null if there are none.
+ * `placed`: the text, where a line that begins with a setting also has its position in the settings file and its
+ * variables. `note` names the variables in the text that have no effect, because the settings file does not refer to
+ * them; null if there are none.
  */
 export async function withOrigins(
   { config, env }: Pick<Given, 'config' | 'env'>,

@@ -21,7 +21,7 @@ import { walksText } from './walk-command.ts';
 
 /** An input on the dead letters topic that could not become a record. */
 interface DeadLetter extends RejectedInput {
-  /** The Kafka offset of the dead letter, in decimal. It is unique, because the topic has one partition. */
+  /** The Kafka offset of the dead letter, in decimal. The offset is unique, because the topic has one partition. */
   readonly id: string;
   /** The time by the broker's clock, in milliseconds since the epoch. */
   readonly timestampMs: number;
@@ -243,7 +243,7 @@ async function planRetry(
   });
 }
 
-/** Returns the ids of the dead letters whose topic already has the record, or a newer record of the same item. */
+/** Returns the ids of dead letters whose topic already has the record, or a newer record of the item. */
 async function supersededBy(at: Installation, all: readonly Reread[]): Promise<ReadonlySet<string>> {
   const superseded = new Set<string>();
   const partitions = new Map<string, Set<number>>();

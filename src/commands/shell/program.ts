@@ -17,7 +17,7 @@ import {
 } from './option-values.ts';
 import { type CommandContext, EXIT_CODES, type Terminal } from './terminal.ts';
 
-/** The work of a command. It receives the options, then the arguments in the order of the command line. */
+/** The work of a command. Receives the options, then the arguments in the order of the command line. */
 type Work = (context: CommandContext, options: never, ...given: never[]) => Promise<void>;
 
 interface Definition {

@@ -148,7 +148,7 @@ export async function missingNow(statusPage: string | null, signal: AbortSignal)
   }
 }
 
-/** Lines below the price table. They stay visible, while earlier output scrolls away. */
+/** Lines that stay visible below the price table, while earlier output scrolls away. */
 function placeLines(statusPage: string | null, shellFile: string): string[] {
   return [
     ...(statusPage === null ? [] : [`Status page ${statusPage}`]),
@@ -171,7 +171,7 @@ async function startParts(
   print: (text: string) => void,
   cleanUp: AsyncDisposableStack,
 ): Promise<DemoParts> {
-  // Each line stays visible, because it may say why Docker or Java cannot be used, or where a log is.
+  // Each line stays visible: a line may say why Docker or Java cannot be used, or where a log is.
   const stack = await startLocalStack({ env, clock, signal, onProgress: print });
   cleanUp.defer(() => stack.stop());
   const simulator = await createSimulator({ ...DEMO_PROVIDER, instruments });

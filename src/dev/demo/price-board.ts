@@ -10,7 +10,7 @@ const LIMIT_MS = 60_000;
 const CHECK_MS = 250;
 const SHOWN_PRODUCTS = 8;
 
-/** The most products that the board remembers. Some replace products of the table that are repaid or leave the list. */
+/** The most products that the board remembers. If a product of the table is repaid, another product replaces it. */
 const KNOWN_PRODUCTS = 40;
 
 /** A product without a new price for this many refresh intervals counts as a product without a price. */

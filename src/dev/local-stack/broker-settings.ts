@@ -26,7 +26,7 @@ export interface NodeAddress {
 
 /**
  * The settings of one node that is both broker and controller. `all`: the nodes of its cluster. The voters are in the
- * settings and not in the data folder, so that a data folder can be opened again with other ports.
+ * settings, not in the data folder: so a data folder can be opened again with other ports.
  */
 export function brokerSettings(node: NodeAddress, all: readonly NodeAddress[], extra: BrokerSettings): BrokerSettings {
   const replicas = String(Math.min(3, all.length));

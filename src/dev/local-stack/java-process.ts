@@ -10,7 +10,7 @@ const STOP_TIMEOUT_MS = 10_000;
 /** Flags for a quick start and a small heap, because these programs run for minutes only. */
 const QUICK_START_FLAGS = ['-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-Xms64m'];
 
-/** A shell script that ends an orphaned program. Its arguments: the program's process id, then the paths to remove. */
+/** A shell script that ends an orphaned program. The arguments: the program's process id, then the paths to remove. */
 const END_ORPHAN = `
   kill -TERM "$1" 2>/dev/null
   tries=0

@@ -93,7 +93,7 @@ export function createControl(
     const lines = request.method === 'GET' ? ledgerLines(simulator.ledger, path, url.searchParams) : undefined;
     if (lines) {
       response.writeHead(200, { 'content-type': 'application/x-ndjson' });
-      // If the client disconnects, the pipeline rejects. This error is ignored.
+      // Ignores the error of the pipeline when the client disconnects.
       return pipeline(Readable.from(lines), response).catch(() => undefined);
     }
     const name = `${request.method} ${path}`;

@@ -158,7 +158,7 @@ export interface EventText {
 
 export function createEventText(text: InstrumentText, form: TextForm): EventText {
   const key = (name: string) => JSON.stringify(keyIn(form, name));
-  // A missing repayment or coupon is null. It is omitted if the form is that of a single instrument.
+  // A missing repayment or coupon is null, or is omitted in the form of a single instrument.
   const standalone = form.absent === 'omit' && form.casing === 'capitalised';
   const member = (name: string, value: string | null) => {
     if (value === null) return standalone ? '' : `,${key(name)}:null`;

@@ -473,7 +473,9 @@ function coupons(count: number, everyDays: number, conditional: boolean): Node {
   });
 }
 
-/** The repayment at the end of the term. A past repayment contains the disbursed amount. Its salts begin at 1300. */
+/**
+ * The repayment at the end of the term. A past repayment contains the disbursed amount. Uses the salts from 1300 on.
+ */
 function repayment(currency: string, termDays: number, delivered: UnderlyingEntry | undefined): Node {
   const rate: Slot = (draw) => `${60 + draw.below(1_300, 90)}.${draw.digits(1_301, 18)}`;
   return {
@@ -486,8 +488,7 @@ function repayment(currency: string, termDays: number, delivered: UnderlyingEntr
   };
 }
 
-// Numbers as decimal text. They are built from digits and never from doubles, so that responses equal the ledger
-// exactly.
+// Numbers as decimal text, built from digits and never from doubles, so that responses equal the ledger exactly.
 
 /** A number from `low` to below `low + span`, with `fraction` digits after the point. */
 function decimalSlot(salt: number, low: number, span: number, fraction: number): Slot {
@@ -516,7 +517,7 @@ function scientific(salt: number): Slot {
   return (draw) => `${1 + draw.below(salt, 9)}.${draw.digits(salt + 1, 3)}E-${2 + draw.below(salt + 2, 6)}`;
 }
 
-/** A quotient with 28 digits after the point. Its last digit is never zero. */
+/** A quotient with 28 digits after the point. The last digit is never zero. */
 function quotient(salt: number): Slot {
   return (draw) => `0.${draw.digits(salt, 27)}${1 + draw.below(salt + 1, 9)}`;
 }

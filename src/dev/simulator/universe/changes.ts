@@ -150,8 +150,8 @@ function next(
   return { ...version, dataChanges: before.dataChanges + 1 };
 }
 
-// The interface does not define the form of repayment and coupon (part 2.2 of src/provider/README.md). This form is the
-// simulator's own.
+// The interface does not define the form of repayment and coupon (part 2.2 of src/provider/README.md). The simulator
+// uses its own form.
 function repaymentText(nowMs: number, currency: string): string {
   return `{"valueDate":"${dayText(nowMs)}","currency":"${currency}","cashAmount":1000.00,"repaymentRate":100.000000000000000000}`;
 }

@@ -6,8 +6,8 @@ const SWING_STEPS = 60;
 const STEP_MS = 1_000;
 
 /**
- * The JSON text of a typed response (part 2.1 of src/provider/README.md). It depends only on the instrument's key, the
- * query and the time.
+ * The JSON text of a typed response (part 2.1 of src/provider/README.md). The text depends only on the instrument's
+ * key, the query and the time.
  */
 export type PriceWriter = (key: number, query: SimulatedPriceQuery, nowMs: number) => string;
 
