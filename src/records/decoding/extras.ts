@@ -185,7 +185,7 @@ export class Mismatches implements Flaw {
   pointer = '';
   reason = '';
   readonly tooLarge = false;
-  /** True if the record must be written again: a written field was taken from a member that became null. */
+  /** True if the record must be written again, because a field was written from a member that then became null. */
   again = false;
   readonly #reader: RowReader;
   readonly #extras: Extras;

@@ -211,7 +211,7 @@ export class RecordWriter {
   readonly mismatches: Mismatches;
   /** The caller's fields by name; the bytes of a nullable field begin with its union index. */
   readonly given = new Map<string, GivenField>();
-  /** Unknown members of the object around the row's object; the record keeps these members in its extras. */
+  /** Unknown members of the object around the record's own object; the record's extras keep these members. */
   beside: readonly Extra[] = [];
   readonly #reader: RowReader;
   readonly #schemaId: number;
@@ -435,7 +435,7 @@ export class RecordWriter {
       return at + 1;
     }
     const bytes = extras.sort(found);
-    // The fields after the extras also need room.
+    // The extras and the fields after them must fit; otherwise the record is written again with more room.
     if (at + bytes + this.#most > out.length) {
       this.#reserve = at - this.#slab.used + bytes + this.#most;
       this.mismatches.again = true;
