@@ -554,7 +554,7 @@ test('Kafka with tokens', async (t) => {
     const cases = [
       [
         client(simulator, 'another'),
-        /^The login at Kafka \(127\.0\.0\.1:\d+\) failed\. The broker \S+ refuses the token of kafka\.sasl \(invalid_token\)\. It has issuer "https:\/\/simulator\.example", audience "another", subject "simulated-client", .*it expires in \d s\. Compare it with what the brokers expect \(sasl\.oauthbearer\.expected\.audience/,
+        /^The login at Kafka \(127\.0\.0\.1:\d+\) failed\. The broker \S+ refuses the token of kafka\.sasl \(invalid_token\)\. It has issuer "https:\/\/simulator\.example", audience "another", subject "simulated-client", .*it expires in \d s\. Compare the token with the settings of the brokers \(sasl\.oauthbearer\.expected\.audience/,
       ],
       [`token: not-a-jwt`, /refuses the token of kafka\.sasl .*It is no JWT/],
       [

@@ -64,7 +64,7 @@ export function typeOf(error: unknown): string | undefined {
 
 const LOGIN_REFUSED = 'ILLEGAL_SASL_STATE';
 const NO_SASL =
-  'This listener has no SASL: unset kafka.sasl.mechanism (KAFKA_SASL_MECHANISM), or name a listener that has it in kafka.brokers (KAFKA_BROKERS).';
+  'This listener has no SASL: unset kafka.sasl.mechanism (KAFKA_SASL_MECHANISM), or name a listener with SASL in kafka.brokers (KAFKA_BROKERS).';
 
 export function isLoginFailure(error: unknown): boolean {
   return causes(error).some(({ type }) => type === LOGIN_REFUSED);

@@ -212,7 +212,7 @@ export class LastTransaction {
     this.#wasCommitted = false;
   }
 
-  /** Call it before the fence. If this writer cut off its last transaction, a reported commit belongs to an older one. */
+  /** Call it before the fence. If this writer cut off its last transaction, a reported commit was an older one. */
   async wasCommitted(producer: WriterProducer): Promise<boolean> {
     const state = await producer.lastTransaction?.();
     if (state === undefined) return false;

@@ -192,8 +192,8 @@ export class KafkajsWriter implements TransactionalWriter {
     if (recent.length < MAX_FENCINGS) return;
     throw new ConnectorError(
       'WRITER_IDS_SHARED',
-      `Another process took the transactional id ${transactionalId} ${MAX_FENCINGS} times in five minutes. ` +
-        'It uses the same topic prefix: give each installation its own prefix, then start this source again.',
+      `Another installation with the same prefix took the transactional id ${transactionalId} ${MAX_FENCINGS} times ` +
+        'in five minutes. Give each installation its own topic prefix, then start this source again.',
       { fields: { transactionalId } },
     );
   }
@@ -289,7 +289,7 @@ export class KafkajsWriter implements TransactionalWriter {
     return new ConnectorError(
       fenced ? 'WRITER_FENCED' : 'TRANSACTION_FAILED',
       `The transaction of ${transactionalId} failed after ${Math.round(ageMs)} ms (${kafkaReason(cause)}). ` +
-        'It is unknown whether it was committed. The writer opens again and reads the committed offset.',
+        'The writer opens again, and the committed offset shows if the transaction was committed.',
       { cause, fields: this.#fields({ ageMs }) },
     );
   }

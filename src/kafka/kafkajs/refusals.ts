@@ -46,8 +46,8 @@ export async function topicRefused(
 }
 
 /**
- * Called if an opening cannot end hanging transactions in a topic. For the first topic, which has the offset, returns,
- * and the opening is retried. For any other topic, throws: only the sources that use this topic stop.
+ * Called if an opening cannot end hanging transactions in a topic. For the first topic, which has the offset, returns:
+ * the opening is retried. For any other topic, throws, so that the sources without this topic continue.
  */
 export async function giveUpAborting(
   cause: AbortHangingFailed,

@@ -141,7 +141,7 @@ async function describedSettings(
 ): Promise<FoundTopic['settings']> {
   try {
     const [[, settings] = []] = await settingsOf(options, admin, [name]);
-    if (settings === undefined) throw new Error(`topic ${name} vanished while it was verified`);
+    if (settings === undefined) throw new Error(`topic ${name} was deleted while it was verified`);
     return settings;
   } catch (cause) {
     if (topicRefusalOf(cause) !== 'forbidden') throw cause;

@@ -266,7 +266,7 @@ function readBatch(records: ReadBatch['records'], lastOffset: string, highWaterm
 function unreachable(groupId: string, cause: unknown): ConnectorError {
   return new ConnectorError(
     'KAFKA_UNREACHABLE',
-    `The member of group ${groupId} could not go on (${kafkaReason(cause)}). Check kafka.brokers and that the topics exist.`,
+    `The member of group ${groupId} has failed (${kafkaReason(cause)}). Check kafka.brokers and that the topics exist.`,
     { cause, fields: { groupId } },
   );
 }
