@@ -111,7 +111,7 @@ export class JsonScanner {
     this.view = viewOf(this.bytes);
   }
 
-  /** Appends a piece and may drop the bytes before `keep`. Returns by how many bytes the rest was moved to the front. */
+  /** Appends a piece and may drop the bytes before `keep`. Returns how many bytes the rest moved to the front. */
   append(piece: Uint8Array, keep: number): number {
     let moved = 0;
     if (this.end + piece.length + PADDING > this.bytes.length) {
