@@ -29,7 +29,7 @@ export function probableNextCursor(edges: BodyEdges, baseUrl: string): string | 
   return probableNext(edges, (links) => nextInstrumentCursor(links, baseUrl));
 }
 
-/** Returns `read` of the text near a body's begin or end that looks like the next link; null if `read` refuses it. */
+/** Returns the result of `read` for text near the start or end of a body that looks like the next link; else null. */
 export function probableNext(
   { first, last }: BodyEdges,
   read: (links: ReadonlyMap<string, unknown>) => string | null,

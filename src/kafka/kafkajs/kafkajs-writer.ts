@@ -182,7 +182,7 @@ export class KafkajsWriter implements TransactionalWriter {
     }
   }
 
-  /** Operators caused the latest `excused` fencings. @throws WRITER_IDS_SHARED; then counts again from 0. */
+  /** Throws WRITER_IDS_SHARED after too many fencings, without the latest `excused` ones, which operators caused. */
   #refuseWhenShared(excused: number): void {
     const { clock, transactionalId } = this.#options;
     const sinceMs = clock.monotonicMs() - FENCINGS_WITHIN_MS;

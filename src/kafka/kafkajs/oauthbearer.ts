@@ -29,8 +29,8 @@ export function oauthbearer(
         tokens.refused(token);
         throw new LoginFailed(
           `The broker ${host}:${port} refuses the token of kafka.sasl (${reason}). ${describeToken(token, clock.wallMs())}. ` +
-            'Compare the token with the settings of the brokers (sasl.oauthbearer.expected.audience, expected.issuer, ' +
-            'jwks.endpoint.url). Set audience, scope or extensions of kafka.sasl to match.',
+            'Compare the token with the settings of the brokers (sasl.oauthbearer.expected.audience, ' +
+            'expected.issuer, jwks.endpoint.url). Set audience, scope or extensions of kafka.sasl to match.',
         );
       },
     }),

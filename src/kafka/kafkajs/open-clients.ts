@@ -23,7 +23,7 @@ export class BrokerConnections {
   readonly #random: Random;
   readonly #create: ISocketFactory;
   readonly #open = new Set<Socket>();
-  /** By host:port, the monotonic time of the first connection since which the broker has not responded. */
+  /** By host:port, the monotonic time of the oldest connection to which the broker has not responded yet. */
   readonly #silentSinceMs = new Map<string, number>();
   #isClosed = false;
   #answeredMs: number | null = null;

@@ -91,7 +91,7 @@ export class HeldPartitions {
 
   #begin(held: Held): void {
     const lost = held.lost.signal;
-    // Even with the group's proof, this partition can be lost: the process can still be a member.
+    // The group's proof is not enough: a process that has lost this partition can still be a member of the group.
     const ownershipProof: OwnershipProof['since'] = async (sinceMs, signal) => {
       await untilAborted(this.#options.ownershipProof(sinceMs, signal), lost);
       lost.throwIfAborted();

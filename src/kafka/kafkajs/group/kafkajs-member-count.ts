@@ -52,7 +52,7 @@ export function reportMemberCount(options: MemberCountOptions): void {
     if (reported < all && !isWatching) watch().catch(() => {});
   }
 
-  /** The share of a limit is larger if only owners count. The larger share must end in time, even without an event. */
+  /** Checks regularly while only owners count: their larger share of the limit must end in time, even without events. */
   async function watch(): Promise<void> {
     isWatching = true;
     for (; reported < all; report()) await clock.sleep(sessionMs / LOOKS_PER_SESSION, signal);
