@@ -40,10 +40,7 @@ export async function tailCommand(context: CommandContext, options: TailOptions,
   });
 }
 
-/**
- * Finds a topic by its name, with or without the prefix. Includes the price topics of disabled kinds, because a
- * backfill writes to these topics.
- */
+/** Finds a topic, with or without the prefix. Price topics of disabled kinds count too: a backfill writes to them. */
 function knownTopic(context: CommandContext, settings: Settings, given: string): TopicSpecification {
   const { topics, shared } = planSources(settings);
   const ofPrices = Object.values(PRICE_KINDS).map(({ topic }) => shared[topic]);
@@ -109,10 +106,7 @@ function placingPart({ topics }: Installation, { name }: TopicSpecification, key
   return ofPrices ? (key.split('/')[0] ?? key) : key;
 }
 
-/**
- * Decodes records. The value of a dead letter is its text. The value of an offset or a state is JSON, or text if
- * another program wrote it. Decimals and 64-bit integers are text.
- */
+/** Decodes records. Dead letters stay text. Offsets and states are JSON, or text that another program wrote. */
 function recordReader({ topics }: Installation, schemaText: (id: number) => Promise<string>) {
   const json = [topics.offsets.name, topics.states.name];
   const readers = new Map<number, RecordReader>();

@@ -140,10 +140,7 @@ function checkProvider({ settings, signal }: CheckOptions): Promise<readonly Con
   });
 }
 
-/**
- * Sends a bulk request, because a request for one product cannot show a wrong url: both a wrong url and an unknown
- * product get 404.
- */
+/** Sends a bulk request. A request for one product would get 404 for a wrong url and also for an unknown product. */
 async function checkMarketData({ settings, signal }: CheckOptions): Promise<readonly ConnectionCheck[]> {
   if (settings.marketData === null) return [];
   const items = [{ isin: UNKNOWN_ISIN, query: { kind: 'overview' as const, fields: [] } }];
