@@ -7,15 +7,15 @@ import type { PriceKind, PriceQuestion, QuestionOutcome } from '../bulk-prices.t
  * The bulk calls for one kind of prices. Decides the questions (instruments to price) of the next call, and the meaning
  * of an answer or failure. Uses no I/O and no clock.
  *
- * One rule finds the poison pills, for every error. A call that failed twice is divided if the provider answered a later
- * call, which began after the first failure. A call that began before does not show that the provider answers now. If a
+ * One rule finds the poison pills, for every error. A call that failed twice is divided if the provider answered some
+ * call that began after the first failure. A call that began earlier does not show that the provider answers now. If a
  * call for a single question fails twice in this way, the failure is its result. While no call is answered, no call is
  * repeated or divided. Meanwhile, from time to time, a probe (a call for one question) tests if the provider answers.
  *
  *   questions | their call is answered | their call fails
  *   ----------|------------------------|------------------------------------------------------------------------------
  *   fresh     | done                   | waiting
- *   suspected | done                   | divided if a later call was answered since their first failure; otherwise waiting
+ *   suspected | done                   | divided if a later call was answered since their first failure; else waiting
  *   waiting   | (a later call is answered) suspected: repeated after one failure, divided after two
  *
  * The parts of a divided call are suspected, and the call's failure is their first failure. If all parts of a divided
