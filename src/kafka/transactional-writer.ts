@@ -53,7 +53,7 @@ export interface WriterOptions {
   readonly ownershipProof?: OwnershipProof['since'];
   /** How often operators' commands have fenced this writer since the last call. These fencings are permitted. */
   readonly excused?: () => number;
-  /** All partitions that the writer uses, first the one of the position. An opening ends hanging transactions in them. */
+  /** All partitions that the writer uses, with the position's first. An opening ends hanging transactions in them. */
   readonly abortHanging?: () => readonly TopicPartition[];
   readonly abortHangingOffset?: Omit<ConsumerOffset, 'offset' | 'metadata'>;
 }

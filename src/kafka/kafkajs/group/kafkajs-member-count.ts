@@ -52,7 +52,7 @@ export function reportMemberCount(options: MemberCountOptions): void {
     if (reported < all && !isWatching) watch().catch(() => {});
   }
 
-  /** Checks regularly while only owners count: their larger share of the limit must end in time, even without events. */
+  /** Checks often while only owners count: the larger share of the limit must end in time, even without an event. */
   async function watch(): Promise<void> {
     isWatching = true;
     for (; reported < all; report()) await clock.sleep(sessionMs / LOOKS_PER_SESSION, signal);
