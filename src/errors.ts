@@ -73,7 +73,7 @@ export const ERROR_CODES = {
   },
   WALK_CURSOR_REPEATED: {
     action: 'stopSource',
-    remedy: 'Report the cursor to the provider; restart the source when it is corrected.',
+    remedy: 'Report the cursor to the provider. Restart the source when the provider has corrected the list.',
   },
   RETENTION_GAPS_REPEAT: {
     action: 'stopSource',
@@ -82,11 +82,11 @@ export const ERROR_CODES = {
   TOO_MANY_DEAD_LETTERS: {
     action: 'stopSource',
     remedy:
-      'The provider changed a type: `spconnect preview <source>` shows what does not map. Report it, or raise mapping.maxDeadLetters.',
+      'The provider changed a type: `spconnect preview <source>` shows what cannot be mapped. Report this to the provider, or raise mapping.maxDeadLetters.',
   },
   FILTER_CHANGED: {
     action: 'stopSource',
-    remedy: `Restore the filter of the source, or let it start from the beginning: ${START_OVER}.`,
+    remedy: `Restore the filter of the source, or let the source start from the beginning: ${START_OVER}.`,
   },
   OFFSET_UNREADABLE: {
     action: 'stopSource',
@@ -102,11 +102,11 @@ export const ERROR_CODES = {
   },
   REGISTRY_UNREACHABLE: {
     action: 'retry',
-    remedy: 'Start the registry, or correct schemaRegistry.url or the network between.',
+    remedy: 'Start the registry, or correct schemaRegistry.url or the network to the registry.',
   },
   REGISTRY_REFUSED: {
     action: 'retrySlowly',
-    remedy: 'Check schemaRegistry.url and schemaRegistry.auth, and that the account may register.',
+    remedy: 'Check schemaRegistry.url and schemaRegistry.auth, and that the account may register schemas.',
   },
   REGISTRY_MISMATCH: {
     action: 'stopSource',
@@ -124,7 +124,7 @@ export const ERROR_CODES = {
   },
   TABLE_INCOMPLETE: {
     action: 'reopenWriter',
-    remedy: 'None: the registry now has a schema that it lacked, and the table of instruments is read again.',
+    remedy: 'None: the table of instruments is read again, because the registry now has a schema that was missing.',
   },
   TOO_MANY_DIFFERENCES: {
     action: 'exit',
@@ -140,11 +140,12 @@ export const ERROR_CODES = {
   },
   KAFKA_UNREACHABLE: {
     action: 'retry',
-    remedy: 'Start the brokers, or correct kafka.brokers, kafka.ssl, kafka.sasl or the network between.',
+    remedy: 'Start the brokers, or correct kafka.brokers, kafka.ssl, kafka.sasl or the network to the brokers.',
   },
   TOPIC_MISSING: {
     action: 'exit',
-    remedy: 'Start the connector, which creates it unless topics.create is false, or run `spconnect topics create`.',
+    remedy:
+      'Start the connector, which creates the topic unless topics.create is false, or run `spconnect topics create`.',
   },
   TOPIC_NOT_CREATED: {
     action: 'exit',

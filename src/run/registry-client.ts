@@ -50,7 +50,7 @@ async function access(
   };
   const authorization = createAuthorization(auth, {
     ...network,
-    // A token must not go over plain HTTP to another machine. The check of the settings refuses this too.
+    // A token is never requested over plain HTTP from another machine.
     allowHttp: false,
     random,
     log,

@@ -128,14 +128,14 @@ export function takeStart(state: FollowerState, fresh: StreamStart, at: Follower
   // The response to a request without an offset may begin with the provider's oldest check.
   const isOurs = since === offset.since || (isWithoutOffset && newest !== null && newest === offset.since);
   const ours = shown(offset.since, at);
-  // With the sign `unmoved`, only the newest offset can replace our offset.
+  // If the sign against our offset is `unmoved`, only the newest offset can replace our offset.
   const isRenewal = stream.doubt.sign === 'unmoved';
   const given = isWithoutOffset && isRenewal ? newest : since;
   const shownStart = given === null ? null : shown(given, at);
   const start = { since: isOurs ? ours : shownStart, askedMs };
   const mark = isWithoutOffset ? stream.mark : markAt(stream.mark, { since, ours, askedMs });
   const taken = takeFreshStart({ ...stream, mark }, offset, { ours, start }, at.nowMs);
-  // After a doubt ends, our offset is requested at once, because a drain may wait for the response.
+  // When our offset is no longer in doubt, it is requested at once, because a drain may wait for the response.
   const isOver = isOffsetInDoubt(stream.doubt) && !isOffsetInDoubt(taken.stream.doubt);
   const asked = { ...taken, stream: { ...taken.stream, dueMs: isOver ? at.nowMs : stream.dueMs } };
   const after = { ...state, ...(isOurs ? confirmOffset({ ...state, ...asked }, fresh.time, askedMs) : asked) };

@@ -28,7 +28,7 @@ import {
   type StreamResponse,
 } from './stream-response.ts';
 
-/** The memory of one task about its stream. Times are monotonic. */
+/** What one task knows about its stream, lost at a restart. Times are monotonic. */
 export interface Stream {
   readonly answeredMs: number | null;
   readonly takenMs: number | null;
@@ -76,9 +76,9 @@ export interface LostTime {
 
 export interface StreamStep {
   readonly stream: Stream;
-  /** If the response was not taken, only the suspicion and the held offset may change. */
+  /** If the response is not used, only the suspicion and the held offset may change. */
   readonly position: StreamPosition;
-  /** Null if the response was not taken. */
+  /** Null if the response is not used. */
   readonly reading: Extract<StreamReading, 'moved' | 'quiet'> | null;
   readonly discarded: DiscardSign | null;
   readonly suspects: boolean;
