@@ -229,7 +229,7 @@ async function runTogether(
       throw error;
     }
   });
-  // Follows the states topic until the parts end. If this fails earlier, the parts end too.
+  // Follows the states topic until the parts end. If the following fails earlier, the parts end too.
   states.follow(untilEnd).catch((error: unknown) => ended.abort(error));
   await Promise.allSettled(runs);
   ended.abort();

@@ -97,7 +97,7 @@ export async function changeOffset(
   let before: StoredOffset | undefined;
   let fencings = 0;
   const changing = commitInTurn(at, `${settings.prefix}-sources-${partition}`, {
-    // Other hanging transactions do not matter: the connector aborts them when it opens its writer.
+    // Hanging transactions on other partitions do not matter: the connector aborts them when it opens its writer.
     abortHanging: () => [{ topic, partition }],
     read,
     writes(found) {

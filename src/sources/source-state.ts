@@ -26,7 +26,7 @@ export interface RequestedRestart {
 
 export interface SourceState {
   readonly state: TargetState;
-  /** The newest requested walk. It has begun if the committed offset of the source has its id. */
+  /** The newest requested walk. If the committed offset of the source has the id of this walk, the walk has begun. */
   readonly walk: RequestedWalk | null;
   readonly restart: RequestedRestart | null;
 }

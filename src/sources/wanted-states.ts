@@ -116,6 +116,6 @@ function update(known: Known, wanted: SourceState): void {
 }
 
 export interface WalkRequests {
-  /** `request`: also if its walk has begun; else null. `superseded`: aborts when another walk is requested. */
+  /** `request`: the newest request, even if its walk has begun. `superseded`: aborts at the next request. */
   newest(source: string): { readonly request: WalkRequest | null; readonly superseded: AbortSignal };
 }

@@ -13,7 +13,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-/** Makes HTML from a template. Each inserted value is escaped, unless it is HTML itself; null inserts nothing. */
+/** Makes HTML from a template. Each inserted value is escaped, unless the value is HTML; null inserts nothing. */
 export function html(parts: TemplateStringsArray, ...values: readonly Insertable[]): Html {
   const inserted = values.map((value) => {
     if (value === null) return '';

@@ -114,7 +114,7 @@ export function createStatusSources({
         if (poll.endpoint !== 'instruments') known.refusedAt = null;
         known.caughtUp = poll.caughtUp;
         if (poll.caughtUp) known.caughtUpAt = known.lastPollAt;
-        // The retry of another endpoint may never be sent. Long after its time, its failure is no longer shown.
+        // The retry of another endpoint may never be sent. So its failure is hidden long after that retry was due.
         const isOver = (known.trouble?.nextTryAt ?? '') <= isoNow(-TRIED_WITHIN_MS);
         if (isOver || known.trouble?.only === null || known.trouble?.only === poll.endpoint) known.trouble = null;
       });

@@ -182,7 +182,7 @@ function sinceFact(label: string, at: string | null, now: string): Fact {
   return { label, at, value: at === null ? 'none yet' : ago(at, now) };
 }
 
-/** Dead letters of repaid products are normal; the command lists them too. */
+/** Dead letters of repaid products are normal. `command` lists these dead letters too. */
 function deadLetters(count: number, source: string, ofRepaid = 0): Fact {
   if (count + ofRepaid === 0) return fact('Dead letters', '0');
   const command = `spconnect dead-letters list --source ${source} --since 1d`;

@@ -25,7 +25,7 @@ export interface AgainUpTo {
   readonly fromMs: number;
 }
 
-/** `since`: the furthest offset ever read. `end`: where the stream ends now, if it is behind or repeats; else null. */
+/** `since`: the furthest offset ever read. `end`: the stream's end, while events repeat or the provider is behind. */
 export function readUpTo(stream: (CommittedStream & { readonly since: string | null }) | null): {
   readonly since: string | null;
   readonly end: string | null;

@@ -9,7 +9,7 @@ import { hasReached } from './stream-response.ts';
 
 /** If no response has shown the stream's end for this time, the list is requested, and then at this interval. */
 const LOOK_EVERY_MS = 60_000;
-/** A reached fresh start counts as the stream's end until this time after its request. */
+/** If our offset has reached a fresh start, the stream counts as read to its end until this time after the request. */
 const SEEN_COUNTS_MS = 2 * LOOK_EVERY_MS;
 
 /** The state of the search for the end of a stream. Times are monotonic. */

@@ -16,7 +16,7 @@ export class ReportedEvents {
   #acrossEnd: string | null = null;
   readonly #idsAcrossEnd = new Set<bigint>();
 
-  /** Events after `notBeyond` are ignored: a reset ended their stream. Events after `end` are remembered. */
+  /** Events after `notBeyond` are ignored, because a reset removed them. Events after `end` are remembered. */
   constructor(notBeyond: string | null = null, end: string | null = null) {
     this.#notBeyond = notBeyond;
     this.#oldestRemembered = end;

@@ -181,7 +181,7 @@ function isHeldEnough(
   return sign === 'unmoved' && held.heldMs >= offsetHoldMs;
 }
 
-/** Begins a round half a `gapProof` after the last round, or an hour after it if nothing speaks against our offset. */
+/** Begins a round half a `gapProof` after the last round; an hour after, if nothing speaks against our offset. */
 function beginRound(
   doubt: Doubt,
   held: HeldOffset | null,

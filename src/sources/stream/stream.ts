@@ -28,7 +28,7 @@ import {
   type StreamResponse,
 } from './stream-response.ts';
 
-/** What one task knows about its stream, lost at a restart. Times are monotonic. */
+/** The state of a task that reads a stream; a restart loses this state. Times are monotonic. */
 export interface Stream {
   readonly answeredMs: number | null;
   readonly takenMs: number | null;
@@ -144,7 +144,7 @@ export function followStream(
   const isOpen = isOld && reading === 'quiet' && !isRound && adopted === null;
   const taken = (reading === 'moved' || reading === 'quiet') && !isOpen ? reading : null;
   const suspects = isOld && !isOpen;
-  // If our offset moves on, the provider serves it, so no gap is suspected.
+  // If our offset moves on, the provider serves this offset, so no gap is suspected.
   const gapSuspectedFromMs =
     reading === 'moved' ? null : suspects ? position.serverDate.dateMs - position.standingMs : suspectedFromMs;
   const servedAgoMs = reading === 'moved' ? 0 : (adopted?.heldMs ?? ages.ageMs);

@@ -26,14 +26,14 @@ export interface EventRecords {
   readonly ageMs: (record: Pick<CommittedRecord, 'timestampMs' | 'headers'>) => number;
 }
 
-/** The age is by the broker's clock or the provider's clock, whichever is less. `time`: of the newest response. */
+/** The age by the broker's clock or by the provider's clock: the lesser age. `time`: of the newest response. */
 export function recordAge(time: ResponseTime | null, wallMs: number): EventRecords['ageMs'] {
   return ({ timestampMs, headers }) => {
     const byBrokerMs = wallMs - timestampMs;
     if (byBrokerMs <= REMEMBERED_MS || time === null) return Math.max(0, byBrokerMs);
     const receivedMs = Date.parse(headers['spc-received'] ?? '');
     const byProviderMs = time.dateMs - receivedMs;
-    // If the date of the record is far in the future, it is wrong, and would protect removed instruments from deletion.
+    // A date far in the future must be wrong, and would protect removed instruments from deletion.
     if (Number.isNaN(receivedMs) || byProviderMs < -REMEMBERED_MS) return byBrokerMs;
     return Math.max(0, Math.min(byBrokerMs, byProviderMs));
   };

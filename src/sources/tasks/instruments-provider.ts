@@ -34,7 +34,7 @@ export interface InstrumentsPage {
 
 type OnArrived = (probableNext: string | null) => void;
 
-/** One attempt per call. All tasks of a source share one provider, because it adapts sizes and counts dead letters. */
+/** One attempt per call. All tasks of a source share one provider, which adapts sizes and counts dead letters. */
 export interface InstrumentsProvider extends FollowedStream<DecodedEvent> {
   /** `onArrived`: called when the page has arrived, with the probable next cursor; not for a too large page. */
   page(minId: string | null, signal: AbortSignal, onArrived?: OnArrived): Promise<InstrumentsPage>;

@@ -201,7 +201,7 @@ function createWrittenRecords(options: InstrumentsTaskOptions, pages: ListPages)
     ofWalk(decision: CoreDecision): OutgoingRecord[] {
       const { write, offset } = decision;
       if (offset === null || write.kind === 'nothing') return [];
-      // The page has its own time: `serverDate` is later, because the stream has answered after the page.
+      // The page's own time counts: `serverDate` is later, because the stream has answered after the page.
       const time = write.kind === 'rows' ? pages.held?.time : undefined;
       const listed = headers(options.endpoints.instrumentsEndpoint, time ?? offset.serverDate, offset.walk);
       return write.kind === 'rows'

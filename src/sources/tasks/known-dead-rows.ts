@@ -5,7 +5,7 @@ import type { DecodedFailure } from '../../records/decoding/decoded-list.ts';
 /** If more rows than this cannot be mapped, the oldest rows become dead letters again at the next walk. */
 const MOST_KNOWN = 65_536;
 
-/** Remembers rows that are dead letters, so that an unchanged row does not become a dead letter at each walk. */
+/** Remembers rows that are dead letters, so that an unchanged row becomes a dead letter only once. */
 export class KnownDeadRows {
   /** The first 8 bytes of a SHA-256 of each key and row; the newest row is at the end. */
   readonly #digests = new Set<bigint>();

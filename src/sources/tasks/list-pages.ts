@@ -7,7 +7,7 @@ import type { InstrumentsPage, InstrumentsProvider } from './instruments-provide
 interface Asked {
   readonly request: PageRequest;
   readonly page: Promise<InstrumentsPage>;
-  /** Aborts the request of the page and the request for its drain. */
+  /** Aborts the request for this page and the request for the page's drain. */
   readonly stop: AbortController;
   hasArrived: boolean;
   isDecoded: boolean;

@@ -324,7 +324,7 @@ function replaceWalk(state: CoreState, time: ResponseTime, at: CoreContext): Cor
 
 /**
  * Gives a response of the stream to the walk, but not while our offset is in doubt. If the provider's stream ends
- * before our offset, no new events come: a page from before our offset ends its drain at once, and any other page
+ * before our offset, no new events come: the drain of a page from before our offset ends at once, and any other page
  * waits.
  */
 function walkBeside(

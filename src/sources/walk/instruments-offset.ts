@@ -39,7 +39,7 @@ export type MutableWalkCounts = Record<keyof typeof NO_COUNTS, number>;
 
 /** The committed offset of an instruments source: the offset in the stream, and the progress of the walk. */
 export interface InstrumentsOffset extends FollowerOffset {
-  /** The offset in the stream. A page does not change `serverDate`, because it says nothing about the stream. */
+  /** The offset in the stream. Pages say nothing about the stream, so they do not change `serverDate`. */
   readonly since: string;
   readonly walk: number;
   /** Epoch milliseconds, by the clock of `serverDate`. */
@@ -67,7 +67,7 @@ export interface InstrumentsOffset extends FollowerOffset {
 }
 
 const VERSION = 2;
-/** The walk interval after a lag. It is so long that the next census does not remember the events of this census. */
+/** The walk interval after a lag: so long that the next census does not remember the events of this census. */
 const AFTER_LAG_MS = REMEMBERED_MS + 300_000;
 
 /** True if the stream repeats events or ends before our offset. Then only walks update the instruments. */

@@ -123,7 +123,7 @@ export function placesToVerify(lastId: bigint | null): readonly (string | null)[
   return lastId === HIGHEST_ID ? [String(lastId)] : [String(lastId), String(lastId + 1n)];
 }
 
-/** Takes a response from after the last page. Rows with new ids are a flaw, unless events of the drain name them. */
+/** Takes a response from after the last page. New ids there are a flaw, unless events of the drain name them too. */
 function verifyEnd(walk: In<'verifying'>, { rows, next }: Of<'behindLast'>, { nowMs }: WalkContext): WalkStep {
   const { lastId, lag } = walk;
   const [place = null, ...others] = walk.places;

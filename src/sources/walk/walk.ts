@@ -22,7 +22,7 @@ export interface WalkMemory {
 
 export interface Verified {
   readonly asked: number;
-  /** Ids that the list has after its last page. If events name all these ids too, they are new instruments. */
+  /** Ids that the list has after its last page. If events name all these ids too, the ids are new instruments. */
   readonly behind: ReadonlySet<bigint>;
 }
 
