@@ -17,7 +17,7 @@ const CHANGES_ARE_OFF =
   'Kafka, spconnect pause, resume, stop and restart do the same.';
 
 const UNKNOWN_NAME =
-  'The Host of this request is not a name of this server. Use its address, localhost, or a name in ' +
+  'The Host of this request is not a name of this server. Use the address of this server, localhost, or a name in ' +
   'admin.allowedHosts (ADMIN_ALLOWED_HOSTS).';
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];

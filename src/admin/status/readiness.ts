@@ -42,7 +42,7 @@ function kafkaCheck({ hasAnswered, isSilent, answeredAt, silentSeconds }: Kafka)
   if (!hasAnswered) return check('kafka', false, 'has not answered yet');
   if (isSilent) return check('kafka', false, `has not answered since ${timeText(answeredAt)}`);
   if (silentSeconds < SHOWN_SILENCE_SECONDS) return check('kafka', true, 'answers');
-  const text = `answered ${durationText(silentSeconds)} ago; from ${KAFKA_IS_SILENT_SECONDS} s on it counts as silent`;
+  const text = `answered ${durationText(silentSeconds)} ago; after ${KAFKA_IS_SILENT_SECONDS} s, Kafka counts as silent`;
   return check('kafka', true, text);
 }
 

@@ -115,6 +115,6 @@ export async function requestCheck(
   if (check.key === id) return check.value;
   throw new ConnectorError(
     'BODY_MALFORMED',
-    'The response of the provider contains another check than the requested one.',
+    'The response of the provider contains another check, not the requested check.',
   );
 }

@@ -145,8 +145,8 @@ function walkText(notification: WalkNotification) {
         message:
           `The instrument list of walk ${walk} seems at least ${durationText(lagMs)} older than the event stream. The walk ` +
           'did not use rows that contradict newer events, and deleted nothing. The next walk begins ' +
-          `${durationText(nextMs)} after this walk began, and waits ${durationText(waitMs)} for the list. A change without an ` +
-          'event also looks like a lag, and so does a change whose event was lost in a gap or a reset: the next walk ' +
+          `${durationText(nextMs)} after this walk began, and waits ${durationText(waitMs)} before it reads the list. ` +
+          'A change whose event is missing, or was lost in a gap or a reset, also looks like a lag. The next walk ' +
           'corrects such instruments. If the provider confirms the lag, set handoffMargin to at least this lag.',
         why:
           `${rows} rows contradict events of the hour before the walk, and ${lacking} instruments that were issued in ` +

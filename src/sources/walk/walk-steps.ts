@@ -71,7 +71,7 @@ function giveUp(why: string, { offset, settings, nowMs }: WalkContext): WalkStep
   const { walk, walksGivenUp } = offset;
   if (walksGivenUp >= MOST_GIVEN_UP) {
     const before = `The ${MOST_GIVEN_UP} previous walks were given up too, because the list did not end.`;
-    throw new ConnectorError('WALK_CURSOR_REPEATED', `${why} ${before} Nothing of that page was written.`);
+    throw new ConnectorError('WALK_CURSOR_REPEATED', `${why} ${before} No row of the page was written.`);
   }
   const waitMs = Math.max(settings.pollIntervalMs, LEAST_REST_MS) * 2 ** walksGivenUp;
   const fresh = beginWalk(offset, offset.serverDate);

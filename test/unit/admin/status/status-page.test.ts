@@ -304,7 +304,7 @@ test('with Kafka silent the page says so first and since when, and what it shows
   board.events.writerLost({ partition: board.status().sources[1]?.partition ?? -1, err });
   board.events.attemptFailed({ ...FAILED, source: 'checks', err });
   scene.kafkaAnsweredMs = scene.now - 8_900;
-  assert.match(await page(), /kafka: answered 9 s ago; from 10 s on it counts as silent/);
+  assert.match(await page(), /kafka: answered 9 s ago; after 10 s, Kafka counts as silent/);
   scene.kafkaAnsweredMs = scene.now - 80_000;
   const silent = await page();
   assert.doesNotMatch(silent, /class="note wait"/, 'no card blames anything else');
