@@ -18,8 +18,7 @@ for (const name of ['SIGINT', 'SIGTERM'] as const) {
   });
 }
 
-// A reader of the output, such as `head`, may close the output early: this is a normal end. Any other write error, for
-// example on a full disk, is a failure.
+// A reader such as `head` may close the output early: this is a normal end. Any other write error is a failure.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') {
     process.stderr.write(`The data could not be written to stdout: ${error.message}.\n`);

@@ -15,6 +15,7 @@ import { createKafkaCluster } from './kafka-client.ts';
 import { createProviderHttp } from './provider-client.ts';
 import { createRegistry } from './registry-client.ts';
 
+/** The clocks, clients and metrics that all parts of one process share. */
 export interface Context {
   readonly clock: Clock;
   readonly random: Random;

@@ -20,8 +20,7 @@ export interface StatesPlace extends Pick<Installation, 'kafka' | 'clock' | 'sig
 
 /**
  * Requests a walk of a source, through the states topic. A running connector begins the walk when its current walk has
- * ended; a stopped connector begins the walk at its start. The request replaces an earlier request whose walk has not
- * begun.
+ * ended; a stopped connector, when it starts. The request replaces an earlier request whose walk has not begun.
  *
  * @throws ConnectorError as the transactional writer does.
  */

@@ -6,6 +6,7 @@ import type { AgeStep } from '../drawing/charts.ts';
 import { MinuteCounts } from './minute-counts.ts';
 import type { ProcessorStatus, ShownFreshness, TaskState } from './status.ts';
 
+/** Learns the status of the price processor from events. */
 export function createStatusProcessor({
   name,
   target,

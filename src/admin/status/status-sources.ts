@@ -23,6 +23,7 @@ interface Known extends Mutable<Omit<SourceStatus, Derived>> {
   minutes: MinuteCounts;
 }
 
+/** Learns the status of all sources from events. */
 export function createStatusSources({
   sources,
   targets,

@@ -3,6 +3,7 @@ import type { ResponseTime } from './response-time.ts';
 import type { AdoptedOffset, VerifiedStart } from './retention-gap.ts';
 import type { DiscardSign, OffsetResponse } from './stream.ts';
 
+/** The next request of a source, or the wait before this request. */
 export type FollowerRequest =
   /** Requests a fresh start: the offset at which a new source begins. For checks, a request without an offset. */
   | { readonly kind: 'start' }

@@ -1,3 +1,4 @@
+/** The time of a response by two clocks. */
 export interface ResponseTime {
   /** Epoch milliseconds, by the provider's clock if the response has a date, else by our clock. */
   readonly dateMs: number;

@@ -31,8 +31,7 @@ const MOST_AHEAD = 2;
 
 /**
  * Prefetches the pages of a walk. Page 3 is requested when page 2 has arrived and page 1 is decoded. Until page 2 is
- * decoded, the cursor of page 3 is a guess from the first and last bytes of page 2. A wrong guess drops page 3 and ends
- * all guesses.
+ * decoded, the cursor of page 3 is a guess from the bytes of page 2. A wrong guess drops page 3 and ends all guesses.
  *
  * Also prefetches the first response of the stream for the drain of a page. If page 2 has arrived while the rows of
  * page 1 are written, the stream is requested during this write. The response is used only for the drain of page 2.

@@ -26,6 +26,7 @@ export interface Verified {
   readonly behind: ReadonlySet<bigint>;
 }
 
+/** A walk reads the whole instrument list page by page, and writes what differs from the instruments topic. */
 export type Walk =
   | { readonly phase: 'idle' }
   /**
