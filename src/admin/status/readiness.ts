@@ -49,7 +49,7 @@ function kafkaCheck({ hasAnswered, isSilent, answeredAt, silentSeconds }: Kafka)
 /** A greater difference between two clocks is shown. The alert ClockWrong has the same limit. */
 const CLOCK_IS_WRONG_MS = 60_000;
 
-/** Present problems with their age: Kafka, wrong clocks, failed tasks, retries (a line for each error code), refused offsets. */
+/** Present problems with their age: Kafka, clocks, failed tasks, retries (one per error code), refused offsets. */
 export function alarmsOf({
   kafka,
   sources,

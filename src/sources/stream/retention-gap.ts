@@ -7,14 +7,13 @@ import { compareStreamOffsets, isBefore, type StreamReading, type StreamResponse
  *
  * A response to our offset may be a *sign* against this offset (`GapSign`). A sign begins a *round* of three requests:
  * for a fresh start E (the offset of a new source), for the stream from E, and for the stream from our offset again. If
- * E gets status 200 and our offset the same sign again, E is *held* while our offset is still read. A response without a sign
- * ends the hold. Rounds repeat until E was held for this time:
+ * E gets status 200 and our offset the same sign again, E is *held* while our offset is still read. A response without
+ * a sign ends the hold. Rounds repeat until E was held for this time:
  *
  * - E is before our offset: `behindLimit`, an hour. A fail-over heals in minutes, and a lower offset repeats events. E
  *   is held only if the stream from E also ends before our offset; otherwise the list, which gave E, lags.
  * - Our offset brings no events: `offsetHold`, a day. The event log may lag behind the list by hours.
- * - Our offset is refused, brings the same events again, has expired by all clocks, or only E has events: `gapProof`,
- *   minutes.
+ * - Our offset is refused, repeats its events, has expired by all clocks, or only E has events: `gapProof`, minutes.
  *
  * Later rounds keep the first E, so that no later event is lost. If our offset is older than six and a half days by one
  * clock, a gap is only *suspected*, which causes a walk.
