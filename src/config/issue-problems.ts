@@ -13,8 +13,8 @@ export interface IssueContext extends Pick<SettingsTree, 'variablesOf' | 'origin
 }
 
 /**
- * Describes the schema's issues, one sentence per problem: the given value (never a secret) and the expected value. A
- * group with a wrong `type` is checked as the most similar type, so that its other problems are found too.
+ * Describes each issue of the schema check in one sentence: the given value (never a secret) and the expected value. If
+ * the `type` of a group is unknown, the group is checked as the most similar type, to find its other problems too.
  */
 export async function problemsOf(issues: readonly Issue[], context: IssueContext): Promise<readonly Problem[]> {
   const { schema, given } = context;
@@ -49,7 +49,7 @@ function issueProblems(issue: Issue, around: SettingPath, context: IssueContext)
   }
   if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => unknownKey([...path, key], context));
   if (issue.code === 'invalid_union') {
-    // The user meant the first alternative whose check found problems inside the value.
+    // The user probably meant the first alternative whose check found problems inside the value.
     const meant = issue.errors.find((errors) => errors.some(isInside));
     if (meant) return meant.flatMap((inner) => issueProblems(inner, path, context));
     if (isWrongType(issue)) return [wrongValue(path, context, `one of ${issue.options.join(', ')}`)];
@@ -77,7 +77,7 @@ function unknownKey(path: SettingPath, { schema, given }: IssueContext): Problem
   const parent = path.slice(0, -1);
   const { knownKeys, typesWith } = documentationOf(schema, parent, given);
   const checked = String(path.at(-1));
-  // `<key>File` is checked under the name `<key>`; the message uses the written name.
+  // `<key>File` is checked under the name `<key>`; the message uses the name that the user wrote.
   const key = valueAt(given, path) === undefined ? `${checked}File` : checked;
   if (knownKeys.includes(key)) {
     const other = key.replace(/File$/, '');

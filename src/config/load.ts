@@ -38,12 +38,12 @@ export interface LoadedSettings {
   readonly warnings: readonly string[];
 }
 
-/** Like `loadSettings`, with the origin of each value. The errors are the same. */
+/** Reads the settings as `loadSettings` does, and also returns the origin of each value. The errors are the same. */
 export async function loadSettingsTree(options: LoadSettingsOptions): Promise<LoadedSettings> {
   const { env, readFile = (path) => readFileFromDisk(path, 'utf8'), onSecret = () => {} } = options;
   const file = settingsFile(options.file, env);
   const text = options.text ?? (await readSettingsFile(file, readFile));
-  // These modules are loaded late: every command imports this file, and a usage error must not wait for the modules.
+  // These modules are loaded late: every command imports this file, and a usage error is shown without the modules.
   const [{ readSettingsTree }, { settingsWarnings, withoutRetired }, { createSettingsSchema }, { problemsOf }] =
     await Promise.all([
       import('./yaml-tree.ts'),
@@ -79,7 +79,7 @@ async function readSettingsFile(file: string, readFile: (path: string) => Promis
   }
 }
 
-/** If a value refers to a missing variable, reports the variable, but not the value that is missing as a result. */
+/** Sorts problems by position. If a value refers to a missing variable, only the missing variable is reported. */
 function inFileOrder(tree: SettingsTree, found: readonly Problem[]): readonly PlacedProblem[] {
   const broken = new Set(tree.problems.filter(({ path }) => path.length > 0).map(({ path }) => JSON.stringify(path)));
   const isFollowUp = (path: SettingPath) =>
@@ -102,7 +102,8 @@ function positionOf(tree: SettingsTree, { path, message }: Problem): Position | 
 
 function environmentProblems(env: Environment): readonly Problem[] {
   if (env.NODE_TLS_REJECT_UNAUTHORIZED !== '0') return [];
-  const message = '=0 in the environment would accept any certificate; unset it, and name your authorities under ca';
+  const message =
+    'is 0 in the environment, so any certificate would be accepted; unset it, and name your authorities under ca';
   return [{ path: ['NODE_TLS_REJECT_UNAUTHORIZED'], message }];
 }
 

@@ -18,8 +18,8 @@ interface Printed {
 type Group = Readonly<Record<string, unknown>>;
 
 /**
- * Prints all settings in the form of the settings file, with defaults and environment, so that the text can be loaded
- * again. A secret is shown as its variable or file. The text of a secret in the settings file is left out.
+ * Prints all settings, with defaults and values of the environment, in the form of the settings file. The text can be
+ * loaded again. A secret is shown as its variable or file. The text of a secret in the settings file is left out.
  */
 export function effectiveSettings({ schema, tree }: LoadedSettings): Printed {
   const settings: PrintedSetting[] = [];
@@ -29,7 +29,7 @@ export function effectiveSettings({ schema, tree }: LoadedSettings): Printed {
     const usual = layers.find((layer) => layer instanceof z.ZodPrefault)?.def.defaultValue;
     const value = given === undefined ? usual : given;
     const inner = alternativeFor(member, value);
-    // An empty group has its defaults. If the group may be null, an empty group is off.
+    // In an empty group, each setting has its default. If the group may be null, an empty group is off.
     const isEmpty = (value ?? null) === null && !layers.some((layer) => layer instanceof z.ZodNullable);
     if (inner instanceof z.ZodObject && (isGroup(value) || isEmpty)) {
       const held = (value ?? {}) as Group;

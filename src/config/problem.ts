@@ -17,7 +17,7 @@ export interface Position {
   readonly column: number;
 }
 
-/** Prints a path like `sources[0].walkInterval`. Names with other characters are quoted and escaped. */
+/** Prints a path like `sources[0].walkInterval`. A name with spaces or special characters is quoted and escaped. */
 export function printPath(path: SettingPath): string {
   return path.reduce<string>((text, part) => {
     if (typeof part === 'number') return `${text}[${part}]`;

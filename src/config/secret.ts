@@ -5,7 +5,7 @@ import { inspect } from 'node:util';
  * rotated secret is used without a restart. A printed secret shows only its origin.
  */
 export type Secret = (() => Promise<string>) & {
-  /** The present content. Rejects if the file is unusable, while a plain call returns the last good text. */
+  /** Reads the current content. Rejects if the file is unusable; a call of the secret returns the last good text. */
   readNow(): Promise<string>;
   toJSON(): string;
   toString(): string;

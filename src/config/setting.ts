@@ -77,7 +77,7 @@ export function duration(minimum: string, maximum: string) {
     .meta({ wanted: `a duration from ${minimum} to ${maximum}: a whole number and ms, s, m, h or d` });
 }
 
-/** The settings of a group, with the unit added to the names of these durations: `linger` becomes `lingerMs`. */
+/** The settings of a group. The unit is added to the names of the given durations: `linger` becomes `lingerMs`. */
 export type InMilliseconds<Given, Name extends string> = Omit<Given, Name> & {
   readonly [Key in Name as `${Key}Ms`]: number;
 };
@@ -98,7 +98,7 @@ export function nullable<Schema extends z.ZodType>(schema: Schema) {
     .meta({ ...schema.meta(), ...(wanted && { wanted: `${wanted}, or null` }) });
 }
 
-/** A secret, given as text or, under `<key>File`, as the path of its file. The group needs `withSecretFiles`. */
+/** A secret, given as text or, under `<key>File`, as the path of a file. Wrap the group by `withSecretFiles`. */
 export function secret(secrets: SecretReader, wanted = 'the secret as text in quotes') {
   return z
     .unknown()

@@ -118,7 +118,7 @@ export function createSettingsSchema(secrets: SecretReader) {
         const owner = topic === undefined ? undefined : owners.get(topic);
         if (owner) {
           // Two sources on one topic delete each other's instruments.
-          const message = `writes the topic ${topic}, like ${owner}; set another topic in its topics.${kind}`;
+          const message = `writes the topic ${topic}, which ${owner} uses too; set another topic in topics.${kind} of this source`;
           report(['sources', position, 'topics', kind], message);
         } else owners.set(topic, `sources[${position}]`);
       }
@@ -167,7 +167,7 @@ function withTopics(
   return { ...source, topics: Object.fromEntries(topics) };
 }
 
-/** The checked settings of a process. Durations are milliseconds. A secret is a function, which prints no secret. */
+/** The checked settings of a process. Durations are milliseconds. A secret is a function that prints as `[secret]`. */
 export type Settings = z.output<ReturnType<typeof createSettingsSchema>>;
 export type ReferenceDataSettings = Settings['referenceData'];
 export type PricesSettings = Settings['prices'];
@@ -216,7 +216,7 @@ function checkPricedSources(
   for (const [at, source] of named.entries()) {
     const other = named.slice(0, at).find((earlier) => mayOverlap(earlier, source));
     if (other === undefined) continue;
-    const what = `names ${JSON.stringify(source.name)}, which may hold instruments of ${JSON.stringify(other.name)}`;
+    const what = `names ${JSON.stringify(source.name)}, which may have the same instruments as ${JSON.stringify(other.name)}`;
     report(['prices', 'from', source.position], `${what}: ${ADVICE}`);
   }
 }

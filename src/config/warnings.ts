@@ -25,9 +25,9 @@ function ofUnknownTypes(setting: string, given: readonly unknown[]): string[] {
     });
 }
 
-/** Settings of sources that no longer have an effect, with the reason. */
+/** Settings of sources that no longer have an effect, and why they have none. */
 const RETIRED: Readonly<Record<string, string>> = {
-  drainLimit: 'a page of a walk waits until the stream was read, without a limit',
+  drainLimit: 'a page of a walk waits until the stream was read, however long that takes',
 };
 
 /** Removes retired settings, with a warning for each, so that a file of an earlier version still works. */

@@ -7,10 +7,10 @@ export interface SettingsTree {
   readonly value: unknown;
   /** Problems of the YAML and of references to the environment, in the order of the file. */
   readonly problems: readonly (Problem & { readonly position?: Position })[];
-  /** Line and column, from 1, of a setting; if unknown, of the nearest group around the setting. */
+  /** Line and column of a setting, counted from 1. If unknown: those of the nearest group around the setting. */
   positionOf(path: SettingPath, at: 'key' | 'value'): Position | undefined;
   variablesOf(path: SettingPath): readonly string[];
-  /** The variables that gave the value; empty if the value stands in the file. */
+  /** The environment variables that gave the value; empty if the value itself is in the file. */
   originsOf(path: SettingPath): readonly string[];
   readonly variables: ReadonlySet<string>;
 }
@@ -143,7 +143,7 @@ const REFERENCE = /\$\$\{|\$\{([^}]*)\}?/g;
 const QUOTED = /^(["']).*\1$/s;
 const PARTS = /^([A-Za-z_][A-Za-z0-9_]*)(?::([-?])(.*))?$/s;
 // biome-ignore lint/suspicious/noTemplateCurlyInString: the reference itself is shown.
-const FORMS = 'expected ${NAME}, ${NAME:-default} or ${NAME:?message}, or $${ for the characters themselves';
+const FORMS = 'expected ${NAME}, ${NAME:-default} or ${NAME:?message}, or $${ to write the two characters ${';
 
 /**
  * Inserts the environment into one scalar of the settings: `${NAME}`, `${NAME:-default}`, `${NAME:?message}`; `$${`

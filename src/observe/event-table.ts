@@ -13,9 +13,9 @@ interface Row<Event> {
   readonly level: keyof Log;
   readonly text: string;
   readonly fields?: (event: Event) => object;
-  /** For events that one log line per minute sums up: the message, the field to group by, and the summed fields. */
+  /** If set, one log line a minute sums up these events: its message, the field to group by, and the summed fields. */
   readonly minute?: readonly [text: string, of: keyof Event & string, ...counts: (keyof Event & string)[]];
-  /** Changes the counters and histograms of the event. The code of the status sets the gauges. */
+  /** Changes the counters and histograms. Gauges are not changed here: admin/status/status-gauges.ts sets them. */
   readonly count?: (event: Event, add: Add, observe: Observe) => void;
 }
 
@@ -127,7 +127,7 @@ const EVENTS: { readonly [Of in Name]: Row<EventOf<Of>> } = {
     minute: ['priced within a minute', 'kind', ...(['items', 'priced', 'records', 'problems', 'deadLetters'] as const)],
     count(batch, add, observe) {
       const { kind: price, priced, problems, unusable, dropped } = batch;
-      // A batch of refused calls, or without any call, does not count: it does not show that the provider answers.
+      // A batch whose calls were all refused, or that made no call, does not count: the provider may be down.
       add('spconnect_prices_batches_total', { price }, batch.answered > 0 ? 1 : 0);
       const items = { priced, problem: problems, unusable, dropped };
       for (const [result, count] of Object.entries(items))
@@ -228,7 +228,7 @@ export function logEvents(log: Log, later = afterwards): Events {
     const { level, text, fields = (event) => event, minute } = EVENTS[name] as unknown as Row<Record<string, unknown>>;
     return (event: Readonly<Record<string, unknown>>) => {
       if (minute) addUp(minute, event);
-      // The process ends before the minute does, so the sums are reported now.
+      // The process ends before this minute is over, so the sums are reported now.
       if (name === 'stopped') report();
       const { dead = [], ...logged } = fields(event) as Pick<ResponseCounts, 'dead'>;
       log[level](roundedDurations(logged), text);

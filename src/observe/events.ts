@@ -113,7 +113,7 @@ export interface Events {
     readonly groupId: string;
     readonly topics: readonly string[];
     readonly kinds: readonly Kind[];
-    /** Freshness at its last computation; null until the instruments of a partition are known. */
+    /** The freshness that was computed last; null until the instruments of a partition are known. */
     readonly freshness: () => Freshness | null;
     /** Resolves when the freshness is at most a second old. Other work may run during the computation. */
     readonly refreshed?: () => Promise<void>;
@@ -185,7 +185,7 @@ export interface StreamPlace {
   readonly secondsToNextWalk?: number | null;
   /** The end of the provider's stream if it lies before our offset; otherwise null or absent. */
   readonly providerEndsAt?: string | null;
-  /** Consecutive walks that could not find the removed instruments; absent for sources that do not walk. */
+  /** Consecutive walks that could not determine which instruments were removed; absent for sources that do not walk. */
   readonly walksWithoutDeletion?: number;
 }
 
@@ -221,7 +221,7 @@ export interface DeadRow {
 
 export interface DeadLetterCounts {
   readonly deadLetters: number;
-  /** Dead letters that are too large. Those neither too large nor without a key have a field of a wrong type. */
+  /** Rows that are too large. If a row has a key and is not too large, one of its fields has a wrong type. */
   readonly deadLettersTooLarge: number;
   readonly deadLettersWithoutKey: number;
   readonly dead?: readonly DeadRow[];
@@ -319,7 +319,7 @@ export interface BatchPriced extends InputPartition {
   /** Instrument records that this batch answers; 0 for a refresh. */
   readonly inputs: number;
   readonly deadLetters: number;
-  /** Dead letters of repaid products, not part of `deadLetters`: missing prices of repaid products are normal. */
+  /** Dead letters of repaid products, which `deadLetters` does not count: they normally have no price. */
   readonly deadLettersOfRepaid: number;
   /** New dead letters, each with a log line: an instrument that fails for days has one dead letter for each problem. */
   readonly dead?: readonly (DeadRow & { readonly source: string; readonly kind: Kind })[];
@@ -342,7 +342,7 @@ export interface PricedItem {
   readonly values: readonly Buffer[];
 }
 
-/** Windows of a series were never requested: for longer than `catchUp`, nothing was answered or no processor ran. */
+/** Windows of a series were not requested: no processor ran, or no answer came, for longer than `catchUp`. */
 export interface WindowsMissed {
   readonly kind: Kind;
   /** Opening times in ISO 8601: of the first missed window, and of the first window after the missed windows. */
@@ -355,8 +355,9 @@ export interface WindowsMissed {
 
 /**
  * Why an instrument has no price. `status`: the status of its item. `refused`: the status of the whole call.
- * `mismatch`: a call for this instrument alone got the response of another instrument. `unanswered`: such calls got no
- * usable response. `unusable`: a field has a wrong type. `none`: the item has neither status nor price.
+ * `mismatch`: a call for this instrument alone got the response of another instrument. `unanswered`: calls for this
+ * instrument alone got no usable response. `unusable`: a field has a wrong type. `none`: the item has neither status
+ * nor price.
  */
 export type PriceProblem = `status ${number}` | `refused ${number}` | 'mismatch' | 'unanswered' | 'unusable' | 'none';
 
@@ -384,7 +385,7 @@ export interface KindFreshness {
   readonly failing: Readonly<Record<string, number>>;
 }
 
-/** Freshness of the first kind of prices, which answers the instrument records; `kinds`: of each kind. */
+/** Freshness of the first kind of prices, which answers the instrument records. `kinds` lists all kinds. */
 export interface Freshness extends KindFreshness {
   readonly kinds: readonly KindFreshness[];
   readonly instruments: number;

@@ -64,7 +64,7 @@ export function createLogOutput(options: LogOutputOptions): LogOutput {
     }
   }
 
-  /** Reports only when half of the backlog is free; otherwise a slow reader receives mostly these reports. */
+  /** Reports only when half of the backlog is free. Otherwise a slow reader would receive mostly such reports. */
   function tellOfDropped(): void {
     if (dropped === reported || bytes > LARGEST_BACKLOG_BYTES / 2) return;
     if (keep(droppedLine(dropped - reported))) reported = dropped;
@@ -85,7 +85,7 @@ export function createLogOutput(options: LogOutputOptions): LogOutput {
     write(line) {
       flush();
       tellOfDropped();
-      // After a dropped line, all lines are dropped until a report of their number, which then stands in their place.
+      // After a dropped line, all lines are dropped until a line reports how many were dropped at this place.
       if (dropped > reported || !keep(line)) dropped++;
       writeKept();
     },
@@ -110,9 +110,9 @@ export function openStandardOutput(droppedLine: (lines: number) => string): LogO
 }
 
 /**
- * Opens standard output a second time, so that writes do not block. A write to `process.stdout` blocks if a terminal is
- * paused, or if another process shared the pipe and has ended. The second descriptor is not affected. A file is not
- * opened again: writes to a file never block, and a second descriptor would overwrite the file from its first byte.
+ * Opens standard output a second time, so that writes do not block. Writes to `process.stdout` block if a terminal is
+ * paused, or after another process with the same pipe has ended; writes to the second descriptor do not. A file is not
+ * opened again: its writes never block, and a second descriptor would overwrite it from the first byte.
  */
 function withoutWaiting(fd: number): number {
   const found = fstatSync(fd);

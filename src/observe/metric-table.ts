@@ -34,13 +34,13 @@ export const STATUSES = ['unassigned', 'running', 'paused', 'stopped', 'failed']
 export const SOURCE_METRICS = {
   spconnect_source_status: gauge(
     ['source', 'status'],
-    'Status of the source: 1 for its present status, 0 for all others; absent while it waits for Kafka.',
+    'Status of the source: 1 for the current status, 0 for all others; absent while it waits for Kafka.',
     { status: STATUSES },
   ),
   spconnect_source_caught_up: gauge(['source'], '1 when the stream was recently read to its end, else 0.'),
   spconnect_source_last_poll_timestamp_seconds: gauge(
     ['source'],
-    'Time of the last answered and committed poll, in seconds since 1970; before the first, the start of the process.',
+    'Time of the last answered and committed poll, in seconds since 1970; before the first such poll: the start of the process.',
   ),
   spconnect_seconds_to_retention_cliff: gauge(
     ['source'],
@@ -90,7 +90,10 @@ export const SOURCE_METRICS = {
   ),
   spconnect_walk_running: gauge(['source'], '1 while a walk runs, else 0.'),
   spconnect_walk_pages: gauge(['source'], 'Pages of the running walk, or of the last walk.'),
-  spconnect_walks_without_deletion: gauge(['source'], 'Consecutive walks that could not find the removed instruments.'),
+  spconnect_walks_without_deletion: gauge(
+    ['source'],
+    'Consecutive walks that could not determine which instruments were removed.',
+  ),
   spconnect_seconds_to_next_walk: gauge(
     ['source'],
     'Seconds until the next regular walk; negative if the walk is overdue.',
@@ -103,7 +106,7 @@ export const SOURCE_METRICS = {
 export const PRICE_METRICS = {
   spconnect_prices_status: gauge(
     ['status'],
-    'Status of the price processor: 1 for its present status, 0 for all others; absent while it waits for Kafka.',
+    'Status of the price processor: 1 for the current status, 0 for all others; absent while it waits for Kafka.',
     { status: STATUSES },
   ),
   spconnect_prices_partitions: gauge([], 'Partitions of instruments topics that this process prices.'),
@@ -154,7 +157,7 @@ export const PRICE_METRICS = {
   ),
   spconnect_prices_age_p50_seconds: gauge(['price'], 'Half of the newest prices are at most this many seconds old.'),
   spconnect_prices_age_p99_seconds: gauge(['price'], '99 % of the newest prices are at most this many seconds old.'),
-  spconnect_prices_age_max_seconds: gauge(['price'], 'Age in seconds of the oldest of the newest prices.'),
+  spconnect_prices_age_max_seconds: gauge(['price'], 'All of the newest prices are at most this many seconds old.'),
   spconnect_prices_overdue: gauge(
     ['price'],
     'Instruments (not failing, not repaid) that were not priced for one and a half refresh intervals.',

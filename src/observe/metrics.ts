@@ -10,7 +10,7 @@ export interface Metrics {
   readonly httpObserver: HttpObserver;
   /** How far each other clock is ahead of ours, as last measured. Keys: the provider's interfaces, and `kafka`. */
   readonly clocksAheadMs: ReadonlyMap<string, number>;
-  /** At each later scrape, `setGauges` sets the present values of the gauges of sources and prices. */
+  /** At each later scrape, `setGauges` sets the current values of the gauges of sources and prices. */
   follow(setGauges: (meters: Pick<Meters, 'set'>) => void): void;
   text(): Promise<string>;
   readonly contentType: string;
@@ -26,7 +26,7 @@ export function createMetrics(options: {
   readonly sources: readonly string[];
   /** More series that begin with zeros; the values of their labels depend on the type of source. */
   readonly series?: readonly SourceSeries[];
-  /** True if this process prices; otherwise the metrics of prices are absent. */
+  /** True if this process requests prices; otherwise the metrics of prices are absent. */
   readonly prices?: boolean;
   readonly droppedLogLines?: (() => number) | undefined;
 }): Metrics {
@@ -61,7 +61,7 @@ export function createMetrics(options: {
       setGauges = given;
     },
     text() {
-      // A gauge without a present value must not keep its previous value.
+      // A gauge without a current value must not keep its previous value.
       meters.clear(followed);
       setGauges(meters);
       countDroppedLines();

@@ -6,7 +6,7 @@ import { createLogValues } from './log-values.ts';
 import { createRedaction, type Redaction } from './redaction.ts';
 
 export interface UnwaitingLog extends Log {
-  /** Lines that were dropped since the start, because the reader had stopped. */
+  /** The number of lines that were dropped since the start, because the reader had stopped. */
   droppedLines(): number;
 }
 
@@ -18,11 +18,14 @@ export interface CreateLogOptions {
   readonly isColoured?: boolean;
   /** Knows the secrets that must never appear, including secrets that are registered later. */
   readonly redaction?: Redaction;
-  /** Standard output if absent; the process never waits for its reader. */
+  /** Where lines are written. If absent: standard output, where a write never waits until someone reads the line. */
   readonly destination?: LogDestination;
 }
 
-/** New names for fields that have the names of pino's own fields, which must not appear twice. */
+/**
+ * pino writes the fields `level`, `time` and `msg` itself. Our fields with these names get the names below, because a
+ * name must not appear twice.
+ */
 const OWN_NAMES: Readonly<Record<string, string>> = { level: 'level_', time: 'time_', msg: 'msg_' };
 
 const COLOURS = { debug: 'gray', info: 'green', warn: 'yellow', error: 'red' } as const;

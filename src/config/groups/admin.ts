@@ -3,7 +3,7 @@ import { flag, group, nullable, secret, setting, text, wholeNumber, withSecretFi
 
 const HOST = /^[A-Za-z0-9.:_-]{1,253}$/;
 const allowedHosts = text(
-  'names without ports, separated by commas, like connector.example,.svc.cluster.local, or *',
+  'names without ports, separated by commas (connector.example,.svc.cluster.local), or * for every name',
   /^[\w.*,\s-]+$/,
 ).transform((given) => given.split(/[,\s]+/).filter((name) => name !== ''));
 
@@ -20,7 +20,7 @@ export function adminSettings(secrets: SecretReader) {
       port: setting(wholeNumber(0, 65_535), 'The port of the server; 0: any free port.', 8083),
       allowedHosts: setting(
         nullable(allowedHosts),
-        'Host names that clients may use in addition to localhost and IP addresses, separated by commas: names, .suffixes, or *.',
+        'Host names that clients may use in addition to localhost and IP addresses: names and .suffixes, separated by commas, or * for every name.',
         null,
       ),
       token: setting(

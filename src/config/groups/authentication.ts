@@ -21,10 +21,10 @@ const HEADER = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$/;
 // because a password may follow the colon.
 const user = text('text in quotes').refine(
   (name) => !name.includes(':'),
-  'has a colon, which basic authentication cannot send',
+  'has a colon; basic authentication cannot send a name with a colon',
 );
 
-/** The ways of authentication at the provider. There is no default, so a user writes `none` on purpose. */
+/** The ways of authentication at the provider. No type is the default: to send no credentials, a user writes `none`. */
 export function authenticationSettings(secrets: SecretReader) {
   const oauth2 = oauth2Authentication(secrets, 'oauth2 (client credentials), bearer, basic, apiKey or none.', 'openid');
   const apiKey = group({

@@ -3,10 +3,9 @@ import type { SettingPath } from '../problem.ts';
 import type { SecretReader } from '../secret.ts';
 import { nullable, pemFile, type Report, secret, setting, text, type Unchecked } from '../setting.ts';
 
-const noProxy = text(
-  'hosts separated by commas, like .example.com,10.0.0.7,172.16.0.0/12',
-  /^[\w.*:/[\],\s-]+$/,
-).transform((given) => given.split(/[,\s]+/).filter((host) => host !== ''));
+const noProxy = text('hosts separated by commas (.example.com,10.0.0.7,172.16.0.0/12)', /^[\w.*:/[\],\s-]+$/).transform(
+  (given) => given.split(/[,\s]+/).filter((host) => host !== ''),
+);
 
 /** A base URL without credentials, query or fragment, so that the URL can be shown and paths can be appended. */
 export const baseUrl = (example: string) =>
@@ -29,17 +28,17 @@ function parsed(value: unknown): URL | undefined {
   return typeof value === 'string' && URL.canParse(value) ? new URL(value) : undefined;
 }
 
-/** The settings of a proxy. The group needs `withSecretFiles` with `proxy`. */
+/** The settings of a proxy. A group that contains them must be wrapped by `withSecretFiles` with the key `proxy`. */
 export function proxySettings(secrets: SecretReader) {
   return {
     proxy: setting(
       nullable(secret(secrets, 'the URL of an http proxy in quotes')),
-      'An http proxy, which may contain a login; not used for addresses of this machine.',
+      'The URL of an http proxy, with a login if the proxy needs one. Addresses of this machine are reached without the proxy.',
       null,
     ),
     noProxy: setting(
       nullable(noProxy),
-      'Hosts that are reached without the proxy, separated by commas: names, .suffixes, host:port, ranges like 10.0.0.0/8, or *.',
+      'Hosts that are reached without the proxy, separated by commas. A host is a name, .suffix, host:port or range like 10.0.0.0/8; * means every host.',
       null,
     ),
   };

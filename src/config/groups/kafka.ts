@@ -33,7 +33,7 @@ const extensions = z
 const OF_PASSWORDS = ['username', 'password'] as const;
 const OF_TOKENS = ['token', 'tokenUrl', 'clientId', 'clientSecret', 'privateKey', 'extensions'] as const;
 const BROKER = /^(\[[0-9A-Fa-f:.]{2,45}\]|[A-Za-z0-9._-]{1,253}):[0-9]{1,5}$/;
-const WANTED_BROKERS = 'one or more host:port, separated by commas, like kafka-1:9092,kafka-2:9092';
+const WANTED_BROKERS = 'one or more host:port, separated by commas (kafka-1:9092,kafka-2:9092)';
 const HIGHEST_PORT = 65_535;
 const broker = text(WANTED_BROKERS, BROKER).refine((given) => !(Number(given.split(':').at(-1)) > HIGHEST_PORT));
 const brokers = z
@@ -77,7 +77,7 @@ export function kafkaSettings(secrets: SecretReader) {
   ).transform(inMilliseconds('transactionTimeout', 'sessionTimeout'));
 }
 
-/** Null if TLS is off. Certificates are always verified. Environment variables can set each member of the group. */
+/** The result is null if TLS is off. Certificates are always verified. Environment variables can set each member. */
 function tlsSettings(secrets: SecretReader) {
   const settings = group({
     enabled: setting(flag(), 'Encrypt the connections.', true),
@@ -153,13 +153,14 @@ function checkMechanism(value: Checked, report: Report): void {
   const given = (names: readonly string[]) => names.filter((name) => value[name]);
   if (!mechanism) {
     const [one] = given([...OF_PASSWORDS, ...OF_TOKENS]);
-    if (one !== undefined) report(['mechanism'], `is missing for ${one}; expected plain, scram-… or oauthbearer`);
+    if (one !== undefined)
+      report(['mechanism'], `is missing, although ${one} is set; expected plain, scram-… or oauthbearer`);
   } else if (mechanism === 'oauthbearer') {
     for (const name of given(OF_PASSWORDS)) report([name], 'is not used by oauthbearer; remove it');
     checkToken(value, report);
   } else {
     for (const name of given(OF_TOKENS)) report([name], `is not used by ${mechanism}; remove it, or set oauthbearer`);
-    for (const name of OF_PASSWORDS.filter((name) => !value[name])) report([name], `is missing for ${mechanism}`);
+    for (const name of OF_PASSWORDS.filter((name) => !value[name])) report([name], `is missing; ${mechanism} needs it`);
   }
 }
 

@@ -22,7 +22,11 @@ const timeZone = text('a time zone, like UTC or Europe/Zurich').refine(isTimeZon
 function interfaceSettings(secrets: SecretReader, askers: string) {
   return {
     allowHttp: setting(flag(), 'Allow plain http to other machines: for tests, never in production.', false),
-    timeout: setting(duration('100ms', '1h'), 'The longest duration of a whole request, with its body.', '30s'),
+    timeout: setting(
+      duration('100ms', '1h'),
+      'The longest duration of a request, until the whole response is read.',
+      '30s',
+    ),
     maxBodyBytes: setting(wholeNumber(1_024, 1_073_741_824), 'The largest body of a response, decoded.', 67108864),
     requestsPerSecond: setting(
       decimal(0.01, 10_000),
@@ -67,7 +71,7 @@ export function marketDataSettings(secrets: SecretReader) {
     // `auth` is optional: most users have one account, and could forget to rotate one of two copies of the secret.
     auth: setting(
       nullable(authenticationSettings(secrets)),
-      'How the connector authenticates; null: with referenceData.auth.',
+      'How the connector authenticates; null: as referenceData.auth says.',
       null,
     ),
     ...interfaceSettings(secrets, 'prices'),

@@ -117,7 +117,7 @@ const eventsSource = group({
   topics: ownTopics(group({ 'instrument-events': ownTopic('instrument-events') })),
 }).transform(inMilliseconds(...FOLLOWING));
 
-/** The default settings have no such source, because a check contains a URL with which its reader can trade. */
+/** Not among the default settings, because a check contains a URL. Whoever reads this URL can trade. */
 const preTradeChecksSource = group({
   name,
   type: sourceType('pre-trade-checks'),
@@ -142,7 +142,7 @@ const source = z
   .discriminatedUnion('type', [instrumentsSource, eventsSource, preTradeChecksSource])
   .meta({ wanted: 'the settings of a source' });
 
-/** Names that a source must not have: states, metrics, notifications and dead letters use these names otherwise. */
+/** A source must not have these names, which already have a meaning in states, metrics and notifications. */
 const TAKEN: ReadonlyMap<string, string> = new Map([
   ['prices', 'the price processor'],
   ['backfill', 'the backfill'],

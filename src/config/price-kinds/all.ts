@@ -55,7 +55,7 @@ export interface SeriesWindows {
 /** A request covers at most twice the look-back plus this many windows. A long outage causes several requests. */
 const EXTRA_WINDOWS = 36;
 
-// Kafka keeps snapshots for 7 days and series for 400. A price must be written again before its record is deleted.
+// Kafka keeps the latest price for 7 days and a series for 400 days. Prices must be written again before they expire.
 const refreshInterval = (usual: string) =>
   setting(duration('1s', '1d'), 'The age at which the price of an instrument is requested again.', usual);
 
@@ -107,7 +107,8 @@ function checkTimes(
     );
 }
 
-// A request of a series begins one look-back before the last answer. The last answer counts as at most `catchUpMs` old.
+// A request of a series begins one look-back before the last answer. A last answer that is older than `catchUpMs`
+// counts as `catchUpMs` old.
 // `between` makes the query for windows that open at `fromMs` or later and before `toMs` (null: now).
 function seriesPlan(
   series: string,
@@ -225,7 +226,9 @@ export function instantOf(ms: number): string {
   return new Date(ms).toISOString().replace('.000Z', 'Z');
 }
 
-/** A request, with the parameters of part 4.1 of src/provider/README.md; no fields means the provider's default. */
+/**
+ * A request for an overview (part 4.1 of src/provider/README.md). Without fields, the provider sends default fields.
+ */
 interface OverviewQuery {
   readonly kind: 'overview';
   readonly fields: readonly string[];

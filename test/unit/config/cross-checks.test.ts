@@ -59,8 +59,8 @@ test('each SASL mechanism has what it needs and nothing else', async () => {
   const sasl = (rest: string) => ({ kafka: `kafka: { brokers: "127.0.0.1:1", sasl: { ${rest} } }` });
   const endpoint = 'tokenUrl: https://login.example/token, clientId: me';
   for (const [rest, reason] of [
-    ['username: a', /sasl\.mechanism: is missing for username; expected plain/],
-    ['mechanism: plain, username: a', /sasl\.password: is missing for plain/],
+    ['username: a', /sasl\.mechanism: is missing, although username is set; expected plain/],
+    ['mechanism: plain, username: a', /sasl\.password: is missing; plain needs it/],
     ['mechanism: plain, username: a, password: abcdef, clientId: x', /sasl\.clientId: is not used by plain; remove it/],
     ['mechanism: oauthbearer, token: abcdef, username: a', /sasl\.username: is not used by oauthbearer/],
     [`mechanism: oauthbearer, token: abcdef, ${endpoint}`, /sasl\.token: is given in addition to tokenUrl; keep one/],
@@ -114,7 +114,10 @@ test('certificate and key go together', async () => {
 
 test('verification of certificates cannot be switched off', async () => {
   const problems = await problemsIn(settingsText({}), { env: { NODE_TLS_REJECT_UNAUTHORIZED: '0' } });
-  assert.match(problems.join('\n'), /NODE_TLS_REJECT_UNAUTHORIZED: =0 in the environment would accept any certificate/);
+  assert.match(
+    problems.join('\n'),
+    /NODE_TLS_REJECT_UNAUTHORIZED: is 0 in the environment, so any certificate would be accepted/,
+  );
 });
 
 test('two sources never write one topic, nor share a name', async () => {
@@ -123,11 +126,11 @@ test('two sources never write one topic, nor share a name', async () => {
     `, topics: { instruments: ${instruments}, instrument-events: ${instruments}-events }`;
   await refused(
     { sources: `sources: [${source('a', own('own'))}, ${source('b', ', topics: { instruments: own }')}]` },
-    /sources\[1\]\.topics\.instruments: writes the topic own, like sources\[0\]/,
+    /sources\[1\]\.topics\.instruments: writes the topic own, which sources\[0\] uses too/,
   );
   await refused(
     { sources: `sources: [${source('a')}, ${source('b', ', topics: { instruments: own }')}]` },
-    /sources\[1\]\.topics\.instrument-events: writes the topic instrument-events, like sources\[0\]/,
+    /sources\[1\]\.topics\.instrument-events: writes the topic instrument-events, which sources\[0\] uses too/,
   );
   await refused(
     { sources: `sources: [${source('a')}, ${source('a', own('own'))}]` },
@@ -135,7 +138,7 @@ test('two sources never write one topic, nor share a name', async () => {
   );
   await refused(
     { sources: `sources: [${source('a', ', topics: { instruments: offsets }')}]` },
-    /writes the topic offsets, like topics\.names\.offsets/,
+    /writes the topic offsets, which topics\.names\.offsets uses too/,
   );
   const { sources } = await accepted({ sources: `sources: [${source('a')}, ${source('b', own('own'))}]` });
   assert.deepEqual(
@@ -151,11 +154,11 @@ test('events and pre-trade checks stand beside instruments, on topics of their o
   const instruments = '{ name: a, type: instruments }';
   await refused(
     { sources: `sources: [${instruments}, { name: b, type: events, eventType: newissue }]` },
-    /sources\[1\]\.topics\.instrument-events: writes the topic instrument-events, like sources\[0\]; set another topic/,
+    /sources\[1\]\.topics\.instrument-events: writes the topic instrument-events, which sources\[0\] uses too; set another topic/,
   );
   await refused(
     { sources: 'sources: [{ name: a, type: pre-trade-checks, topics: { pre-trade-checks: notifications } }]' },
-    /topics\.pre-trade-checks: writes the topic notifications, like topics\.names\.notifications/,
+    /topics\.pre-trade-checks: writes the topic notifications, which topics\.names\.notifications uses too/,
   );
   const events = '{ name: b, type: events, eventType: newissue, topics: { instrument-events: new-issues } }';
   const { sources } = await accepted({

@@ -167,20 +167,20 @@ log: { level: "\${LOG_LEVEL}" }
     'my.yaml:8:5 referenceData.auth.tokenFile: unknown setting; only type bearer has it',
     'my.yaml:9:12 referenceData.timeout: found the number 30; expected a duration from 100ms to 1h: a whole number and ms, s, m, h or d',
     'my.yaml:10:22 referenceData.requestsPerSecond: found the string "soon"; expected a number from 0.01 to 10000',
-    'my.yaml:12:13 kafka.brokers[0]: found the string "a"; expected one or more host:port, separated by commas, like kafka-1:9092,kafka-2:9092',
+    'my.yaml:12:13 kafka.brokers[0]: found the string "a"; expected one or more host:port, separated by commas (kafka-1:9092,kafka-2:9092)',
     'my.yaml:13:10 kafka.ssl.cas: unknown setting; did you mean ca?',
     'my.yaml:15:15 topics.partitions: TOPIC_PARTITIONS is not set',
     'my.yaml:16:21 topics.names.offsets: is the same topic as topics.names.dead-letters; each needs a different topic',
     'my.yaml:18:35 sources[0].walkIntervall: unknown setting; did you mean walkInterval?',
-    'my.yaml:19:5 sources[1].topics.instruments: writes the topic instruments, like sources[0]; set another topic in its topics.instruments',
-    'my.yaml:19:5 sources[1].topics.instrument-events: writes the topic instrument-events, like sources[0]; set another topic in its topics.instrument-events',
+    'my.yaml:19:5 sources[1].topics.instruments: writes the topic instruments, which sources[0] uses too; set another topic in topics.instruments of this source',
+    'my.yaml:19:5 sources[1].topics.instrument-events: writes the topic instrument-events, which sources[0] uses too; set another topic in topics.instrument-events of this source',
     'my.yaml:19:13 sources[1].name: is the name of sources[0] too; choose a different name',
     'my.yaml:19:22 sources[1].type: found the string "instrments"; expected one of instruments, events, pre-trade-checks',
     'my.yaml:19:48 sources[1].pollInterval: found the string "1 min"; expected a duration from 100ms to 1d: a whole number and ms, s, m, h or d',
-    'my.yaml:20:5 sources[2].topics.instrument-events: writes the topic instrument-events, like sources[0]; set another topic in its topics.instrument-events',
+    'my.yaml:20:5 sources[2].topics.instrument-events: writes the topic instrument-events, which sources[0] uses too; set another topic in topics.instrument-events of this source',
     'my.yaml:20:30 sources[2].walkInterval: unknown setting; only type instruments has it',
-    'my.yaml:21:5 sources[3].topics.instruments: writes the topic instruments, like sources[0]; set another topic in its topics.instruments',
-    'my.yaml:21:5 sources[3].topics.instrument-events: writes the topic instrument-events, like sources[0]; set another topic in its topics.instrument-events',
+    'my.yaml:21:5 sources[3].topics.instruments: writes the topic instruments, which sources[0] uses too; set another topic in topics.instruments of this source',
+    'my.yaml:21:5 sources[3].topics.instrument-events: writes the topic instrument-events, which sources[0] uses too; set another topic in topics.instrument-events of this source',
     'my.yaml:22:15 log.level: found the value of LOG_LEVEL; expected one of debug, info, warn, error',
   ]);
 });
@@ -222,7 +222,7 @@ schemaRegistry: { url: "https://a.example/?key=${CANARY}" }`);
 test('a login in the place of a user is not quoted', async () => {
   const referenceData = `referenceData: { url: "https://a.example", auth: { type: basic, user: "me:${CANARY}", password: x } }`;
   assert.deepEqual(await problemsIn(settingsText({ referenceData })), [
-    'config/connector.yaml:1:71 referenceData.auth.user: has a colon, which basic authentication cannot send',
+    'config/connector.yaml:1:71 referenceData.auth.user: has a colon; basic authentication cannot send a name with a colon',
   ]);
 });
 

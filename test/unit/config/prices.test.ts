@@ -103,7 +103,7 @@ test('two sources that may hold the same instrument never price into one topic',
     [', legalCountry: CH', ', legalCountry: CHE'],
   ];
   for (const [one, other] of overlapping) {
-    const reason = new RegExp(`prices\\.from\\[1\\]: names "b", which may hold instruments of "a": ${advice}`);
+    const reason = new RegExp(`prices\\.from\\[1\\]: names "b", which may have the same instruments as "a": ${advice}`);
     await refused(priced('a, b', instruments('a', one), instruments('b', other)), reason);
   }
   const apart = priced('a, b', instruments('a', ', legalCountry: CH'), instruments('b', ', legalCountry: DE'));
