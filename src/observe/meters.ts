@@ -26,9 +26,7 @@ export interface Meters {
   /** Forgets every series of these gauges, so that old values are not shown as current values. */
   clear(names: readonly NamesOf<'gauge'>[]): void;
   observe<Name extends NamesOf<'histogram'>>(name: Name, labels: LabelsOf<Name>, value: number): void;
-  /**
-   * Starts each counter that has these labels at 0, for all values of its other labels: `rate` ignores a first value.
-   */
+  /** Starts each counter with these labels at 0, for all values of its other labels: `rate` ignores a first value. */
   startAtZero(labels: GivenLabels): void;
   /** All metrics, including the metrics of the process, in the text format that Prometheus reads. */
   text(): Promise<string>;
