@@ -211,7 +211,7 @@ export class ConnectorError extends Error {
 const ADVICE =
   /(?:^|[.;:]\s|,\sor\s)(?:ask|change|check|compare|correct|create|delete|do|give|install|look|lower|name|raise|remove|replace|restart|restore|set|start|stop|unset|use|wait)\s/im;
 
-/** The remedy of an error for an operator. If the source's name is known, the commands in it contain this name. */
+/** The remedy of an error for an operator. If the source's name is known, the commands contain this name. */
 export function remedyOf(
   { code, fields }: Pick<ConnectorError, 'code' | 'fields'>,
   source: unknown = fields.source,
@@ -221,8 +221,8 @@ export function remedyOf(
 }
 
 /**
- * The remedy of an error, shown after the error's message. Empty if the message already gives advice, because this
- * advice is more exact than the general remedy. A remedy with commands to run is always shown.
+ * Returns the remedy to show after the message of an error. If the message already gives advice, returns an empty text,
+ * because this advice is more exact than the remedy. But a remedy with commands to run is always returned.
  */
 export function adviceBehind(error: Pick<ConnectorError, 'code' | 'message' | 'fields'>, source?: string): string {
   const remedy = remedyOf(error, source);

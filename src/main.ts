@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// npx may still link to this file from an earlier version, so this file must remain a command.
+// A link that npx made for an earlier version may still start this file, so this file must remain a command.
 const END_GRACE_MS = 1_000;
 /** With `npm start`, Ctrl-C arrives twice at once: from the terminal, and from npm, which forwards the signal. */
 const SAME_SIGNAL_MS = 1_000;
@@ -45,5 +45,5 @@ if (!stop.signal.aborted) {
     new Promise<void>((resolve) => stop.signal.addEventListener('abort', () => resolve(), { once: true })),
   ]);
 }
-// A request to a broker that never answers must not delay the end.
+// A request to a broker that never answers must not delay the end of the process.
 setTimeout(() => process.exit(), END_GRACE_MS).unref();

@@ -16,8 +16,8 @@ export interface AdminServer {
 }
 
 /**
- * Opens the port of the admin server. The process does this first, so that a second process on the port ends before it
- * does any work. The code of the listener takes long to load, so it is loaded at the first request.
+ * Opens the port of the admin server. The process opens the port first, so that a second process with the same port
+ * ends before any work. The code of the listener takes long to load, so the first request loads this code.
  *
  * @param load makes the listener for the requests of this server; called again after a failure
  * @throws ConnectorError ADMIN_PORT_TAKEN if the server cannot listen.
@@ -86,7 +86,7 @@ function listening(server: Server, host: string, port: number): Promise<void> {
   });
 }
 
-/** True for an address that means every address of the machine. */
+/** True if `host` means every address of the machine. */
 export function isEverywhere(host: string): boolean {
   return host === '0.0.0.0' || host === '::';
 }

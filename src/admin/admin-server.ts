@@ -13,8 +13,9 @@ import { addStatusRoutes, type StatusRoutes } from './status/status-page.ts';
 const READING = ['GET', 'HEAD', 'OPTIONS'];
 
 const CHANGES_ARE_OFF =
-  'Changes are off, because admin.token (ADMIN_TOKEN) is not set. Reading needs no token. From a shell with access to ' +
-  'Kafka, spconnect pause, resume, stop and restart do the same.';
+  'Changes through this server are off, because admin.token (ADMIN_TOKEN) is not set. Reading needs no token. To ' +
+  'make the change without a token, use the commands spconnect pause, resume, stop or restart in a shell that has ' +
+  'access to Kafka.';
 
 const UNKNOWN_NAME =
   'The Host of this request is not a name of this server. Use the address of this server, localhost, or a name in ' +
@@ -26,7 +27,7 @@ const MAXIMUM_BODY_BYTES = 64 * 1024;
 
 export interface AdminServerOptions extends HealthRoutes, StatusRoutes, Omit<ConnectWorker, 'workerId'> {
   readonly settings: Pick<AdminSettings, 'host' | 'port' | 'token' | 'allowedHosts'>;
-  /** Resolves when `status` and `metrics` are new enough; awaited before each GET except `/livez`. */
+  /** Resolves when `status` and `metrics` are up to date. Each GET except `/livez` waits for this. */
   readonly refreshed: () => Promise<void>;
 }
 
@@ -83,8 +84,8 @@ export async function createAdminListener(server: Server, options: AdminServerOp
 }
 
 /**
- * Records the methods of all routes that are added later. The returned function, which is called after the last route,
- * refuses all other methods on these paths with 405, as Kafka Connect does.
+ * Records the methods of all routes that are added later. The caller calls the returned function after the last route.
+ * Then all other methods on the paths of these routes get status 405, as in Kafka Connect.
  */
 function refuseOtherMethods(app: FastifyInstance): () => void {
   const routed = new Map<string, Set<string>>();
@@ -140,9 +141,11 @@ function oneLine(text: string): string {
 }
 
 /**
- * Every client that reaches the port may read. A change needs the token, as a bearer token or as the password of basic
- * authentication with any user: Kafka Connect's tools can send both. A web page of another site must not use a user's
- * browser to reach this server: neither with a host name of that site that points here, nor with a remembered password.
+ * Every client that reaches the port may read. A change needs the token: as a bearer token, or as the password of basic
+ * authentication with any user name. Kafka Connect's tools can send both forms. The web page of another site must not
+ * reach this server through a user's browser. So a request to an unknown host name is refused, because the other site
+ * can point its host name at this server. A change from a page of another site is also refused, because the browser
+ * may send a password that it has saved.
  */
 function createAccess({ host, allowedHosts, token }: AdminServerOptions['settings']) {
   return async function checkAccess(request: FastifyRequest, reply: FastifyReply): Promise<void> {
@@ -184,11 +187,11 @@ function isSame(given: string, wanted: string): boolean {
 
 /**
  * True if a request's `Host` is a name of this server: an address, `localhost`, the name that it listens on, or an
- * entry of `admin.allowedHosts`. In these entries, `.example` means every name with this end, and `*` means every name.
+ * entry of `admin.allowedHosts`. In these entries, `.example` means every name that ends so, and `*` means every name.
  *
- * A page of another site can point its own host name at this server. The browser then treats both as one site, and the
- * page could read responses. But the browser sends this name in `Host`, so the request is refused. A client that sends
- * no `Host` is not a browser.
+ * The owner of another site can point the host name of the site at this server. Then the browser treats the site and
+ * this server as one site, and a page of the site could read responses. But the browser sends the host name in `Host`,
+ * so this server refuses the request. A client that sends no `Host` is not a browser.
  */
 function isOwnName(given: string | undefined, host: string, allowedHosts: readonly string[]): boolean {
   if (given === undefined || given === '') return true;
@@ -202,7 +205,7 @@ function isOwnName(given: string | undefined, host: string, allowedHosts: readon
   });
 }
 
-/** Lower case, without the brackets of an IPv6 address and without the final dot of a full name. */
+/** Returns the name in lower case, without the brackets of an IPv6 address and without the final dot of a full name. */
 function withoutEnds(name: string): string {
   return name.toLowerCase().replace(/^\[|\]$|\.$/g, '');
 }

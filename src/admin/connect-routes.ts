@@ -4,12 +4,13 @@ import type { TargetState } from '../worker/target.ts';
 import { RestError } from './rest-error.ts';
 import type { ProcessorStatus, SourceStatus, Status, TaskState } from './status/status.ts';
 
-/** The version of Kafka Connect with this interface. Tools choose their requests by this version. */
+/** This server has the REST interface of this version of Kafka Connect. Tools choose their requests by the version. */
 const CONNECT_VERSION = '4.3.1';
 
 const IS_A_FILE =
-  'Connectors are configured in the settings file of structured-products-connect (config/connector.yaml) and its ' +
-  'environment: change them there and restart the process. Pause, resume, stop, restart and offsets work from here.';
+  'Connectors are configured in the settings file of structured-products-connect (config/connector.yaml) and in ' +
+  'environment variables. Change the settings there, and restart the process. This interface can pause, resume, stop ' +
+  'and restart connectors, and change their offsets.';
 
 /** Each source, and the price processor, is a connector with one task. */
 export interface ConnectorDescription {
@@ -26,7 +27,7 @@ export interface ConnectorOffset {
   readonly offset: Readonly<Record<string, unknown>> | null;
 }
 
-/** Changes connectors, also those of other processes. Each change throws the ConnectorErrors of its writer. */
+/** Changes connectors, also in other processes. Each change throws the ConnectorErrors of the transactional writer. */
 export interface ConnectorOperations {
   want(connector: string, state: TargetState): Promise<void>;
   /** Restarts the connector from its committed offset; with `onlyFailed` only if the connector has failed. */
@@ -177,7 +178,7 @@ function addChanges(app: FastifyInstance, { connectors, status, workerId, operat
   app.delete<Params<'name'>>('/connectors/:name', ({ params }) => find(params.name) && refuse(405));
 }
 
-/** Routes of committed offsets in Kafka Connect's form. A change needs a stopped connector. */
+/** Routes that read and change committed offsets, in Kafka Connect's form. A change needs a stopped connector. */
 function addOffsets(app: FastifyInstance, { connectors, status, operations }: ConnectWorker): void {
   const find = (name: string) => findConnector(connectors, name);
   const stoppedSource = (name: string) => {
@@ -280,7 +281,7 @@ interface StatusShape {
   readonly type: ConnectorDescription['type'];
 }
 
-/** `GET /connectors/{name}/status`; a stopped connector has no task. */
+/** The response to `GET /connectors/{name}/status`. A stopped connector has no task. */
 function statusShape(connector: ConnectorDescription, status: Status, workerId: string): StatusShape {
   const { name, type } = connector;
   const { version } = status;

@@ -60,7 +60,7 @@ function describeSources({ prefix, sources }: Pick<Settings, 'prefix' | 'sources
   }));
 }
 
-/** Describes the price processor as a sink, because it reads as a consumer group. Kafka Connect has no closer type. */
+/** Describes the price processor as a sink, because a consumer group reads its input, as for sinks in Kafka Connect. */
 function describeProcessor({ prices }: Pick<Settings, 'prices'>, topics: TopicPlan): ConnectorDescription {
   return {
     name: PRICE_PROCESSOR,
@@ -92,8 +92,9 @@ function flatten(value: object, path = ''): [key: string, value: unknown][] {
 const OFFSETS_KEPT_MS = 1_000;
 
 /**
- * Changes connectors in any replica: states by records on the states topic, offsets by a writer with the transactional
- * id of their partition. Runs one change at a time, because this process must not fence itself.
+ * Changes connectors, also if another replica runs them. A record on the states topic changes a state. A writer with
+ * the transactional id of an offset's partition changes the offset. Changes run one after another, because two writers
+ * of this process with one id would fence each other.
  * Exported for tests.
  */
 export function createConnectorOperations(place: Installation): ConnectorOperations {
@@ -146,7 +147,7 @@ async function consumerOffsets({ settings, kafka, topics, signal }: Installation
   return offsets;
 }
 
-/** Refuses an unusable offset in the response, so that the source never starts from this offset. */
+/** Refuses an offset from which the source cannot continue, before this offset is written. */
 function assertGiven(source: SourceSettings, offset: SourceOffset): void {
   try {
     assertUsable(source, offset);
@@ -159,16 +160,16 @@ function assertGiven(source: SourceSettings, offset: SourceOffset): void {
   }
 }
 
-/** The replicas are read from Kafka at most this often: each reading connects, and a page polls every few seconds. */
+/** The replicas are read at most once in this time: each reading connects to Kafka, and pages reload every 5 s. */
 const LOOK_EVERY_MS = 2_000;
 /** The status waits at most this long for Kafka. */
 const PATIENCE_MS = 1_000;
 /** If the last successful reading is older than this, the replicas count as unknown. */
 const KNOWN_FOR_MS = 15_000;
-/** The newest price of a partition is among this number of last offsets: transaction markers also take offsets. */
+/** Reads this number of last offsets of a partition to find its newest price: transaction markers also take offsets. */
 const NEWEST = 4;
 
-/** Returns the replicas of the installation, as Kafka saw them in the last seconds; null if unknown. */
+/** The returned function returns all replicas, as Kafka listed them in the last seconds; null if unknown. */
 function createWholeReader(at: Installation, operations: ConnectorOperations): () => Promise<Whole | null> {
   const { clock, signal } = at;
   let known: { readonly whole: Whole; readonly atMs: number } | null = null;

@@ -19,7 +19,7 @@ interface Turn<Found> {
 
 /**
  * Reads the committed state, then commits a transaction that depends on this state. Several processes may use one
- * transactional id. A writer that opens fences the earlier writer. If a writer is fenced, or its commit gets no answer,
+ * transactional id. A new writer fences the earlier writer. If a writer is fenced, or its commit gets no answer,
  * the work begins again with a read. So no process undoes or repeats the writes of another process.
  *
  * @returns the state that `read` found in the successful attempt.

@@ -25,19 +25,19 @@ const START_BACK_OFF: BackOff = { initialMs: 500, maximumMs: 30_000 };
 
 export interface ConnectorOptions extends ContextOptions {
   readonly events: Events;
-  /** Requests the stop: open transactions are finished or aborted, and all connections are closed. */
+  /** If this signal aborts, the connector finishes or aborts open transactions, and closes all connections. */
   readonly signal: AbortSignal;
   /** Removes secrets from texts that the admin server shows. */
   readonly redact?: (text: string) => string;
 }
 
-/** Runs the sources or the price processor. If none can continue, resolves with the names of all that have failed. */
+/** Runs all sources, or the price processor. After all of them have failed, resolves with their names. */
 type Part = (signal: AbortSignal) => Promise<readonly string[]>;
 
 /**
  * Runs the sources and the price processor of the settings until the signal aborts, or no part can continue.
  *
- * @returns the names of the failed sources and processor; empty after a requested stop.
+ * @returns the names of the failed sources and processor; empty after the signal has aborted.
  * @throws ConnectorError with the action `exit`, if the process cannot start or continue.
  */
 export async function runConnector(given: ConnectorOptions): Promise<readonly string[]> {
@@ -84,7 +84,7 @@ export async function runConnector(given: ConnectorOptions): Promise<readonly st
     const cause = signal.aborted ? signal.reason : error;
     reason = cause instanceof ConnectorError ? cause.code : textOf(cause);
     if (!signal.aborted) {
-      log.error({ err: error }, 'cannot go on');
+      log.error({ err: error }, 'cannot continue');
       throw error;
     }
     if (error !== signal.reason) log.warn({ err: error }, 'stopped with an error');
@@ -213,7 +213,7 @@ function partsOf(options: ConnectorOptions, context: Context, { plan, verified, 
   return parts;
 }
 
-/** A part that fails permanently stops the other parts, as a requested stop does. */
+/** If one part throws an error, the other parts are stopped in the same way as by `signal`. */
 async function runTogether(
   parts: readonly Part[],
   states: RequestedStates,
@@ -229,7 +229,7 @@ async function runTogether(
       throw error;
     }
   });
-  // Follows the states topic until the parts end. If the following fails earlier, the parts end too.
+  // Reads the states topic until the parts end. If this reading fails earlier, the parts end too.
   states.follow(untilEnd).catch((error: unknown) => ended.abort(error));
   await Promise.allSettled(runs);
   ended.abort();
@@ -240,7 +240,7 @@ function textOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** A wrong topic stops only the sources and prices that need it. If all need the topic, the process ends. */
+/** A wrong topic stops only the sources and prices that use the topic. If all of them use it, the process ends. */
 async function ensureTopicsInTime(
   { topics, mayBeRefused }: PlannedSources,
   { settings, events, signal }: ConnectorOptions,

@@ -27,13 +27,13 @@ export interface Context {
   readonly metrics: Metrics;
 }
 
-/** Sources read the provider's reference data; the processor prices the instruments on Kafka. */
+/** The work of one process. `sources`: reads the reference data. `processor`: requests prices for the instruments. */
 export type Roles = 'sources' | 'processor' | 'both';
 
 export interface ContextOptions {
   readonly settings: Settings;
   readonly log: Log;
-  /** The metrics omit sources that this process never runs. */
+  /** By default both. The metrics omit sources that this process never runs. */
   readonly roles?: Roles;
   readonly droppedLogLines?: () => number;
   readonly overrides?: Partial<Context> & { readonly wrapKafka?: KafkajsOptions['wrap'] };

@@ -9,7 +9,7 @@ import { systemRandom } from '../support/system-random.ts';
 import { untilAborted } from '../support/until-aborted.ts';
 import { createKafkaCluster } from './kafka-client.ts';
 
-/** The topics with one prefix on one Kafka cluster. A connector may run there while a command works. */
+/** The topics with one prefix on one Kafka cluster. A connector may use these topics while a command works. */
 export interface Installation {
   readonly settings: Settings;
   readonly prefix: string;

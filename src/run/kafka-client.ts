@@ -96,7 +96,7 @@ async function tlsOptions(
   return {
     options: {
       ssl: {
-        // Without this line, an environment variable could switch off the verification.
+        // Without this line, an environment variable could switch off the verification of the broker.
         rejectUnauthorized: true,
         get secureContext() {
           return contexts.latest().secureContext;

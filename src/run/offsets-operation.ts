@@ -16,7 +16,7 @@ import { commitInTurn } from './commit-in-turn.ts';
 import type { Installation } from './installation.ts';
 import { readSettledWanted, readWanted } from './state-operation.ts';
 
-/** The offset of one source, which may be absent from the settings. */
+/** The offset of one source. The source may be absent from the settings. */
 export interface ListedOffset {
   /** The name of the source; the whole key if another program wrote the key. */
   readonly source: string;
@@ -45,7 +45,7 @@ export async function listOffsets({ settings, kafka, topics, signal }: Installat
 
 export interface OffsetChange {
   readonly before: ListedOffset;
-  /** The other sources whose offsets are on the same partition and have the same writer. */
+  /** The other sources whose offsets are on the same partition. They share the writer of this partition. */
   readonly besides: readonly string[];
   /** True if the source is stopped; otherwise its offset is not changed. */
   readonly isStopped: boolean;
@@ -70,7 +70,7 @@ export function resetOffset(at: Installation, request: OffsetRequest): Promise<O
  * connector that an operator fenced its writer. If the connector fences this writer first, or Kafka does not answer,
  * `change` is called again with the newly read offset.
  *
- * @param change returns the new offset from the stored offset: null deletes it, undefined keeps it
+ * @param change receives the stored offset and returns the new offset; null deletes the offset, undefined keeps it
  * @param notices returns more records for the same transaction
  * @throws ConnectorError SOURCE_NOT_STOPPED, and the errors of the transactional writer and of `change`.
  */

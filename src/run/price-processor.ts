@@ -34,10 +34,10 @@ import type { VerifiedTopics } from './verified-topics.ts';
 const TABLES_AT_ONCE = 2;
 const BATCHES_READ_AHEAD = 4;
 
-/** An instrument's record waits at most this long for its price. Until then, the price of an earlier isin may stay. */
+/** An instrument's record waits at most this long for its price. Meanwhile, the price of an earlier ISIN may stay. */
 const ANSWER_WITHIN_MS = 30_000;
 
-/** A small batch waits this long for batches of other partitions, to share a call with them. `linger` includes this. */
+/** A small batch waits this long, to share a call with batches of other partitions. `linger` includes this wait. */
 const TOGETHER_MS = 50;
 
 export interface PriceProcessorParts extends Pick<Context, 'kafka' | 'marketHttp' | 'registry' | 'clock' | 'random'> {
@@ -58,7 +58,7 @@ export async function runPriceProcessor(parts: PriceProcessorParts): Promise<nev
   const readings = Array.from({ length: TABLES_AT_ONCE }, () => Promise.resolve<unknown>(undefined));
   const reader: LogReader = {
     readToEnd(request) {
-      // Begins after the oldest reading has ended.
+      // The new reading begins after the oldest reading has ended.
       const reading = (readings.shift() ?? Promise.resolve()).then(() => kafka.logReader.readToEnd(request));
       readings.push(reading.catch(() => {}));
       return untilAborted(reading, request.signal);
@@ -69,7 +69,7 @@ export async function runPriceProcessor(parts: PriceProcessorParts): Promise<nev
   const missedNotices = createMissedNotices({ kinds, topic: topics.notifications, registry });
   const all = { groupId, reader, instrumentReader, caller, core, targets, clock, random, events };
 
-  /** Returns the partitions for the results of one input partition. A price has the partition of its instrument. */
+  /** Returns the partitions that get the results of an input partition. A price has the partition of its instrument. */
   const writtenWith = (partition: number) => [
     ...[...new Set(kinds.map(({ kind }) => topicOf(kind).name))].map((topic) => ({ topic, partition })),
     ...partitionsOf(topics['dead-letters']),
@@ -199,8 +199,8 @@ export interface WantedProcessor extends Pick<Context, 'clock' | 'random'> {
 }
 
 /**
- * Runs the price processor while its requested state is running. If paused or stopped, the processor leaves its group.
- * Later it continues from the committed offsets and repeats uncommitted work.
+ * Runs the price processor while its requested state is running. A paused or stopped processor leaves its group. When
+ * the processor runs again, it continues from the committed offsets and repeats uncommitted work.
  *
  * @returns the processor's name, if it has failed and no operator can restart it; rejects with the signal's reason.
  */

@@ -14,7 +14,7 @@ interface Deps {
   readonly random: Random;
   readonly log: Log;
   readonly observer?: HttpObserver;
-  /** Knows the endpoints that must not be called now, for all clients of the process; by default a new object. */
+  /** Holds the endpoints that must not be called now. All clients of the process share it. By default a new object. */
   readonly gates?: EndpointGates;
 }
 

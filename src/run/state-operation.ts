@@ -20,7 +20,8 @@ export interface StatesPlace extends Pick<Installation, 'kafka' | 'clock' | 'sig
 
 /**
  * Requests a walk of a source, through the states topic. A running connector begins the walk when its current walk has
- * ended; a stopped connector, when it starts. The request replaces an earlier request whose walk has not begun.
+ * ended. A stopped connector begins the walk when it starts. The request replaces an earlier request whose walk has not
+ * begun.
  *
  * @throws ConnectorError as the transactional writer does.
  */
@@ -54,7 +55,7 @@ export async function walkRecord(place: StatesPlace, source: string): Promise<Ou
   return stateRecord(place.topics.states.name, source, { ...(await readWanted(place, source)), walk });
 }
 
-/** The transactional id for the changes of all operators, so that changes run one after another. */
+/** All operators change states with this transactional id, so that the changes run one after another. */
 export function operatorId(prefix: string): string {
   return `${prefix}-admin`;
 }

@@ -14,7 +14,7 @@ interface Picture {
 }
 
 const [TOP, BASELINE] = [18, 74];
-/** With this height, even one price among a million is visible. */
+/** The least height of a bar, in pixels: even one price among a million is visible. */
 const LEAST_HEIGHT = 1.5;
 
 const round = (value: number) => Math.round(value * 100) / 100;
@@ -44,7 +44,7 @@ function picture({ title, text, bars, slots, unit, labels }: Picture): Html {
 
 const END = html` text-anchor="end"`;
 
-/** Draws a part of a whole as a bar; the text next to the bar has the numbers. `share`: limited to 0 to 1. */
+/** Draws `share`, a number from 0 to 1, as a bar. A number outside this range is drawn as 0 or 1. */
 export function shareBar(bar: {
   readonly title: string;
   readonly text: string;
@@ -56,7 +56,7 @@ export function shareBar(bar: {
   return html`<svg class="bar" role="img"><title>${title}</title><desc>${text}</desc><rect class="rest" width="100%" height="100%"/><rect class="${level}" width="${width}%" height="100%"/></svg>`;
 }
 
-/** The number of prices whose age is above the previous step, but at most `atMostSeconds`; null: no upper limit. */
+/** Counts the prices that are older than the previous step allows and at most `atMostSeconds` old; null: no limit. */
 export interface AgeStep {
   readonly atMostSeconds: number | null;
   readonly instruments: number;
@@ -70,7 +70,7 @@ function boundText(seconds: number | null): string {
 
 const MOST_LABELS = 7;
 
-/** The newest prices by age, as bars; only the caption if there is no price. */
+/** Draws the ages of the newest prices as bars. If there is no price, returns only the caption. */
 export function ageChart(title: string, text: string, steps: readonly AgeStep[]): Html {
   const hasAny = ({ instruments }: AgeStep) => instruments > 0;
   if (!steps.some(hasAny)) return caption(title, text);
@@ -93,7 +93,7 @@ const SPANS = [30, 60, 120, 240];
 const MOST_MINUTES = 240;
 const MOST_BARS = 60;
 
-/** Counts of the last minutes as bars, the oldest first, the current minute last; only the caption if all are 0. */
+/** Draws counts per minute as bars. `perMinute` begins with the oldest minute and ends with the current minute. */
 export function minuteChart(title: string, perMinute: readonly number[]): Html {
   const complete = perMinute.slice(0, -1);
   const text = sentence(complete, perMinute.at(-1) ?? 0);

@@ -21,7 +21,7 @@ export class MinuteCounts {
     this.#ring[at] = (this.#ring[at] ?? 0) + records;
   }
 
-  /** Returns a count for each of the last MOST_MINUTES (fewer soon after the start), the current minute last. */
+  /** Returns a count for each of the last MOST_MINUTES minutes, the current minute last; fewer after a start. */
   counts(): readonly number[] {
     this.#moveOn();
     const known = Math.min(MOST_MINUTES, this.#minute + 1);

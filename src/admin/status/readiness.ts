@@ -12,7 +12,7 @@ interface Kafka {
   readonly silentSeconds: number;
 }
 
-/** Kafka counts as silent after this time. Every fetch of a healthy process gets an answer earlier. */
+/** After this time without an answer, Kafka counts as silent. A healthy process gets each answer earlier. */
 export const KAFKA_IS_SILENT_SECONDS = 10;
 /** A shorter silence is normal and is not shown. */
 const SHOWN_SILENCE_SECONDS = 2;
@@ -27,7 +27,10 @@ interface Known {
   readonly processor: ProcessorStatus | null;
 }
 
-/** A source is ready if it is fenced, its offset read and its schemas registered, or if it is paused or stopped. */
+/**
+ * A source is ready if its earlier writers are fenced, its offset is read, and its schemas are registered. It is also
+ * ready if it is paused or stopped, or if another replica runs it.
+ */
 export function readinessChecks({ kafka, topics, isStopping, sources, processor }: Known): readonly ReadinessCheck[] {
   return [
     check('process', !isStopping, isStopping ? 'stopping' : 'running'),
@@ -49,7 +52,7 @@ function kafkaCheck({ hasAnswered, isSilent, answeredAt, silentSeconds }: Kafka)
 /** A greater difference between two clocks is shown. The alert ClockWrong has the same limit. */
 const CLOCK_IS_WRONG_MS = 60_000;
 
-/** Present problems with their age: Kafka, clocks, failed tasks, retries (one per error code), refused offsets. */
+/** The current problems with their ages. Sources that are retried because of the same error code share one alarm. */
 export function alarmsOf({
   kafka,
   sources,
@@ -90,8 +93,8 @@ export function alarmsOf({
   const lasting = retrying.filter(({ seconds }) => seconds >= PASSES_WITHIN_SECONDS);
   for (const [code, some] of Map.groupBy(lasting, (one) => one.code)) {
     const length = durationText(Math.max(...some.map(({ seconds }) => seconds)));
-    const which = some.map(({ called, only }) => (only === null ? called : `${called} (${only} alone)`));
-    add(false, `Retrying for ${length} (${code}): ${which.join(', ')}.`);
+    const which = some.map(({ called, only }) => (only === null ? called : `${called} (only ${only})`));
+    add(false, `Failing with ${code} for ${length}, and retried: ${which.join(', ')}.`);
   }
   for (const { name, refusedAt } of sources) {
     if (refusedAt === null) continue;
@@ -111,13 +114,14 @@ function sourceCheck(source: SourceStatus, { isSilent, answeredAt }: Kafka): Rea
   if (writerTrouble !== null) return isReady(false, `its writer is being opened again: ${firstLine(writerTrouble)}`);
   if (task === 'unassigned') {
     const why = trouble === null ? '' : `: ${firstLine(trouble.message)}`;
-    return isReady(false, `not fenced yet, and its offset not read yet${why}`);
+    return isReady(false, `its earlier writers are not fenced yet, and its offset is not read yet${why}`);
   }
   if (task === 'paused') return isReady(true, 'paused as requested');
   if (!schemasRegistered) return isReady(false, 'its schemas are not registered yet');
-  return isReady(true, 'fenced, offset read, schemas registered');
+  return isReady(true, 'its earlier writers are fenced, its offset is read, and its schemas are registered');
 }
 
+/** A partition is ready if its earlier writers are fenced, and its offset and its table of instruments are read. */
 function processorCheck(processor: ProcessorStatus, { isSilent }: Kafka): ReadinessCheck {
   const { name, wanted, task, trace, trouble, partitions, assigned, writerTrouble } = processor;
   const isReady = (ok: boolean, why: string) => check(name, ok, why);
@@ -126,13 +130,13 @@ function processorCheck(processor: ProcessorStatus, { isSilent }: Kafka): Readin
   if (isSilent && (task !== 'running' || partitions.length < assigned)) return isReady(false, WAITS);
   if (task !== 'running') {
     const why = trouble === null ? ' yet' : `: ${firstLine(trouble.message)}`;
-    return isReady(false, `not joined its group${why}`);
+    return isReady(false, `has not joined its group${why}`);
   }
   if (partitions.length < assigned) {
     const why = writerTrouble === null ? '' : `: ${firstLine(writerTrouble)}`;
-    return isReady(false, `${partitions.length} of its ${assigned} assigned partitions are fenced and read${why}`);
+    return isReady(false, `${partitions.length} of its ${assigned} assigned partitions are ready${why}`);
   }
-  return isReady(true, `joined its group; all ${assigned} assigned partitions are fenced and read`);
+  return isReady(true, `has joined its group; all ${assigned} assigned partitions are ready`);
 }
 
 function check(name: string, ok: boolean, why: string): ReadinessCheck {

@@ -31,7 +31,7 @@ export interface StatusBoardOptions {
   readonly clock: Pick<Clock, 'wallMs' | 'monotonicMs'>;
   /** The time of Kafka's last answer, by the monotonic clock; null before the first answer. */
   readonly kafkaAnsweredMs: () => number | null;
-  /** How far other clocks are ahead of our clock, by their names. */
+  /** How far each other clock is ahead of our clock, in milliseconds; the key is the name of the other clock. */
   readonly clocksAheadMs: ReadonlyMap<string, number>;
   readonly redact: (text: string) => string;
   readonly signal: AbortSignal;

@@ -67,7 +67,7 @@ export interface StatusRoutes {
   readonly whole: () => Promise<Whole | null>;
 }
 
-/** Adds the status page, the status as JSON, and Kafka Connect's description of itself at the root, for tools. */
+/** Adds the status page and the status as JSON. At the root, tools get the same description as from Kafka Connect. */
 export function addStatusRoutes(app: FastifyInstance, { status, whole }: StatusRoutes): void {
   const policy = statusPagePolicy();
   const now = async (): Promise<WholeStatus> => ({ whole: await whole(), ...status() });
@@ -86,7 +86,7 @@ function statusPagePolicy(): string {
   return `default-src 'none'; style-src 'sha256-${style}'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
 }
 
-/** The status as a page without scripts. `refreshes`: the page reloads itself, which a reader can stop. */
+/** The status as a page without scripts. `refreshes`: the page reloads itself; a link on the page stops this. */
 function statusPage(status: WholeStatus, refreshes: boolean): string {
   const { version, at, processor, kafkaClusterId } = status;
   const view = viewOf(status);
@@ -125,15 +125,15 @@ Counts are since the start of this process. This page as <a href="/status.json">
 }
 
 function refreshLink(refreshes: boolean): Html {
-  if (refreshes) return html`new every ${REFRESH_SECONDS} s, <a href="/?hold">hold</a>`;
-  return html`on hold, <a href="/">go on</a>`;
+  if (refreshes) return html`reloads every ${REFRESH_SECONDS} s, <a href="/?hold">pause</a>`;
+  return html`not reloading, <a href="/">reload again</a>`;
 }
 
 function badge(level: string, text: string): Html {
   return html`<span class="badge ${level}">${text}</span>`;
 }
 
-/** Prevents line breaks within a duration, which readers see as one unit. */
+/** Prevents line breaks within a duration, because readers see a duration as one unit. */
 function unbroken(text: string): string {
   return text.replace(
     /(?<=\d) (?=(?:d|h|min|s)\b)|(?<=\d (?:d|h|min)) (?=\d)|(?<=\d (?:d|h|min|s)) (?=ago\b)/g,
@@ -152,7 +152,7 @@ ${charts.map(chartOf)}</article>
 function factOf({ label, value, level = 'plain', at = null, share = null, command }: Fact): Html {
   const text = unbroken(value);
   const shown = at === null ? html`${text}` : html`<time datetime="${at}">${text}</time>`;
-  // Prevents line breaks within an option, which readers see as one word.
+  // Prevents line breaks within an option, because readers see an option as one word.
   const words = command?.split(' ').map((word) => html`<span>${word}</span> `);
   return html`<dt>${label}</dt><dd>${level === 'plain' ? shown : badge(level, text)}${words ? html` <code>${words}</code>` : null}${share && shareBar(share)}</dd>
 `;

@@ -75,7 +75,7 @@ export function createStatusProcessor({
       minutes.add(records);
       // Refused calls, and records without any response, do not show that the provider answers.
       if (answered === 0) return;
-      // One kind of prices may be refused while prices of another kind arrive.
+      // The provider may refuse one kind of prices while prices of another kind arrive.
       const isOver = [kind, null].includes(known.trouble?.only ?? null);
       known = { ...known, lastBatchAt: isoNow(), trouble: isOver ? null : known.trouble };
     },
@@ -138,7 +138,7 @@ function shownFreshness(
   };
 }
 
-/** Converts the number of prices up to each age into the number between two ages, for the chart. */
+/** `ages` counts all prices up to each age. The result counts the prices between this age and the previous age. */
 function ageSteps(ages: Freshness['ages']): readonly AgeStep[] {
   return ages.map(({ atMostMs, instruments }, at) => ({
     atMostSeconds: Number.isFinite(atMostMs) ? atMostMs / 1_000 : null,

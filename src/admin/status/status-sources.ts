@@ -101,7 +101,7 @@ export function createStatusSources({
       for (const known of all) {
         known.owned = partitions.includes(known.partition);
         if (known.owned) continue;
-        // Another replica runs the source, so earlier facts say nothing about the present offset.
+        // Another replica runs the source, so earlier facts say nothing about the current offset.
         setTask(known, 'unassigned');
         Object.assign(known, nothingSeen());
       }
@@ -115,7 +115,7 @@ export function createStatusSources({
         if (poll.endpoint !== 'instruments') known.refusedAt = null;
         known.caughtUp = poll.caughtUp;
         if (poll.caughtUp) known.caughtUpAt = known.lastPollAt;
-        // The retry of another endpoint may never be sent. So its failure is hidden long after that retry was due.
+        // The retry of another endpoint may never be sent. So its failure is hidden some time after the retry was due.
         const isOver = (known.trouble?.nextTryAt ?? '') <= isoNow(-TRIED_WITHIN_MS);
         if (isOver || known.trouble?.only === null || known.trouble?.only === poll.endpoint) known.trouble = null;
       });

@@ -17,7 +17,7 @@ import type {
 /** The colour of a text. The text is complete without the colour. */
 export type Level = 'good' | 'wait' | 'bad' | 'plain';
 
-/** Part of a whole; `share` from 0 to 1. */
+/** A part of a whole. `share`: a number from 0 to 1. */
 export interface Share {
   readonly title: string;
   readonly text: string;
@@ -57,7 +57,7 @@ export interface Card {
   readonly charts: readonly Chart[];
 }
 
-/** The status in words. Page and terminal show these words, each in its own form. */
+/** The status in words. The status page and the terminal show the same words in different layouts. */
 export interface StatusView {
   readonly title: string;
   readonly ready: Item;
@@ -161,7 +161,7 @@ function heading(shown: SourceStatus | ProcessorStatus, { at, kafkaIsSilent, kaf
   // While Kafka is silent, the silence is the cause of each failure.
   if (trouble !== null && !kafkaIsSilent) {
     const wait = durationText(secondsBetween(at, trouble.nextTryAt));
-    const row = `${counted(trouble.failures, 'failure')} in a row${trouble.only === null ? '' : ` of ${trouble.only} alone`}`;
+    const row = `${counted(trouble.failures, 'failure')} in a row${trouble.only === null ? '' : ` (only ${trouble.only})`}`;
     const text = `${row}, next try in ${wait}.\n${trouble.message}`;
     notes.push({ level: 'wait', label: 'Retrying', text });
   }
@@ -235,10 +235,9 @@ function sourceFacts(source: SourceStatus, now: string): readonly Fact[] {
   ];
 }
 
-/** A stream that is behind for less than this counts as caught up: in a busy stream, some responses miss the end. */
+/** A stream that is behind for less than this counts as caught up: a busy stream does not always show its end. */
 const BEHIND_AFTER_SECONDS = 30;
 
-/** The state of the stream: refused, ahead of the provider, caught up, behind, or not known. */
 function streamFact(source: SourceStatus, now: string): Fact {
   const { caughtUp: is, caughtUpAt: at, isRead, since, providerEndsAt, refusedAt } = source;
   const stream = (text: string) => fact('Stream', text, is === false || refusedAt !== null ? 'wait' : 'plain');
@@ -338,7 +337,7 @@ function agesText({ ageP50Ms, ageP99Ms }: ShownKind): string {
 interface Fleet {
   /** For example `2 replicas price; this one has 3 of 6 partitions`. */
   readonly lines: readonly string[];
-  /** Facts of a source that another replica runs, or of the price processor's other replicas. */
+  /** Returns facts about a source that another replica runs, or about the other replicas of the price processor. */
   of(name: string): readonly Fact[];
 }
 

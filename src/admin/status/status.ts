@@ -11,13 +11,13 @@ export interface Status {
   readonly kafkaClusterId: string | null;
   readonly at: string;
   readonly startedAt: string;
-  /** True if every check is ok: fences, offsets, schemas and topics are proven, and nothing has failed. */
+  /** True if every check in `checks` is ok. */
   readonly ready: boolean;
   readonly checks: readonly ReadinessCheck[];
   readonly alarms: readonly Alarm[];
   /** Seconds since the last answer of a broker, or since the start if no broker has answered yet. */
   readonly kafkaSilentSeconds: number;
-  /** True if the silence is longer than the longest wait of a healthy process for Kafka. */
+  /** True if `kafkaSilentSeconds` is at least KAFKA_IS_SILENT_SECONDS. */
   readonly kafkaIsSilent: boolean;
   readonly sources: readonly SourceStatus[];
   readonly processor: ProcessorStatus | null;
@@ -25,7 +25,7 @@ export interface Status {
   readonly notifications: readonly Notified[];
 }
 
-/** All replicas of the connector, as Kafka lists the members of the consumer groups. */
+/** All replicas of the connector, from Kafka's lists of the members of both consumer groups. */
 export interface Whole {
   /** Replicas that run sources, with their partitions of the offsets topic; null during a rebalance. */
   readonly sources: readonly DescribedMember[] | null;
@@ -82,14 +82,14 @@ export interface SourceStatus {
   readonly since: string | null;
   /** True if the stream is being read now: nothing fails, and Kafka answers. */
   readonly isRead: boolean;
-  /** True if the stream was read to its end; null if unknown now. False stays while the stream is not read. */
+  /** True if the stream was read to its end. While the stream is not read, true becomes null, and false stays. */
   readonly caughtUp: boolean | null;
   /** The last time at which the stream was read to its end; null if never. */
   readonly caughtUpAt: string | null;
   readonly providerEndsAt: string | null;
   /** The time of the provider's first refusal of the offset; null if the offset is not refused. */
   readonly refusedAt: string | null;
-  /** Seconds until the provider drops unread events, if no poll follows; null without an offset, or if refused. */
+  /** Seconds until the provider drops unread events, if no poll follows; null if the offset is absent or refused. */
   readonly secondsToRetentionCliff: number | null;
   readonly secondsToNextWalk: number | null;
   readonly walksWithoutDeletion: number | null;
@@ -106,7 +106,7 @@ export interface SourceStatus {
 
 export interface Trouble {
   readonly since: string;
-  /** The only kind of prices or polls that is retried; null: all kinds are retried. */
+  /** The only kind of prices, or the only endpoint, that is retried; null: everything is retried. */
   readonly only: string | null;
   readonly failures: number;
   readonly message: string;
@@ -115,7 +115,7 @@ export interface Trouble {
 
 export interface WalkStatus {
   readonly number: number;
-  /** False also for a walk that is interrupted, because its source has failed or was stopped. */
+  /** False also while the walk is interrupted, because its source has failed or is stopped. */
   readonly running: boolean;
   readonly startedAt: string;
   /** The walk reads the list after this time, because the list may lag the stream; null after the first page. */
@@ -152,7 +152,7 @@ export interface ProcessorStatus {
   readonly trace: string | null;
   readonly changedAt: string;
   readonly partitions: readonly { readonly topic: string; readonly partition: number }[];
-  /** Number of partitions that the group gave to this process. Some of them may not be fenced and read yet. */
+  /** The number of partitions that the group gave to this process. Some of these partitions may not be ready yet. */
   readonly assigned: number;
   readonly writerTrouble: string | null;
   /** Null until the instruments of a partition are known, and while the processor is paused or stopped. */

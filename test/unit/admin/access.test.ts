@@ -230,9 +230,9 @@ test('ready is who has proven topics, fence, offset and schemas, and joined; one
       '[+] process: running',
       '[+] kafka: answers',
       '[-] topics: not verified yet',
-      '[-] source instruments: not fenced yet, and its offset not read yet',
-      '[-] source checks: not fenced yet, and its offset not read yet',
-      '[-] prices: not joined its group yet',
+      '[-] source instruments: its earlier writers are not fenced yet, and its offset is not read yet',
+      '[-] source checks: its earlier writers are not fenced yet, and its offset is not read yet',
+      '[-] prices: has not joined its group yet',
       'not ready\n',
     ].join('\n'),
   );
@@ -243,7 +243,7 @@ test('ready is who has proven topics, fence, offset and schemas, and joined; one
   board.events.sourceStarted({ source, since: null, secondsToRetentionCliff: null });
   assert.match(await ready(scene), /\[-\] source instruments: its schemas are not registered yet/);
   makeReady(scene);
-  assert.match(await ready(scene), /^200\n[\s\S]*\[\+\] prices: joined its group; .+\nready\n$/);
+  assert.match(await ready(scene), /^200\n[\s\S]*\[\+\] prices: has joined its group; .+\nready\n$/);
   assert.equal(await (await scene.ask('/readyz')).text(), 'ready\n');
 });
 

@@ -348,7 +348,7 @@ test('behind stays behind, whatever fails; caught up is not known while the sour
     assert.equal(first()?.caughtUp, was ? null : false);
   }
   scene.now += 60_000;
-  assert.deepEqual(alarms(), ['Retrying for 1 min (PROVIDER_BUSY): source instruments.']);
+  assert.deepEqual(alarms(), ['Failing with PROVIDER_BUSY for 1 min, and retried: source instruments.']);
   board.events.polled(POLL);
   assert.deepEqual(alarms(), []);
   operator.wants(source, { state: 'paused' });
@@ -386,10 +386,10 @@ test('what all retry for one reason is one line, with the age of the oldest trou
   board.events.attemptFailed({ ...FAILED, source: 'checks', err: new ConnectorError('PROVIDER_REFUSED', '403') });
   scene.now += 30_000;
   assert.deepEqual(alarms(), [
-    'Retrying for 1 min 30 s (PROVIDER_BUSY): source instruments, the price processor (daily alone).',
-    'Retrying for 30 s (PROVIDER_REFUSED): source checks.',
+    'Failing with PROVIDER_BUSY for 1 min 30 s, and retried: source instruments, the price processor (only daily).',
+    'Failing with PROVIDER_REFUSED for 30 s, and retried: source checks.',
   ]);
-  assert.match(await page(), />1 failure in a row of daily alone, next try in/);
+  assert.match(await page(), />1 failure in a row \(only daily\), next try in/);
   const ages = [...(await page()).matchAll(/retrying<\/span><span class="soft">([^<]*)/g)].map(([, age]) => age);
   assert.deepEqual(ages, ['for 1 min 30 s', 'for 30 s', 'for 1 min 30 s']);
 });
@@ -446,16 +446,16 @@ test('a price processor is ready while it is a member of its group that holds it
     board.events.partitionAssigned({ ...held, transactionalId: 'x', offset: '0', instruments: 1, durationMs: 1 });
   const priced = (answered: number, kind = 'overview') =>
     board.events.batchPriced({ items: 1, answered, kind, records: 0, deadLetters: 0, deadLettersOfRepaid: 0 } as never);
-  const joined = 'joined its group; all 2 assigned partitions are fenced and read';
+  const joined = 'has joined its group; all 2 assigned partitions are ready';
 
   assert.equal(prices()[0], false);
   board.events.processorJoined({ partitions: 2 });
-  assert.deepEqual(prices(), [false, '0 of its 2 assigned partitions are fenced and read']);
+  assert.deepEqual(prices(), [false, '0 of its 2 assigned partitions are ready']);
   for (const held of [first, second]) assign(held);
   assert.deepEqual(prices(), [true, joined]);
   board.events.partitionWriterLost({ ...first, err: new Error('It was cut.') });
   assert.deepEqual([status()?.partitions, status()?.writerTrouble], [[second], 'Error: It was cut.']);
-  assert.deepEqual(prices(), [false, '1 of its 2 assigned partitions are fenced and read: Error: It was cut.']);
+  assert.deepEqual(prices(), [false, '1 of its 2 assigned partitions are ready: Error: It was cut.']);
   assign(first);
   assert.deepEqual([prices(), status()?.writerTrouble], [[true, joined], null]);
   board.events.processorAttemptFailed({ ...failure, isMember: true });
@@ -470,7 +470,7 @@ test('a price processor is ready while it is a member of its group that holds it
   priced(1, 'daily');
   assert.equal(status()?.trouble, null);
   board.events.processorAttemptFailed({ ...failure, isMember: false });
-  assert.deepEqual(prices(), [false, 'not joined its group: KAFKA_UNREACHABLE: The group is away.']);
+  assert.deepEqual(prices(), [false, 'has not joined its group: KAFKA_UNREACHABLE: The group is away.']);
   board.events.processorJoined({ partitions: 2 });
   assert.equal(prices()[0], true);
   board.events.partitionLost({ ...first, why: 'another has it' });
