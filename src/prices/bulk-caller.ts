@@ -19,7 +19,8 @@ export interface BulkCallerOptions {
   readonly togetherMs: number;
   /**
    * Returns products outside the batch. After a failure, calls for these products test if the provider answers. If the
-   * provider refuses all, the batch fails. Without this function, a batch is repeated until the provider answers.
+   * provider refuses all these products, the batch fails. Without this function, a batch is repeated until an answer
+   * comes.
    */
   readonly sampleOthers?: () => readonly PriceQuestion[];
   readonly clock: Clock;
@@ -37,7 +38,7 @@ export interface AskedBatch {
 
 type Answered = (positions: readonly number[], outcomes: readonly QuestionOutcome[]) => void;
 
-/** Makes bulk calls until every question has its outcome. One caller serves all partitions, with a queue per kind. */
+/** Makes bulk calls until each question (instrument to price) has an outcome. One caller serves all partitions. */
 export class BulkCaller {
   readonly #options: BulkCallerOptions;
   readonly #kinds = new Map<PriceKind, KindCalls>();

@@ -3,14 +3,14 @@ import type { ErrorCode } from '../errors.ts';
 import type { DecodedPrice, PricedInstrument } from '../records/decoding/priced.ts';
 
 /**
- * A kind of prices: the overview or a series (part 2.1 of src/provider/README.md), with separate calls and metrics. If
- * a kind has several series, the name of the series follows the kind: `daily/OHLC`, `intraday/Hour_1/Close`.
+ * A kind of prices: the overview or a series (part 2.1 of src/provider/README.md). Each kind has its own calls and
+ * metrics. If it has several series, the name of the series follows the kind: `daily/OHLC`, `intraday/Hour_1/Close`.
  */
 export type PriceKind = PriceQuery['kind'] | `${Exclude<PriceQuery['kind'], 'overview'>}/${string}`;
 
 /** An instrument whose price is requested: one item of a bulk call. */
 export interface PriceQuestion extends PricedInstrument {
-  /** The end of the windows answered before: milliseconds since the epoch by the provider's clock. If absent: now. */
+  /** Up to here, windows were answered before: milliseconds since the epoch by the provider's clock. If absent: now. */
   readonly answeredMs?: number | undefined;
 }
 
@@ -44,7 +44,7 @@ export interface BulkResponse {
   readonly roundedNumbers: number;
 }
 
-/** Requests the prices of many instruments in one call: one attempt, without batching or retry. */
+/** Requests the prices of many instruments in one call. Makes one attempt, without batches and retry. */
 export interface BulkPrices {
   /**
    * @param questions an isin occurs at most once.
@@ -63,6 +63,6 @@ export interface BulkPrices {
 
 export type QuestionOutcome =
   | PriceResponse
-  /** Calls for this question alone failed while others were answered. `status`: of the last such call, or null. */
+  /** Calls for this question alone failed, but other calls were answered. `status`: of the last failure, or null. */
   | { readonly kind: 'refused'; readonly status: number | null; readonly code: ErrorCode }
   | { readonly kind: 'dropped' };

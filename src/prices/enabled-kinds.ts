@@ -21,7 +21,7 @@ export interface EnabledKind extends SeriesPlan {
   readonly refreshIntervalMs: number;
 }
 
-/** The kinds that are requested; empty if prices are disabled. The first kind answers the instrument records. */
+/** The kinds of prices to request; none if prices are disabled. The first kind is the answer to instrument records. */
 export function enabledKinds({ enabled, kinds }: PricesSettings): readonly EnabledKind[] {
   return (Object.keys(PRICE_KINDS) as PriceQuery['kind'][])
     .filter((kind) => enabled && kinds[kind].enabled)

@@ -33,7 +33,7 @@ export interface PartitionTaskOptions {
   readonly groupId: string;
   readonly transactionalId: string;
   readonly writer: TransactionalWriter;
-  /** Resolves after proof that this process owns the partition. Otherwise this process could fence the next owner. */
+  /** Resolves after proof that this process owns the partition. Without proof, it could fence the next owner. */
   readonly ownershipProof: OwnershipProof['since'];
   readonly committedOffset: (signal: AbortSignal) => Promise<CommittedOffset | null>;
   readonly reader: LogReader;
@@ -45,7 +45,7 @@ export interface PartitionTaskOptions {
   readonly caller: BulkCaller;
   readonly core: PartitionCoreSettings;
   readonly targets: PriceTargets;
-  /** The limit of records that are read and unanswered. At the limit, reading waits for answers. */
+  /** The maximum number of records that are read but not answered. At this number, reading waits for answers. */
   readonly maxUnanswered: number;
   readonly clock: Clock;
   readonly random: Random;
@@ -60,9 +60,9 @@ interface PriceSession {
 }
 
 /**
- * Prices one partition of instruments until the partition is lost. A writer session fences the earlier writer, reads
- * the committed offset and fills the table. Then the session requests prices, and commits them with the consumer
- * offset. A failed writer ends the session, and the next session begins.
+ * Gets the prices of one partition of instruments until the partition is lost. A writer session fences the earlier
+ * writer, reads the committed offset and fills the table. Then the session requests prices, and commits them with the
+ * consumer offset. A failed writer ends the session, and the next session begins.
  */
 export class PartitionTask implements PartitionReader, WorkerTask {
   readonly #options: Omit<PartitionTaskOptions, 'before'>;
@@ -246,7 +246,7 @@ export class PartitionTask implements PartitionReader, WorkerTask {
     return notices;
   }
 
-  /** Ends the session when the registry gets a missing schema. The next session can read its instruments. */
+  /** Ends the session when the registry gets a missing schema, so that the next session can read its instruments. */
   #readAgainOnceSchemasAreFound({ over }: PriceSession): void {
     const { instrumentReader, clock, random } = this.#options;
     const signal = AbortSignal.any([this.#options.signal, over.signal]);

@@ -9,13 +9,13 @@ export interface PriceMemberOptions
   extends Omit<MembershipOptions, 'assignor' | 'alone' | 'joined' | 'createTask' | 'attemptFailed'> {
   readonly partitions: readonly TopicPartition[];
   readonly kinds: readonly [AskedKind, ...AskedKind[]];
-  /** Creates the task of a newly assigned partition. `before`: the core of its earlier task; null without one. */
+  /** Creates the task of a new partition. `before`: the core of an earlier task for this partition, or null. */
   readonly createTask: (owned: OwnedPartition, before: PartitionCore | null) => PartitionTask;
   readonly events: Events;
 }
 
 /**
- * Prices the instruments of `topics` as one member of a group. Each assigned partition has a task.
+ * Gets the prices of the instruments of `topics`, as one member of a group. Each assigned partition has a task.
  *
  * @returns never; rejects with the signal's reason, or with an error that a retry cannot correct.
  */

@@ -203,7 +203,7 @@ function rejectedAnswer({ instrument, outcome, isRepaid }: CoreResult & { readon
       return {
         key,
         pointer: '',
-        reason: `a call for this product alone failed while others were answered: ${how}`,
+        reason: `a call for this product alone failed, while calls for other products were answered: ${how}`,
         raw,
       };
     }

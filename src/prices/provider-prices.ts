@@ -29,7 +29,7 @@ export function createProviderPrices(options: ProviderPricesOptions): BulkPrices
   const { marketData, onMismatch, assumedZone, clock } = options;
   const kinds = new Map(options.kinds.map((one) => [one.kind, one]));
   const made = new Map<PriceKind, PriceBodyDecoder>();
-  // How far our clock is ahead of the provider's clock. With an hour, a look-back of one hour would find nothing.
+  // How far our clock is ahead of the provider's. If it were an hour ahead, a look-back of one hour would find nothing.
   let leadMs = 0;
 
   async function decoderOf({ kind, inRecords }: AskedKind, signal: AbortSignal): Promise<PriceBodyDecoder> {

@@ -66,7 +66,7 @@ export class UnreadableRecords {
       this.#ids.delete(id);
       return;
     }
-    // A record without an instrument's id hides no instrument, so `#ids` does not count it.
+    // A record whose key is not an instrument's id concerns no instrument, so `#ids` does not count it.
     if (id === news.key) this.#ids.add(id);
     const { missingSchemaId = null } = news;
     if (missingSchemaId !== null && this.#missingSchemas.size < MAXIMUM_SCHEMAS) {
@@ -86,7 +86,7 @@ export class UnreadableRecords {
     this.#unreported.clear();
   }
 
-  /** Resolves with the id of a missing schema when the registry has it. A failed `load` means: still missing. */
+  /** Resolves with the id of a missing schema when the registry has the schema. `load` fails while it is missing. */
   async schemaFound(options: {
     readonly load: (schemaId: number, signal: AbortSignal) => Promise<boolean>;
     readonly clock: Clock;

@@ -98,10 +98,10 @@ export async function readWindows(options: {
   return digests;
 }
 
-/** For each series, the end of the windows answered before a session: milliseconds by the provider's clock. */
+/** For each series: up to which moment windows were answered before a session, in ms by the provider's clock. */
 export interface AnsweredSeries {
   readonly committed: ReadonlyMap<PriceKind, number>;
-  /** The earliest end of any product in the previous session. A failing product may end before the committed mark. */
+  /** The earliest moment of any product in the previous session. For a failing product, it may lie before the mark. */
   readonly carried: ReadonlyMap<PriceKind, number>;
 }
 

@@ -4,8 +4,8 @@ import { type BackOff, backOffMs, type Random } from '../../support/back-off.ts'
 import type { PriceKind, PriceQuestion, QuestionOutcome } from '../bulk-prices.ts';
 
 /*
- * The bulk calls for one kind of prices. Decides the questions (instruments to price) of the next call, and the meaning
- * of an answer or failure. Uses no I/O and no clock.
+ * The bulk calls for one kind of prices. A question is an instrument to price. The queue decides the questions of the
+ * next call, and the meaning of an answer or failure. It uses no I/O and no clock.
  *
  * One rule finds the poison pills, for every error. A call that failed twice is divided if the provider answered some
  * call that began after the first failure. A call that began earlier does not show that the provider answers now. If a
@@ -16,8 +16,8 @@ import type { PriceKind, PriceQuestion, QuestionOutcome } from '../bulk-prices.t
  *   ----------|------------------------|------------------------------------------------------------------------------
  *   fresh     | done                   | waiting
  *   suspected | done                   | divided if a later call was answered since their first failure; else waiting
- *   waiting   | (a later call is answered) suspected: repeated after one failure, divided after two
  *
+ * If a later call is answered, waiting questions become suspected. If they failed twice already, their call is divided.
  * The parts of a divided call are suspected, and the call's failure is their first failure. If all parts of a divided
  * call are answered, twice in a row, the calls were too large. For an hour, calls are then half as large.
  */
@@ -75,7 +75,7 @@ export interface Call<One> {
   readonly number: number;
   readonly timeoutMs: number;
   readonly sentMs: number;
-  /** The failed call that gave a probe its question; undefined for a witness and for other calls. */
+  /** The failed call that gave a probe its question; undefined for a witness (see `witnesses`) and for other calls. */
   readonly from: Failed<One> | undefined;
 }
 
@@ -86,7 +86,7 @@ export interface CallQueueOptions<One> {
   readonly concurrency: number;
   /** How long a small group of questions waits for other groups, to share a call. */
   readonly togetherMs: number;
-  /** Returns witnesses: questions for probes in place of waiting questions. If all are refused, the queue gives up. */
+  /** Returns witnesses: products to probe in place of waiting questions. If all are refused, the queue gives up. */
   readonly witnesses?: (() => readonly One[]) | undefined;
   readonly random: Random;
   readonly kind: PriceKind;
@@ -113,7 +113,7 @@ export class CallQueue<One extends Asked> {
   /** Parts of calls and single questions have a separate timeout, because they are answered faster. */
   readonly #patience = { usual: new Patience(), suspected: new Patience() };
   #limit = { items: 0, untilMs: 0 };
-  /** The smallest call whose parts were all answered, and the time of the first such call; null without one. */
+  /** The smallest divided call whose parts were all answered, and the time of the first such call; null without one. */
   #tooLarge: { readonly items: number; readonly atMs: number } | null = null;
 
   constructor(options: CallQueueOptions<One>) {
@@ -389,7 +389,7 @@ export class CallQueue<One extends Asked> {
   }
 }
 
-/** Null for a status that is not the provider's: the token endpoint and the registry do not judge the questions. */
+/** Null if the provider did not send the status: a token endpoint or registry does not judge the questions. */
 function statusOf({ code, fields }: ConnectorError): number | null {
   return code.startsWith('PROVIDER_') && typeof fields.status === 'number' ? fields.status : null;
 }

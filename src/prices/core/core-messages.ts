@@ -10,14 +10,14 @@ export interface PartitionCoreSettings {
   readonly kinds: readonly { readonly kind: PriceKind; readonly refreshIntervalMs: number }[];
   /** How long a new or changed instrument waits for others in its batch. */
   readonly lingerMs: number;
-  /** How long a record waits for its price, without the time of commits. Longer than `lingerMs`. */
+  /** How long a record waits for its price. The time of commits does not count. Must be longer than `lingerMs`. */
   readonly answerWithinMs: number;
   /** The number of instruments in the largest batch that the provider is known to accept. */
   readonly maxItems: (kind: PriceKind) => number;
   readonly maxBackoffMs: number;
   /** Decides which instruments were repaid long ago: these are requested only once a day. */
   readonly repayment: Repayment;
-  /** The wall clock at monotonic time 0. Read once at the start: a corrected clock must not move the refresh slots. */
+  /** The wall-clock time when the monotonic clock was 0. Read once: a corrected clock must not move the slots. */
   readonly epochMs: number;
   readonly random: Random;
   readonly reported: ReportedFailures;
@@ -107,7 +107,7 @@ export function problemOf(outcome: FailedOutcome): PriceProblem {
 
 const MOST_REMEMBERED = 200_000;
 
-/** Failures that already have a dead letter: one per instrument and problem, not one per refresh. */
+/** Failures that already have a dead letter. Each problem of an instrument gets one, but not each refresh. */
 export class ReportedFailures {
   readonly #keys = new Set<string>();
 

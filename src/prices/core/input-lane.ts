@@ -23,8 +23,9 @@ export class InputLane {
   readonly #lane: KindLane;
   readonly #settings: Pick<PartitionCoreSettings, 'lingerMs' | 'answerWithinMs'>;
   /**
-   * Inputs that are in no batch yet, oldest first. A later record of the same id moves the input to the end of the
-   * queue. Results must be committed in the order of offsets; otherwise a crash repeats an answer.
+   * Inputs (records of one id that await a result) that are in no batch yet, oldest first. A later record of the same
+   * id moves the input to the end of the queue. Results must be committed in the order of offsets; otherwise a crash
+   * repeats an answer.
    */
   readonly #queue = new Map<string, Input>();
   readonly #open: OpenBatch[] = [];
@@ -61,7 +62,7 @@ export class InputLane {
     this.#oldestMs = Math.min(this.#oldestMs, record.waitsSinceMs);
   }
 
-  /** Takes inputs from the front of the queue, up to an instrument in flight, whose answer must be committed first. */
+  /** Takes inputs from the front of the queue, until one is in flight: this answer must be committed first. */
   nextBatch(nowMs: number): Batch | null {
     while (this.#mayAsk) {
       const taken = this.#mayBeTaken(nowMs) ? this.#take() : [];
@@ -85,7 +86,7 @@ export class InputLane {
     return mayTake ? first.readAtMs + this.#settings.lingerMs : Number.POSITIVE_INFINITY;
   }
 
-  /** A moment at or before the first timeout of a record: monotonic milliseconds without the time of commits. */
+  /** A moment at or before the first timeout of a record. Like all `freeMs`, it leaves out the time of commits. */
   nextOverdueMs(): number {
     return this.#oldestMs + this.#patienceMs;
   }
@@ -99,7 +100,7 @@ export class InputLane {
     for (const [at, position] of positions.entries()) open.outcomes[position] = outcomes[at];
   }
 
-  /** Takes answered inputs from the front, and all inputs up to the last timeout. `freeMs` leaves out commits. */
+  /** Takes answered inputs from the front, and all inputs up to the last timeout. `freeMs`: now, without commits. */
   takeAnswered(freeMs: number): BatchPart[] {
     const overdue = this.#overdue(freeMs);
     const parts: BatchPart[] = [];
@@ -122,7 +123,7 @@ export class InputLane {
     return first?.offsets.at(-1) ?? null;
   }
 
-  /** Instruments that still await a price, whose older records lie below the committed offset. */
+  /** Instruments that still await a price, although at least one of their records lies below the offset. */
   leftBehind(offset: bigint): AskedInstrument[] {
     return [...this.#waiting()].flatMap(({ offsets, meaning }) =>
       meaning.kind === 'price' && (offsets[0] ?? offset) < offset ? meaning.instrument : [],

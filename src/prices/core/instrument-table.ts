@@ -4,13 +4,13 @@ import type { PriceKind } from '../bulk-prices.ts';
 import { type AskedInstrument, type PlanColumns, planWidth, RefreshPlan } from './instrument.ts';
 import { InstrumentKeys } from './instrument-keys.ts';
 
-/** The first integer of a table row: twice the version, plus 1 if the id had another isin. `RefreshPlan`s follow. */
+/** The first integer of a table row: the version, which is even; plus 1 if the id had another isin. Plans follow. */
 const VERSION = 0;
 const FIRST_PLAN = 1;
 
 /**
  * The instruments of one partition that have an isin. In addition to its keys, an instrument takes 12 bytes, 8 for each
- * further kind, and 4 for each series. A returned instrument is valid while the table `holds` the instrument.
+ * further kind, and 4 for each series. A returned instrument is valid until `holds` returns false for it.
  */
 export class InstrumentTable {
   readonly #keys = new InstrumentKeys();
@@ -61,7 +61,7 @@ export class InstrumentTable {
     return this.#words.get(row, VERSION) === version;
   }
 
-  /** Adds an instrument. It replaces an earlier instrument of the id. */
+  /** Adds an instrument, which replaces any earlier instrument with the same id. */
   put(id: string, isin: string, sinceMs: number, terms: InstrumentTerms = NO_TERMS): AskedInstrument {
     const isinChanged = this.#keys.find(id) >= 0;
     const row = this.#keys.set(id, isin, terms);

@@ -24,7 +24,7 @@ export type Shown = (typeof SHOWN)[number];
 const SHOWN = ['unproven', 'own', 'nothing'] as const;
 /** Times are stored in tenths of a second, rounded down: 32 bits are enough for six years. */
 const UNIT_MS = 100;
-/** Answered moments are stored in whole minutes, rounded down: 32 bits are enough for 4,000 years. */
+/** `answeredMs` is stored in whole minutes, rounded down: 32 bits are enough for 4,000 years. */
 const ANSWERED_UNIT_MS = 60_000;
 const SHOWN_BITS = 0b0011;
 const PULLED = 0b0100;
@@ -53,7 +53,7 @@ export function planWidth(kind: PriceKind): number {
   return kind === 'overview' ? ANSWERED : ANSWERED + 1;
 }
 
-/** The state of an instrument for one kind, stored in its row. Times are monotonic milliseconds. */
+/** The state of an instrument for one kind, stored in its row. Times are monotonic milliseconds; see `answeredMs`. */
 export class RefreshPlan {
   readonly #columns: PlanColumns;
   readonly row: number;
@@ -75,7 +75,7 @@ export class RefreshPlan {
     this.#setFlag(PRICED, isPriced);
   }
 
-  /** When the instrument was last priced; before its first price, when it entered the table. */
+  /** When the instrument was last priced. Before its first price: when it entered the table. */
   get sinceMs(): number {
     return this.#get(SINCE) * UNIT_MS;
   }
@@ -84,7 +84,7 @@ export class RefreshPlan {
     this.#set(SINCE, Math.floor(ms / UNIT_MS));
   }
 
-  /** The moment up to which its windows are answered: milliseconds since the epoch, by the provider's clock. */
+  /** Up to this moment, the windows are answered: milliseconds since the epoch, by the provider's clock. */
   get answeredMs(): number {
     return this.kind === 'overview' ? 0 : this.#get(ANSWERED) * ANSWERED_UNIT_MS;
   }
@@ -158,7 +158,7 @@ export interface AskedInstrument {
   readonly plans: readonly RefreshPlan[];
 }
 
-/** Copies times and failures to the same instrument of the next session's core. */
+/** Copies times and failures to the same instrument in the core of the next writer session. */
 export function carryOver(from: AskedInstrument, to: AskedInstrument): void {
   for (const [at, { isPriced, sinceMs, answeredMs, pulled, trouble }] of from.plans.entries()) {
     const plan = to.plans[at];

@@ -12,8 +12,9 @@ import { saysThatThereIsNone } from './price-state.ts';
 const MOST_NAMED = 20;
 
 /**
- * The ends of the answered windows of one series, in one partition: milliseconds since the epoch, by the provider's
- * clock. The earliest end is the low-water mark, which is committed. Restarts and new instruments begin at this mark.
+ * For each instrument of one partition: up to which moment the windows of one series are answered, in milliseconds
+ * since the epoch by the provider's clock. The earliest moment is the low-water mark, which is committed. Restarts and
+ * new instruments begin at this mark.
  */
 class AnsweredWindows {
   readonly kind: PriceKind;
@@ -33,7 +34,7 @@ class AnsweredWindows {
     plan.answeredMs = untilMs;
   }
 
-  /** Null until the low-water mark has passed the missed windows. */
+  /** The missed windows; null until the low-water mark has passed them. */
   get missed(): MissedWindows | null {
     return this.#missed !== null && this.#missed.toMs <= this.untilMs ? this.#missed : null;
   }
@@ -57,7 +58,7 @@ class AnsweredWindows {
 /** The longest time that a retry waits for other retries, to share a call. */
 const LONGEST_WAIT_FOR_COMPANY_MS = 60_000;
 
-/** A slot that begins within this share of an interval after an answer is skipped: the next slot renews the price. */
+/** After an answer, a slot that begins within this share of the interval is skipped: the price is still new. */
 const SOONEST_SHARE = 0.1;
 
 /**
@@ -73,7 +74,7 @@ class RefreshSlots {
   #bounds = new Int32Array(0);
 
   /**
-   * @param options.epochMs the wall clock at monotonic time 0.
+   * @param options.epochMs the wall-clock time when the monotonic clock was 0.
    * @param options.phase the start of the first slot, as a share of the interval from 0 to 1; differs by partition.
    */
   constructor(options: { readonly intervalMs: number; readonly epochMs: number; readonly phase: number }) {
@@ -156,7 +157,7 @@ function mayHaveWindows(problem: PriceProblem | null): boolean {
 }
 
 const FIRST_BACK_OFF_MS = 10_000;
-/** The price of an instrument repaid long ago hardly changes, and most such instruments have no price. */
+/** Long after the repayment, a price hardly changes, and most repaid instruments have no price. */
 const REPAID_INTERVAL_MS = 86_400_000;
 /** A smaller correction of the clock is ignored, because repayment counts in days. */
 const CLOCK_CORRECTED_MS = 3_600_000;
@@ -176,11 +177,11 @@ export class KindLane {
   readonly #slots: RefreshSlots;
   readonly #repaidSlots: RefreshSlots;
   readonly #due = new DueQueue();
-  /** The ids of instruments in flight, each with its input if a later record may supersede this input, else null. */
+  /** The ids of instruments in flight. The value is the input, if a later record may supersede it; else null. */
   readonly #inFlight = new Map<string, BatchInput | null>();
   #dividedMs = Number.NEGATIVE_INFINITY;
   #dividedSize = 0;
-  /** The wall clock at monotonic time 0 when repaid instruments last got their slots. */
+  /** `epochMs` of `Repayment` when repaid instruments last got their slots. */
   #epochMs = Number.NEGATIVE_INFINITY;
 
   constructor(
@@ -232,7 +233,7 @@ export class KindLane {
     return this.#inFlight.get(id) ?? null;
   }
 
-  /** `input`: the input that a later record may supersede; null if there is no such input. */
+  /** `input`: the input of the instrument if a later record may supersede it, else null. */
   putInFlight(id: string, input: BatchInput | null): void {
     this.#inFlight.set(id, input);
   }

@@ -39,7 +39,7 @@ export class PartitionCore {
   #turn = 0;
   #position: bigint;
   #unanswered = 0;
-  /** The total time of all earlier commits, and the start of the present commit (null between commits). */
+  /** The total time of all earlier commits, and the start of the current commit (null between commits). */
   #commitsMs = 0;
   #commitBeganMs: number | null = null;
   #marksDueMs: number;
@@ -254,7 +254,7 @@ export class PartitionCore {
     return null;
   }
 
-  /** Moves the low-water marks, which reads all instruments, at most once a minute. Returns true after a move. */
+  /** Moves the low-water marks, at most once a minute because this reads all instruments. Returns true after a move. */
   #moveMarks(nowMs: number): boolean {
     if (nowMs < this.#marksDueMs || this.#lanes.every(({ windows }) => windows === null)) return false;
     this.#marksDueMs = nowMs + MARKS_EVERY_MS;
@@ -280,7 +280,7 @@ export class PartitionCore {
     return results.length === 0 ? null : { batch: nothingAsked(kind), results };
   }
 
-  /** The present time minus the time of all commits, because no answer can be taken during a commit. */
+  /** The current time minus the time of all commits, because no answer can be taken during a commit. */
   #freeMs(nowMs: number): number {
     return (this.#commitBeganMs ?? nowMs) - this.#commitsMs;
   }

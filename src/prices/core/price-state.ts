@@ -14,7 +14,7 @@ export class Repayment {
   #epochMs = 0;
   #lookedMs = Number.NEGATIVE_INFINITY;
 
-  /** @param options.epochMs returns the wall clock at monotonic time 0, computed from the present wall clock. */
+  /** @param options.epochMs returns the wall-clock time when the monotonic clock was 0, by the current wall clock. */
   constructor({ repaidAfterMs, epochMs }: { readonly repaidAfterMs: number; readonly epochMs: () => number }) {
     this.#repaidAfterMs = repaidAfterMs;
     this.#look = epochMs;
@@ -28,7 +28,7 @@ export class Repayment {
     return this.#epochMs;
   }
 
-  /** True if the repayment day has begun, which explains why the provider has no price. */
+  /** True if the repayment day has begun. Then it is normal that the provider has no price. */
   hasCome(day: number | null, nowMs: number): boolean {
     return day !== null && day * DAY_MS <= nowMs + this.epochMs(nowMs);
   }
