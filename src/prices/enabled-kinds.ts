@@ -21,7 +21,9 @@ export interface EnabledKind extends SeriesPlan {
   readonly refreshIntervalMs: number;
 }
 
-/** The kinds of prices to request; none if prices are disabled. The first kind is the answer to instrument records. */
+/**
+ * The kinds of prices to request; none if prices are disabled. An instrument record gets a result of the first kind.
+ */
 export function enabledKinds({ enabled, kinds }: PricesSettings): readonly EnabledKind[] {
   return (Object.keys(PRICE_KINDS) as PriceQuery['kind'][])
     .filter((kind) => enabled && kinds[kind].enabled)

@@ -86,7 +86,7 @@ export class UnreadableRecords {
     this.#unreported.clear();
   }
 
-  /** Resolves with the id of a missing schema when the registry has the schema. `load` fails while it is missing. */
+  /** Resolves with the id of a missing schema when the registry has it. An error of `load` counts as missing. */
   async schemaFound(options: {
     readonly load: (schemaId: number, signal: AbortSignal) => Promise<boolean>;
     readonly clock: Clock;
