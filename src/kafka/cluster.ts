@@ -19,7 +19,7 @@ export interface DescribedMember {
   readonly partitions: readonly TopicPartition[];
 }
 
-/** Other folders use Kafka only through this interface. Another client, or a version in memory, can replace kafkajs. */
+/** Other folders use Kafka only through this interface, so another client library can replace kafkajs. */
 export interface KafkaCluster {
   /** Returns a closed writer. Call `open` before use. */
   transactionalWriter(transactionalId: string, options?: WriterOptions): TransactionalWriter;
@@ -27,17 +27,17 @@ export interface KafkaCluster {
   readonly logTail: LogTail;
   readonly groupReader: GroupReader;
   /**
-   * Null if no offset is committed, or if the offset belongs to an earlier topic of the same name. Waits until an open
-   * transaction with an offset ends. Call it in the writer's `readPosition`: before the fence, an earlier writer can
-   * still commit.
+   * The committed consumer offset; null if no offset is committed, or if the offset belongs to an earlier topic of the
+   * same name. If an open transaction has a newer offset, waits until the transaction ends. Call it in the writer's
+   * `readPosition`, after the fence: before the fence, an earlier writer can still commit.
    * @throws ConnectorError KAFKA_UNREACHABLE (also if the partition is missing), TRANSACTION_HANGS, or the signal's
    *   reason.
    */
   consumerOffset(groupId: string, partition: TopicPartition, signal: AbortSignal): Promise<CommittedOffset | null>;
   /**
    * Creates the missing topics if `create` is true, then verifies all topics. Changes no existing topic.
-   * @throws ConnectorError TOPIC_MISSING, TOPIC_NOT_CREATED, TOPIC_MISMATCH, TOPIC_REFUSED, KAFKA_UNREACHABLE. The
-   *   report has the error instead if `mayBeRefused` has the topic.
+   * @throws ConnectorError TOPIC_MISSING, TOPIC_NOT_CREATED, TOPIC_MISMATCH, TOPIC_REFUSED, KAFKA_UNREACHABLE. If
+   *   `mayBeRefused` contains the topic, its error is not thrown, but is in the report.
    */
   ensureTopics(topics: readonly TopicSpecification[], options: EnsureOptions): Promise<TopicReport>;
   /**
@@ -50,7 +50,7 @@ export interface KafkaCluster {
   groupMembers(groupId: string): Promise<readonly DescribedMember[] | null>;
   /** The id of the cluster. @throws ConnectorError KAFKA_UNREACHABLE. */
   clusterId(): Promise<string>;
-  /** Monotonic time of the last broker response; null before the first. A running `follow` requests every 5 s. */
+  /** The monotonic time of the last broker response; null if none. `follow` sends a request at least every 5 s. */
   answeredMs(): number | null;
   close(): Promise<void>;
 }
@@ -74,7 +74,7 @@ export async function untilReplaced(options: {
     signal.throwIfAborted();
     const topics = [...known].flatMap(([name, id]) => ((found.get(name) ?? id) === id ? [] : [name]));
     if (topics.length === 0) continue;
-    const text = `${topics.join(' and ')}: another program deleted and created this topic. It is read from the start.`;
+    const text = `${topics.join(' and ')}: deleted and created again by another program. The new topic is read from the start.`;
     throw new ConnectorError('TOPIC_REPLACED', text, { fields: { topics } });
   }
 }

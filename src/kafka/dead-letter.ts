@@ -66,7 +66,8 @@ export interface DeadLetterTail {
 }
 
 /**
- * Reads the newest dead letters, so that a restart does not write them again. If reading fails, ends without an error.
+ * Reads the newest dead letters, so that a restart does not write them again. If reading fails, returns without an
+ * error.
  * @throws only the signal's reason.
  */
 export async function readDeadLetterTail(options: DeadLetterTail): Promise<void> {

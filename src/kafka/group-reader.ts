@@ -12,11 +12,11 @@ export interface ReadBatch {
   readonly endOffset: bigint;
 }
 
-/** Takes the records of one partition, from the assignment of the partition until its loss. */
+/** Takes the records of one partition while the member owns the partition. */
 export interface PartitionReader {
   /**
-   * The first offset to read. Called at the start and after each rebalance that keeps the partition, when no batch is
-   * in progress. The result is never below the `nextOffset` of a batch that was taken.
+   * The first offset to read. Called when reading begins, and after each rebalance in which the member keeps the
+   * partition. No batch is in progress then. The result is never below the `nextOffset` of a batch that was taken.
    */
   position(): bigint;
   /** The next batch of this partition comes after the promise resolves. Other partitions are read meanwhile. */
@@ -29,16 +29,16 @@ export interface GroupReaderOptions {
   /**
    * Called when the member gets a new partition. Reading begins when the promise resolves; other partitions do not
    * wait. The signal aborts when the partition is lost or the group reader ends. The group reader does not wait until
-   * the work for a lost partition ends, because the next owner fences its writer. The writer needs `ownershipProof`.
+   * the work for a lost partition ends, because the next owner fences its writer. A writer needs `ownershipProof`.
    */
   readonly assigned: (
     partition: TopicPartition,
     signal: AbortSignal,
     ownershipProof: OwnershipProof['since'],
   ) => Promise<PartitionReader>;
-  /** Called after each join, and at a head start (head-start.ts), with the member's partitions; perhaps none. */
+  /** Called with the member's partitions (perhaps none) after each join, and at a head start (head-start.ts). */
   readonly joined?: (partitions: readonly TopicPartition[]) => void;
-  /** Called with the number of members that share a rate limit: all after a join, later only those with partitions. */
+  /** The number of members that share a rate limit: after a join, all members; later, the members with partitions. */
   readonly members?: ((count: number) => void) | undefined;
   /** Default: round robin. */
   readonly assignor?: Assignor;
@@ -47,12 +47,12 @@ export interface GroupReaderOptions {
   readonly signal: AbortSignal;
 }
 
-/** A member of a consumer group. The member commits no offsets: the partitions' writers do so in transactions. */
+/** A member of a consumer group. The writers of the partitions, not the member, commit offsets in transactions. */
 export interface GroupReader {
   /**
    * Joins the group and reads until the signal aborts. Leaves the group before it ends.
    * @returns never: rejects with the signal's reason, the error of `assigned` or `take`, or ConnectorError:
-   *   KAFKA_UNREACHABLE if another run can succeed, WRITER_REFUSED or TOPIC_REFUSED if the member may not join or read.
+   *   KAFKA_UNREACHABLE if another run can succeed, WRITER_REFUSED or TOPIC_REFUSED if an ACL is missing.
    */
   run(options: GroupReaderOptions): Promise<never>;
 }
@@ -64,11 +64,11 @@ export interface GroupMember {
 }
 
 export interface Assignor {
-  /** The broker refuses a member whose assignor has another name. */
+  /** All members of a group use the same name. The broker refuses a member whose assignor has another name. */
   readonly name: string;
   /** Called at each join. If `wasForgotten` is true, other members perhaps own this member's partitions now. */
   describe(wasForgotten: boolean): string;
-  /** Returns the partitions of each member, by member id. Called at each join by one member. Can omit partitions. */
+  /** The partitions of each member, by member id. One member calls it after each join. Can omit partitions. */
   assign(members: readonly GroupMember[]): ReadonlyMap<string, readonly TopicPartition[]>;
 }
 

@@ -30,7 +30,7 @@ export interface HeadStartOptions {
   readonly take: () => void;
   /** Called when the group has no other member. `askedAtMs` is the monotonic time of the request. */
   readonly confirm: (askedAtMs: number) => void;
-  /** True after the join has reached the broker. After that, the only member of the group is this member. */
+  /** True after the join has reached the broker. If the group then has only one member, it is this member. */
   readonly isKnown: () => boolean;
   readonly everyMs: number;
   /** The join waits at most this long for the first description of the group. */
@@ -40,7 +40,7 @@ export interface HeadStartOptions {
   readonly signal: AbortSignal;
 }
 
-/** Must be awaited before the join. Rejects if the group's state cannot be read: then there is no head start. */
+/** Call and await it before the join. Rejects if the group's state cannot be read: then there is no head start. */
 export async function headStart(options: HeadStartOptions): Promise<void> {
   const { open, take, confirm, patienceMs, clock, signal } = options;
   const questions = open();
@@ -71,9 +71,9 @@ async function confirmWhileJoining(
     const askedAtMs = clock.monotonicMs();
     const own = isKnown() ? 1 : 0;
     const { state, members } = await questions.describe();
-    // If the group is stable before this member's join is answered, all its members are other processes.
+    // If the group is stable before this member's join is answered, all members of the group are other processes.
     if (signal.aborted || members.length > 1 || state === 'Stable') return;
-    // Before the join has reached the broker, the only member is another process, perhaps also with a head start.
+    // Before the join has reached the broker, a single member is another process, perhaps also with a head start.
     if (members.length <= own) confirm(askedAtMs);
   }
 }

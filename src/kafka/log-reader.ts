@@ -10,9 +10,11 @@ export interface ReadToEnd {
   readonly newest?: number;
   /** Called in offset order within each partition, once for each offset. An error ends the reading and is thrown. */
   readonly onRecord: (record: CommittedRecord) => void;
-  /** Awaited after each batch of records, without a time limit. Resolves when the signal aborts; must not reject. */
+  /**
+   * Awaited after each batch of records, without a time limit. Must resolve when the signal aborts; must not reject.
+   */
   readonly room?: () => Promise<void>;
-  /** True: reads up to the high watermark, and so waits for open transactions, which can hide newer records. */
+  /** True: reads up to the high watermark. So the reading waits for open transactions, which can hide newer records. */
   readonly behindOpen?: boolean;
   readonly signal: AbortSignal;
 }

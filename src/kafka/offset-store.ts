@@ -57,7 +57,7 @@ export async function readOffsets(
   return offsets;
 }
 
-/** The offset before a reset, or {} if the topic no longer has this offset. Null if `offset` is not a reset's mark. */
+/** The offset before a reset; {} if the topic no longer has it. Null if `offset` is not the mark of a reset. */
 export function parseReset(offset: SourceOffset): SourceOffset | null {
   if (offset.reset !== true) return null;
   try {

@@ -1,4 +1,4 @@
-/** A record to write. We choose the partition, not the Kafka client, because consumers join topics by partition. */
+/** A record to write. The connector chooses the partition, not the Kafka client: consumers join topics by partition. */
 export interface OutgoingRecord {
   readonly topic: string;
   readonly partition: number;
@@ -51,7 +51,7 @@ export function murmur2(key: Buffer): number {
   return hash ^ (hash >>> 15);
 }
 
-/** The partition of a key, equal to the choice of Java producers, Kafka Connect and Kafka Streams. */
+/** The partition of a key. Java producers, Kafka Connect and Kafka Streams choose the same partition. */
 export function partitionFor(key: Buffer, partitions: number): number {
   return (murmur2(key) & 0x7fffffff) % partitions;
 }

@@ -8,7 +8,7 @@ export type TopicPlan = Readonly<Record<TopicRole, TopicSpecification>>;
 export interface TopicPlanOptions {
   readonly prefix: string;
   readonly names: Readonly<Partial<Record<TopicRole, string>>>;
-  /** The partitions of topics whose records are joined by instrument id. */
+  /** The number of partitions of each topic whose records are joined by instrument id. */
   readonly partitions: number;
   readonly replicationFactor: number;
 }
@@ -20,7 +20,7 @@ const HOUR_MS = 60 * 60 * 1000;
 const DAY_MS = 24 * HOUR_MS;
 const MIB = 1024 * 1024;
 
-/** A row is usually below 1 MB. By default, brokers and consumers accept records of this larger size. */
+/** A record of a row is usually below 1 MB. By default, brokers and consumers accept records of this larger size. */
 const ROW_MAX_BYTES = 4 * MIB;
 
 const compacted = { 'cleanup.policy': 'compact' };
@@ -44,7 +44,7 @@ const TABLE = {
     settings: {
       ...compacted,
       ...rows,
-      // A reader that lags by an hour still sees every version. A consumer that was stopped for a week sees tombstones.
+      // A consumer that lags by an hour sees every version. A consumer that was stopped for a week sees all tombstones.
       'min.compaction.lag.ms': String(HOUR_MS),
       'max.compaction.lag.ms': String(7 * DAY_MS),
       'delete.retention.ms': String(7 * DAY_MS),
@@ -54,7 +54,7 @@ const TABLE = {
   'instrument-events': { settings: { ...deleted(30), ...rows }, schema: 'InstrumentEvent' },
   'pre-trade-checks': { settings: { ...compactedAndDeleted(30), ...rows }, schema: 'PreTradeCheck' },
   prices: { settings: { ...compactedAndDeleted(7), ...rows }, schema: PRICE_KINDS.overview.schema },
-  // An unchanged price is not written again, so its record must outlive the longest look-back. 400 days are enough.
+  // An unchanged price is not written again. So its record must stay longer than the longest look-back.
   'daily-prices': { settings: { ...compactedAndDeleted(400), ...rows }, schema: PRICE_KINDS.daily.schema },
   'intraday-prices': { settings: { ...compactedAndDeleted(400), ...rows }, schema: PRICE_KINDS.intraday.schema },
   notifications: { settings: deleted(90), partitions: 1, schema: 'Notification' },
@@ -78,7 +78,7 @@ export function schemaNameOf(role: TopicRole) {
   return TABLE[role].schema;
 }
 
-/** Topics use the broker's clock (LogAppendTime): with a producer's wrong time, brokers could delete a record. */
+/** Topics use the broker's clock (LogAppendTime). With a producer's wrong clock, brokers could delete records early. */
 export function topicPlan({ prefix, names, partitions, replicationFactor }: TopicPlanOptions): TopicPlan {
   const specification = (role: TopicRole): TopicSpecification => {
     const own: TopicDefinition = TABLE[role];

@@ -1,6 +1,6 @@
 import type { ConnectorError } from '../errors.ts';
 
-/** The maximum size of a record without its value. The topic's max.message.bytes is for the whole record. */
+/** The maximum size of a record without its value. The topic's max.message.bytes limits the whole record. */
 export const RECORD_ALLOWANCE_BYTES = 4_096;
 
 export interface TopicSpecification {
@@ -21,11 +21,11 @@ export interface EnsureOptions {
 
 export interface TopicReport {
   readonly created: readonly string[];
-  /** Differences that are not errors: one sentence each, with topic, setting, expected and found value. */
+  /** Differences that are not errors. Each text names the topic, the setting, and the expected and the found value. */
   readonly warnings: readonly string[];
   /** The error of each refused topic, by name. Only topics that may be refused are in this map. */
   readonly refused: ReadonlyMap<string, ConnectorError>;
-  /** The largest record batch that the broker accepts, in bytes, by name of each topic that is not refused. */
+  /** The maximum size of a record batch in bytes, by topic name. Refused topics have no entry. */
   readonly maxMessageBytes: ReadonlyMap<string, number>;
 }
 

@@ -5,13 +5,13 @@ import type { TopicPartition } from './topic.ts';
 /** Each commit is one transaction. After any failure, the writer cannot be used until it is opened again. */
 export interface TransactionalWriter {
   /**
-   * Fences every earlier holder of the transactional id, ends their open transactions, and *then* reads the position.
+   * Fences all earlier holders of the transactional id, ends their open transactions, and *then* reads the position.
    * Retries until the opening succeeds or its deadline passes, so `readPosition` can run several times. A
    * ConnectorError of `readPosition` ends the opening if the error's action is not `retry`. The signal ends the
-   * opening, and later a commit that waits for proof.
-   * @throws ConnectorError KAFKA_UNREACHABLE at the deadline; WRITER_IDS_SHARED if the id was taken three times in five
-   *   minutes; TOPIC_REFUSED or WRITER_REFUSED if rights are missing; TRANSACTION_HANGS if a hanging transaction hides
-   *   the position; WRITER_CLOSED if the writer is closed or opened again meanwhile; or the signal's reason.
+   * opening, and later a commit that waits for a proof of ownership.
+   * @throws ConnectorError KAFKA_UNREACHABLE at the deadline; WRITER_IDS_SHARED if others took the id three times in
+   *   five minutes; TOPIC_REFUSED or WRITER_REFUSED if an ACL is missing; TRANSACTION_HANGS if a hanging transaction
+   *   hides the position; WRITER_CLOSED if the writer is closed or opened again meanwhile; or the signal's reason.
    */
   open<Position>(readPosition: (signal: AbortSignal) => Promise<Position>, signal: AbortSignal): Promise<Position>;
   /**
@@ -51,9 +51,9 @@ export interface WriterOptions {
    * its commit. A single process needs no proof.
    */
   readonly ownershipProof?: OwnershipProof['since'];
-  /** How often operators' commands have fenced this writer since the last call. These fencings are permitted. */
+  /** How often operators' commands fenced this writer since the last call; never a reason for WRITER_IDS_SHARED. */
   readonly excused?: () => number;
-  /** All partitions that the writer uses, with the position's first. An opening ends hanging transactions in them. */
+  /** The partitions that the writer uses, first the position's. An opening ends hanging transactions in all of them. */
   readonly abortHanging?: () => readonly TopicPartition[];
   readonly abortHangingOffset?: Omit<ConsumerOffset, 'offset' | 'metadata'>;
 }

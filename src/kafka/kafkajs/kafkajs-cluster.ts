@@ -22,16 +22,16 @@ export interface KafkajsOptions {
   readonly clientId: string;
   readonly ssl?: ConnectionOptions | boolean;
   readonly sasl?: SASLOptions | Mechanism;
-  /** Called before a new client connects. Must bring the contents of `ssl` and `sasl` up to date. */
+  /** Called before a new client connects. Must update the contents of `ssl` and `sasl`. */
   readonly refreshLogin?: () => Promise<void>;
   readonly compression?: 'zstd' | 'gzip' | 'none';
   readonly tuning?: Partial<KafkaTuning>;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  /** Called for each response to records. `aheadMs` is the broker's clock minus this machine's clock. */
+  /** Called for each response to a write of records. `aheadMs` is the broker's clock minus this machine's clock. */
   readonly clockSeen?: (aheadMs: number) => void;
-  /** Tests wrap producers to stop the process at an exact step. */
+  /** Tests replace producers to stop the process at an exact step. */
   readonly wrap?: (kafka: Kafka) => Kafka;
   /** Tests connect through a proxy. */
   readonly socketFactory?: ISocketFactory;
@@ -39,11 +39,11 @@ export interface KafkajsOptions {
 
 /**
  * A connection logs in again this long before its login expires. The token was renewed earlier (run/kafka-client.ts).
- * kafkajs' default is 10 s, longer than some logins last. Brokers refuse a second login within a second.
+ * kafkajs' default is 10 s, but some logins are valid for less. Brokers refuse a second login within a second.
  */
 const LOGIN_AGAIN_MS = 1_400;
 
-/** Call it only once in a process: each instance of kafkajs keeps its own committed offsets. Opens no connection. */
+/** Call it once in a process, because instances of kafkajs do not share committed offsets. Opens no connection. */
 export function connectKafka(options: KafkajsOptions): KafkaCluster {
   const { clientId, clock, random, log } = options;
   const around = { clock, random, log, clockSeen: options.clockSeen };
@@ -150,7 +150,7 @@ const LATE_RESPONSE = 'Response without match';
 /** These namespaces of kafkajs log each of a dozen attempts to connect. The caller reports the outcome once. */
 const CONNECTING = ['Connection', 'BrokerPool'];
 
-/** Logs errors of kafkajs as warnings, because kafkajs retries and the caller logs the last failure. */
+/** Logs errors of kafkajs as warnings, because kafkajs retries, and the caller logs the failure of the last retry. */
 function bridgeLog(log: Log): logCreator {
   return () =>
     ({ namespace, level, log: entry }: LogEntry) => {

@@ -10,8 +10,9 @@ import { askBroker, type Cluster, COORDINATOR_MOVES, type Decoder, endOf, kafkaj
 import { type KafkaTuning, longestOpenMs } from './tuning.ts';
 
 /*
- * Reads the committed offset of a group's partition: OffsetFetch, version 7 (brokers from 2.5). kafkajs supports
- * version 4, which can return an old offset while a transaction with a newer one ends. Then version 7 returns an error.
+ * Reads the offset that a group committed for a partition: OffsetFetch, version 7 (brokers from 2.5). kafkajs supports
+ * only version 4. It can return an old offset while a transaction with a newer offset ends. Then version 7 returns an
+ * error.
  */
 
 const OFFSET_FETCH = { apiKey: 9, apiVersion: 7, apiName: 'OffsetFetch' };
@@ -25,7 +26,6 @@ export type CoordinatedCluster = Pick<
   'connect' | 'disconnect' | 'addTargetTopic' | 'findTopicPartitionMetadata' | 'findGroupCoordinator'
 >;
 
-/** The coordinator has no stable offset yet. */
 class NotYet extends Error {
   readonly code: number;
 
@@ -65,15 +65,16 @@ export async function fetchConsumerOffset(
     });
   };
   const asked = ask();
-  // Disconnects only after `ask`: a client that is disconnected while it connects stays connected.
+  // Waits for `ask` before it disconnects: if `disconnect` is called while kafkajs still connects, the connection stays
+  // open.
   const over = () => cluster.disconnect().catch(() => {});
   asked.then(over, over);
   try {
     const [{ offset, metadata }, ids] = await Promise.all([untilAborted(asked, signal), topicIds([topic], signal)]);
-    // The metadata is the topic's id, a space, and the writer's text. Older versions committed no id.
+    // The metadata is the topic's id, a space, and the writer's text. Older versions of the connector committed no id.
     const [id = '', ...rest] = metadata.split(' ');
     if (id !== '' && id !== (ids.get(topic) ?? id)) return null;
-    // -1 means no offset. kafkajs commits -2, the beginning of the log, when the log no longer contains the position.
+    // -1: no offset is committed. -2: the beginning. kafkajs commits -2 when the log no longer contains the position.
     return offset < 0n ? null : { offset, metadata: rest.join(' ') };
   } catch (cause) {
     signal.throwIfAborted();

@@ -106,7 +106,7 @@ export function topicsOf(error: unknown): readonly string[] | undefined {
   return named;
 }
 
-/** A failed login. kafkajs retries the login: a broker loads a new signing key at the first login with this key. */
+/** kafkajs retries a failed login: the first login with a new signing key can fail, while the broker loads the key. */
 export class LoginFailed extends Error {
   override readonly name = 'LoginFailed';
   readonly retriable = true;

@@ -9,9 +9,9 @@ import type { Ending, WriterProducer } from './writer-producer.ts';
 
 /*
  * Records hang if their partition never gets the marker that ends their transaction. Hanging records hide later
- * commits, and get the outcome of the next transaction with the same transactional id. Since Kafka 4.1, a killed broker
- * without replicas leaves such records: its markers are dropped while the broker is away (KAFKA-20734). A power loss
- * leaves such records if it deletes the end of the transaction log.
+ * commits, and get the outcome of the next transaction with the same transactional id. Since Kafka 4.1, records hang if
+ * a broker is killed and its partitions are on no other broker: the markers for these partitions are dropped while the
+ * broker is away (KAFKA-20734). Records also hang if a power loss deletes the end of the transaction log.
  *
  * So before any offset is read, a new transaction ends the hanging records in all partitions and in the group. If the
  * coordinator reports that the last transaction was committed, the new transaction adds all partitions and commits,
@@ -19,9 +19,10 @@ import type { Ending, WriterProducer } from './writer-producer.ts';
  * partitions accept records. If a partition cannot be added, the new transaction is committed without this partition.
  *
  * Only records of the last transaction hang: after a lost connection, a producer first ends its last transaction again.
- * If the writer itself cut off the last transaction, the writer aborts. If another process began the last transaction,
- * a reported commit is repeated: an abort could lose a part of an acknowledged page. If an opening omits
- * partitions (those of a stopped source), the writer remembers the outcome for the next opening with these partitions.
+ * If this writer began the last transaction and never requested its commit, the writer aborts. If another process began
+ * the last transaction, a reported commit is repeated: an abort could lose a part of an acknowledged page. If an
+ * opening omits partitions (those of a stopped source), the writer remembers the outcome for the next opening with
+ * these partitions.
  *
  * One case is not covered: if the process or the coordinator fails between the fence and the new commit, the next
  * opening aborts records that were committed.
@@ -30,7 +31,7 @@ import type { Ending, WriterProducer } from './writer-producer.ts';
 const NOT_COMPRESSED = 0;
 const KEY = Buffer.from('["",{"settles":true}]');
 
-/** Stops a writer: if the writer continued from the last visible offset, it would repeat all hidden records. */
+/** Stops a writer. If the writer continued from the last visible offset, it would repeat all hidden records. */
 export function transactionHangs(topic: string, partitions: readonly number[], openMs: number): ConnectorError {
   const where = partitions.length === 0 ? topic : `${topic}, partition ${partitions.join(', ')}`;
   const command = `kafka-transactions.sh --bootstrap-server <broker>`;
@@ -83,7 +84,7 @@ export async function fenceAndEnd(
   last.left.opened(partitions, ending);
 }
 
-/** Ends the producer's last transaction again after a lost connection, which perhaps lost the markers too. */
+/** After a lost connection, ends the last transaction again: perhaps the broker did not get the markers. */
 export async function endAgain(
   producer: WriterProducer,
   { abortHanging, abortHangingOffset, transactionalId, log }: Fencing,
@@ -94,7 +95,7 @@ export async function endAgain(
   log.debug({ transactionalId, ending }, 'a connection was lost; the last transaction is ended again');
   const transaction = await producer.transaction();
   await endAll(transaction, ending, async () => {
-    // Adding partitions waits for the end of the previous transaction; adding the group does not.
+    // A request that adds partitions waits until the previous transaction ends; a request that adds the group does not.
     await sendTo(transaction, partitions, ADDED, 'together');
     if (abortHangingOffset !== undefined) await addGroup(transaction, abortHangingOffset);
   });
@@ -120,7 +121,7 @@ interface Fencing extends Pick<WriterOptions, 'abortHanging' | 'abortHangingOffs
   readonly log: Log;
 }
 
-/** Writes a record to all partitions, because no request shows where records hang. The caller must abort. */
+/** Writes to all partitions, because no request shows where records hang. The caller must abort the transaction. */
 async function touchAll(
   transaction: Transaction,
   partitions: readonly TopicPartition[],
@@ -200,7 +201,7 @@ export class LastTransaction {
   readonly left = new LeftPartitions();
   /** True if records of this writer were acknowledged, but the commit of these records was never requested. */
   #isCutOff = false;
-  /** True if an earlier attempt of this opening saw a commit. The attempt's fence can change this state to Empty. */
+  /** True if an earlier attempt of this opening saw a commit. That attempt's fence can change the state to Empty. */
   #wasCommitted = false;
 
   wasWritten(): void {
@@ -212,7 +213,7 @@ export class LastTransaction {
     this.#wasCommitted = false;
   }
 
-  /** Call it before the fence. If this writer cut off its last transaction, a reported commit was an older one. */
+  /** Call it before the fence. If this writer never requested its last commit, a reported commit was an earlier one. */
   async wasCommitted(producer: WriterProducer): Promise<boolean> {
     const state = await producer.lastTransaction?.();
     if (state === undefined) return false;

@@ -50,7 +50,7 @@ export interface Cluster {
   refreshMetadataIfNecessary(): Promise<void>;
   refreshMetadata(): Promise<void>;
   findTopicPartitionMetadata(topic: string): readonly { readonly partitionId: number }[];
-  /** The partitions of each leader, by its node id. Partitions that are not in the metadata are omitted. */
+  /** The partitions of each leader, by the leader's node id. Partitions that are not in the metadata are omitted. */
   findLeaderForPartitions(topic: string, partitions: readonly number[]): Record<string, number[]>;
   fetchTopicsOffset(
     topics: readonly {
@@ -61,7 +61,7 @@ export interface Cluster {
   ): Promise<readonly { readonly partitions: readonly { partition: number; offset: string }[] }[]>;
   findBroker(of: { readonly nodeId: string }): Promise<Broker>;
   findGroupCoordinator(of: { readonly groupId: string; readonly coordinatorType?: number }): Promise<Broker>;
-  /** Only for a transactional producer: true if a connection that its last transaction used has ended. */
+  /** Only for a transactional producer: true if a connection has ended that the producer's last transaction used. */
   hasLostConnection?: () => boolean;
 }
 

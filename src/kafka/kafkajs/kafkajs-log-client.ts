@@ -11,7 +11,7 @@ import { FETCH_BYTES_PER_PARTITION, type KafkaTuning } from './tuning.ts';
 
 /*
  * Reads topics without a consumer group. kafkajs reads only as a member of a group, and joining a new group takes 3 s
- * by default. So this client calls inner functions of kafkajs' consumers, which need no group.
+ * by default. So this client calls internal functions of kafkajs' consumers. These functions need no group.
  */
 
 const MAX_BYTES = 4 * 1024 * 1024;
@@ -36,7 +36,7 @@ function dropFetches({ brokerPool }: Pick<Cluster, 'brokerPool'>): void {
 export interface FetchedPart {
   readonly partition: number;
   readonly records: readonly CommittedRecord[];
-  /** The next offset to fetch, also after control records, aborted records and compacted records. */
+  /** The next offset to fetch: after all fetched records, including control, aborted and compacted records. */
   readonly nextOffset: bigint;
 }
 
@@ -48,7 +48,7 @@ export interface Bounds {
 /** After any failure, the caller must close this client and open another client. */
 export type LogClient = Pick<KafkajsLogClient, 'connect' | 'byLeader' | 'bounds' | 'fetch' | 'close'>;
 
-/** The end of a partition is its last stable offset, or with `behindOpen` its high watermark. */
+/** With `behindOpen`, `high` of `bounds` is the high watermark; otherwise, the last stable offset. */
 export type OpenLogClient = (topic: string, behindOpen?: boolean) => LogClient;
 
 export interface KafkajsLogClientOptions {
@@ -67,7 +67,7 @@ export function kafkajsLogClients(options: KafkajsLogClientOptions): OpenLogClie
   };
 }
 
-/** @throws Error if this kafkajs is not built like 2.2.4. */
+/** Returns the function of kafkajs that creates a cluster object. @throws Error if there is no such function. */
 export function clusterFactory(kafka: Kafka): (isolationLevel?: number) => Cluster {
   const symbol = Object.getOwnPropertySymbols(kafka).find((own) => String(own).includes('Kafka:createCluster'));
   const factory: unknown = symbol && Reflect.get(kafka, symbol);
@@ -106,7 +106,7 @@ class KafkajsLogClient {
     return new Map(leaders.map(([leader, led]) => [Number(leader), led]));
   }
 
-  /** `low` is the first offset that the broker appended at `sinceMs` or later, by the broker's clock. */
+  /** `low` is the offset of the first record that the broker appended at `sinceMs` or later, by the broker's clock. */
   async bounds(partitions: readonly number[], sinceMs: number | undefined): Promise<ReadonlyMap<number, Bounds>> {
     this.byLeader(partitions);
     const [low, high, given] = await Promise.all([

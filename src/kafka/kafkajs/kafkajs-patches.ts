@@ -47,7 +47,7 @@ function scheduleOnlyWhenPending(original: ScheduleCheck): ScheduleCheck {
 
 /**
  * Compaction can remove the last records of a batch and keep the batch. Then a consumer would wait forever for these
- * records. So a control record is added at the batch's end, which moves the consumer's offset, but reaches no handler.
+ * records. So a control record is added at the batch's end. It moves the consumer's offset, but reaches no handler.
  */
 function markBatchEnd(original: DecodeBatch): DecodeBatch {
   return async function decodeRecordBatch(decoder) {
@@ -62,8 +62,8 @@ function markBatchEnd(original: DecodeBatch): DecodeBatch {
 }
 
 /**
- * Removes the records of aborted transactions. The original has two errors: at each record, it sees the start of
- * only one aborted transaction, in the order of the *ends*; and it takes every key of four zero bytes for a marker.
+ * Removes the records of aborted transactions. The original starts at most one aborted transaction at each record, in
+ * the order of the *ends*, and so keeps some records. It also takes every key of four zero bytes for a marker.
  */
 export const withoutAborted: FilterAborted = ({ messages, abortedTransactions }) => {
   if (!abortedTransactions?.length) return messages;
@@ -88,7 +88,7 @@ export const withoutAborted: FilterAborted = ({ messages, abortedTransactions })
 
 /**
  * A new producer, and most functions of an admin client, request the metadata of all topics. The original fails on the
- * error of any partition. So a single partition without a leader, of any topic, prevented the opening of every writer.
+ * error of any partition. So one partition without a leader, in any topic, would prevent the opening of every writer.
  */
 function allWithoutErrors(original: MetadataProtocol): MetadataProtocol {
   return (of) => (asked) => {
@@ -129,8 +129,9 @@ const OPERATION_NOT_ATTEMPTED = 55;
 type Parse = (data: TopicsResponse) => Promise<unknown>;
 
 /**
- * A response about several topics has an error code for each topic. The original throws the first error, even if this
- * is "not attempted", without the topic's name. Here the error has the field `topics`: all topics with the same code.
+ * A response about several topics has an error code for each topic. The original throws the first error, without the
+ * topic's name, even if the first is only "not attempted". Here such errors are skipped, and the thrown error has the
+ * field `topics`: all topics with the same code.
  */
 function namingTopics(original: Parse): Parse {
   return async (data) => {
@@ -158,7 +159,7 @@ type CreateFetchManager = (options: {
 
 /**
  * A stopped member must not fetch. When a partition's leader changes, the original replaces its fetch loops. If the
- * member leaves meanwhile, nothing ends the new loops, which take 100 % CPU. Here the first new fetch stops them.
+ * member leaves meanwhile, nothing ends the new loops, which take 100 % CPU. Here their first fetch ends them.
  */
 function stoppedForGood(original: CreateFetchManager): CreateFetchManager {
   return (options) => {
@@ -267,7 +268,8 @@ const PATCHES: readonly Patch[] = [
 ];
 
 /**
- * Loads kafkajs with the patches; again if kafkajs was loaded before, because loaded modules keep unpatched functions.
+ * Loads kafkajs with the patches. If kafkajs is loaded already, loads it again: loaded modules keep unpatched
+ * functions.
  *
  * @throws Error if the source text of a function differs from the text that its patch expects.
  */

@@ -24,9 +24,9 @@ interface KafkajsReaderOptions {
 
 /**
  * Reads topics without a consumer group. Each call has its own connection. `readToEnd` counts control records, aborted
- * records and compacted records as read. After a failure, it opens a new connection if the failed one made progress;
- * otherwise it throws, unless a partition has no leader or the topic is unknown for a moment. `follow` replaces every
- * connection that fails or stalls, because kafkajs would use the dead connection forever.
+ * records and compacted records as read. It replaces a failed connection if this connection made progress, a partition
+ * has no leader, or the topic is unknown for a moment; otherwise it throws. `follow` replaces every connection that
+ * fails or stalls, because kafkajs would use the dead connection forever.
  */
 export function createKafkajsReader(options: KafkajsReaderOptions): LogReader & LogTail & { close(): void } {
   const { clock, log, random, tuning } = options;
@@ -66,7 +66,7 @@ export function createKafkajsReader(options: KafkajsReaderOptions): LogReader & 
         const cause = await reading.through(stalled).finally(() => stalled.end());
         signal.throwIfAborted();
         if (cause instanceof ReadRefused) throw cause.cause;
-        // It is unknown where the topic ended when `follow` began. So new and old records cannot be distinguished.
+        // The end of the topic when `follow` began is unknown. So new records cannot be distinguished from old ones.
         if (onlyNew && reading.progress() < 0n && !isOneOf(LEADERLESS, cause)) throw unreachable(topic, cause);
         if (reading.fetches > before) failures = 1;
         const waitMs = backOffMs(failures, tuning.tailBackOff, random);
@@ -123,7 +123,8 @@ class Reading {
     try {
       await untilAborted(this.#begin(client), until);
       stalled.moved();
-      // All leaders are read in parallel, so that no leader waits for another. A failure at one of them stops all.
+      // All leaders are read in parallel, so that no leader waits for another. A failure at one leader stops all
+      // readings.
       const leaders = [...client.byLeader([...this.#positions.keys()])];
       await Promise.all(
         leaders.map(([leader, partitions]) =>
@@ -207,7 +208,7 @@ class Reading {
 /** Another connection would not help. The caller gets the cause of this error unchanged. */
 class ReadRefused extends Error {}
 
-/** Skips offsets that were deleted meanwhile. If the log is shorter now (a recreated topic), continues at its end. */
+/** Skips offsets that were deleted meanwhile. If the topic was created again and is shorter, continues at its end. */
 function keepWithin(positions: Map<number, bigint>, bounds: ReadonlyMap<number, Bounds>): void {
   for (const [partition, position] of positions) {
     const { low, high } = bounds.get(partition) ?? { low: position, high: position };

@@ -21,7 +21,7 @@ import { giveUpAborting, type TopicFacts, topicRefused, writerRefused } from './
 import { planRounds, sendRound } from './send-plan.ts';
 import { type KafkaTuning, kafkajsRetry, longestProofMs } from './tuning.ts';
 
-/** If a transactional id was taken this often in this time, two installations use it, and fence each other forever. */
+/** If others took a transactional id this often in this time, two installations use it and fence each other forever. */
 const MAX_FENCINGS = 3;
 const FENCINGS_WITHIN_MS = 5 * 60_000;
 
@@ -30,7 +30,7 @@ export interface KafkajsWriterOptions extends WriterOptions {
   readonly transactionalId: string;
   readonly compression: CompressionTypes;
   readonly tuning: KafkaTuning;
-  /** The largest record batch by topic, in bytes, if known. */
+  /** The maximum size of a record batch in bytes, by topic. Topics with an unknown limit have no entry. */
   readonly limits: ReadonlyMap<string, number>;
   readonly facts: TopicFacts;
   readonly topicIds: KafkaCluster['topicIds'];
@@ -44,12 +44,12 @@ export interface KafkajsWriterOptions extends WriterOptions {
 
 /**
  * After a failure, a kafkajs producer can lose records silently. The producer can give the next batch the sequence
- * number of a batch that the broker kept. Then the broker drops the next batch as a duplicate. So no producer is
- * used again after a failure.
+ * number of a batch that the broker kept. Then the broker drops the next batch as a duplicate. So no producer is used
+ * again after a failure.
  *
  * `open`: the new producer fences the earlier producer with the same transactional id, then the position is read.
- * `commit`: sends rounds of one request to each broker, the source offset in the last round, then the consumer offset.
- * The transaction is committed only after every partition has acknowledged every round.
+ * `commit`: sends rounds. A round is one request to each broker; the last round has the source offset. Then sends the
+ * consumer offset. Commits the transaction only after every partition has acknowledged every round.
  */
 export class KafkajsWriter implements TransactionalWriter {
   readonly #options: KafkajsWriterOptions;
@@ -171,7 +171,7 @@ export class KafkajsWriter implements TransactionalWriter {
       this.#inputId = await this.#topicIdOfPosition(signal);
       const position = await untilAborted(readPosition(signal), signal);
       signal.throwIfAborted();
-      // This check comes after the proof of ownership, and after `readPosition`, which reads the operators' marks.
+      // This check needs a proof of ownership, and the operators' marks, which `readPosition` has read.
       this.#refuseWhenShared(this.#options.excused?.() ?? 0);
       this.#live = producer;
       this.#last.ended();
@@ -182,7 +182,7 @@ export class KafkajsWriter implements TransactionalWriter {
     }
   }
 
-  /** Throws WRITER_IDS_SHARED after too many fencings, without the latest `excused` ones, which operators caused. */
+  /** Throws WRITER_IDS_SHARED after too many fencings. The latest `excused` fencings do not count. */
   #refuseWhenShared(excused: number): void {
     const { clock, transactionalId } = this.#options;
     const sinceMs = clock.monotonicMs() - FENCINGS_WITHIN_MS;
@@ -263,12 +263,12 @@ export class KafkajsWriter implements TransactionalWriter {
     await transaction.commit();
   }
 
-  /** Throws in an abandoned transaction. Otherwise it could send more, and even commit, when the broker answers. */
+  /** Throws if the transaction was abandoned. Otherwise it could continue, and commit, when the broker answers. */
   #mustBeLive(producer: Producer): void {
     if (this.#live !== producer) throw new Error('the writer was given up or opened again during this commit');
   }
 
-  /** Does not abort, because an abort can overtake a produce request. Disconnects last: else kafkajs connects again. */
+  /** Sends no abort: an abort can overtake a produce request. Disconnects after `work`, else kafkajs reconnects. */
   #leaveBehind(producer: Producer | undefined, work: Promise<void> | undefined): void {
     if (producer === undefined) return;
     if (this.#live === producer) this.#live = undefined;
@@ -313,8 +313,9 @@ export class KafkajsWriter implements TransactionalWriter {
 }
 
 /**
- * Repeats the request while the coordinator still ends the previous transaction and refuses the offset. kafkajs repeats
- * only requests for records. After such a refusal, the producer is still usable. `mayWrite` throws after a failure.
+ * While the coordinator still ends the previous transaction, it refuses the offset, and this function repeats the
+ * request: kafkajs repeats only requests for records. The producer is still usable then. `mayWrite` throws after a
+ * failure.
  */
 async function sendConsumerOffset(
   { clock, random, tuning }: { readonly clock: Clock; readonly random: Random; readonly tuning: KafkaTuning },

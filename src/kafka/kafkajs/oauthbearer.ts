@@ -12,7 +12,7 @@ const SEPARATOR = '\u0001';
 const LENGTH_BYTES = 4;
 const LONGEST_REASON = 300;
 
-/** Replaces kafkajs' login, which does not notice a refused token. The broker then disconnects without a reason. */
+/** Replaces kafkajs' login. With kafkajs' login, a broker that refuses the token disconnects without a reason. */
 export function oauthbearer(
   tokens: BrokerTokens,
   { extensions, clock }: { readonly extensions: Readonly<Record<string, string>>; readonly clock: Clock },

@@ -16,14 +16,14 @@ const openSocket: ISocketFactory = ({ host, port, ssl, onConnect }) => {
 /** A broker that does not answer is avoided for this time. */
 const SILENT_MS = 60_000;
 
-/** Opens sockets for kafkajs, and closes all at the end. Otherwise a repeated request would keep the process alive. */
+/** Opens sockets for kafkajs. `close` ends them all: otherwise repeated requests would keep the process alive. */
 export class BrokerConnections {
   readonly #brokers: readonly string[];
   readonly #clock: Pick<Clock, 'monotonicMs'>;
   readonly #random: Random;
   readonly #create: ISocketFactory;
   readonly #open = new Set<Socket>();
-  /** By host:port, the monotonic time of the oldest connection to which the broker has not responded yet. */
+  /** By host:port: when a connection was opened, in monotonic time. The broker's next response deletes the entry. */
   readonly #silentSinceMs = new Map<string, number>();
   #isClosed = false;
   #answeredMs: number | null = null;
@@ -40,7 +40,7 @@ export class BrokerConnections {
     this.#create = create;
   }
 
-  /** Chooses the first broker of a client. kafkajs waits long for a frozen broker, so silent brokers are avoided. */
+  /** Chooses the first broker of a client. Avoids silent brokers, because kafkajs waits long for a frozen broker. */
   choose(): string[] {
     const answering = this.#brokers.filter((broker) => !this.#isSilent(broker));
     const from = answering.length > 0 ? answering : this.#brokers;
@@ -59,7 +59,7 @@ export class BrokerConnections {
       this.#silentSinceMs.delete(broker);
       this.#answeredMs = this.#clock.monotonicMs();
     });
-    // kafkajs adds its error listener only after this return, so the socket ends a moment later.
+    // kafkajs adds its error listener only after this function returns, so the socket ends a moment later.
     if (this.#isClosed) setImmediate(() => end(socket));
     return socket;
   };

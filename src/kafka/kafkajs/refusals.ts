@@ -5,7 +5,7 @@ import type { AbortHangingFailed } from './kafkajs-hanging.ts';
 
 export interface TopicFacts {
   missing(topics: readonly string[]): Promise<readonly string[]>;
-  /** Reads the largest batch sizes again. The next transactions use them. */
+  /** Reads the maximum batch sizes of the topics again. The next transactions use these sizes. */
   learnLimits(topics: readonly string[]): Promise<void>;
 }
 
@@ -47,7 +47,7 @@ export async function topicRefused(
 
 /**
  * Called if an opening cannot end hanging transactions in a topic. For the first topic, which has the offset, returns:
- * the opening is retried. For any other topic, throws, so that the sources without this topic continue.
+ * the opening is retried. For any other topic, throws, so that sources that do not use the topic continue.
  */
 export async function giveUpAborting(
   cause: AbortHangingFailed,
@@ -77,7 +77,7 @@ interface Refused extends Pick<WriterOptions, 'abortHangingOffset'> {
 /** Advice by error name. Neither other records nor a retry can correct these errors. */
 const ADVICE: Readonly<Record<string, (of: Refused) => string>> = {
   TRANSACTIONAL_ID_AUTHORIZATION_FAILED: ({ transactionalId }) =>
-    `Give the connector's account the right Write on this transactional id: ${acl(`--transactional-id ${transactionalId}`, 'Write')}`,
+    `Give the connector's account the ACL Write on this transactional id: ${acl(`--transactional-id ${transactionalId}`, 'Write')}`,
   GROUP_AUTHORIZATION_FAILED: ({ abortHangingOffset }) => readGroup(abortHangingOffset?.groupId ?? '<group>'),
   INVALID_TRANSACTION_TIMEOUT: () =>
     'Lower kafka.transactionTimeout, or raise transaction.max.timeout.ms at the brokers',
@@ -107,7 +107,7 @@ export function memberRefused(
     case 'TOPIC_AUTHORIZATION_FAILED': {
       const text = `Kafka does not allow the group ${groupId} to read ${topics.join(' or ')} (${kafkaReason(cause)}).`;
       const rights = topics.map((topic) => acl(`--topic ${topic}`, 'Read')).join('; ');
-      const advice = `Give the connector's account the right Read: ${rights}. Restart the connector.`;
+      const advice = `Give the connector's account the ACL Read: ${rights}. Restart the connector.`;
       return new ConnectorError('TOPIC_REFUSED', `${text} ${advice}`, details);
     }
     default:
@@ -116,7 +116,7 @@ export function memberRefused(
 }
 
 function readGroup(groupId: string): string {
-  return `Give the connector's account the right Read on its group: ${acl(`--group ${groupId}`, 'Read')}`;
+  return `Give the connector's account the ACL Read on its group: ${acl(`--group ${groupId}`, 'Read')}`;
 }
 
 function acl(resource: string, operation: string): string {

@@ -7,7 +7,7 @@ interface PlannedSend {
   readonly topic: string;
   readonly partition: number;
   readonly records: readonly OutgoingRecord[];
-  /** The size before compression; never less than the real size. */
+  /** The maximum size before compression. The real size can be smaller. */
   readonly bytes: number;
 }
 
@@ -19,15 +19,15 @@ interface SendLimits {
   readonly maxRoundBytes: number;
 }
 
-/** The most bytes for a record's length, attributes, deltas, and the lengths of its key, value and headers. */
+/** The maximum size of a record's other fields: attributes, deltas, and the lengths of record, key, value, headers. */
 const RECORD_OVERHEAD_BYTES = 32;
 const BATCH_OVERHEAD_BYTES = 61;
 const HEADER_OVERHEAD_BYTES = 10;
 
 /**
- * Divides records into rounds. A round is one request to each broker, with one batch for each partition. A batch is
- * larger than the limits only if it has one record. The source offset is the last record of its partition, in the last
- * round: readers never see it before the records that it covers.
+ * Divides records into rounds. A round is one request to each broker, with at most one batch for each partition. A
+ * batch is larger than the limits only if it has one record. The source offset is the last record of its partition, in
+ * the last round: readers never see the offset before the records that it covers.
  */
 export function planRounds(
   { records, sourceOffset }: Omit<WriterTransaction, 'consumerOffset'>,
@@ -125,8 +125,8 @@ function partitionKey({ topic, partition }: OutgoingRecord): string {
 }
 
 /**
- * @returns the time of the append, by the broker's clock; null if the topics keep our time instead.
- * @throws Error if a partition did not acknowledge its batch, or the client's error. Other batches are perhaps written.
+ * @returns the time at which the broker appended the records, by the broker's clock; null without LogAppendTime.
+ * @throws Error if a partition did not acknowledge its batch, or kafkajs' error. Other batches are perhaps written.
  */
 export async function sendRound(
   transaction: Transaction,
@@ -141,7 +141,7 @@ export async function sendRound(
   }
   for (const { topic, partition } of round) {
     if (acknowledged.has(`${topic}/${partition}`)) continue;
-    const text = `partition ${partition} of topic ${topic} did not acknowledge the records (does it exist?)`;
+    const text = `partition ${partition} of topic ${topic} did not acknowledge the records (does this partition exist?)`;
     throw Object.assign(new Error(text), { topic });
   }
   const appendedMs = Math.max(...responses.map(({ logAppendTime }) => Number(logAppendTime ?? -1)));

@@ -19,7 +19,7 @@ interface TopicAdminOptions {
 }
 
 const LEADER_POLL_MS = 50;
-/** The longest time that an optional topic may delay the start. */
+/** The longest time that a topic in `mayBeRefused` may delay the start. */
 const REFUSABLE_LEADER_WAIT_MS = 5_000;
 
 export async function ensureTopics(
@@ -105,7 +105,7 @@ function limitOf(settings: FoundTopic['settings']): number {
   return Math.min(batch ?? Number.NaN, segment || Number.POSITIVE_INFINITY);
 }
 
-/** Waits for the leaders of all partitions, up to a limit. Returns the partitions of topics that have all leaders. */
+/** Waits for all leaders, up to a limit. Returns the partitions of topics whose partitions all have a leader. */
 async function untilLed(
   { clock, tuning }: TopicAdminOptions,
   admin: Admin,
@@ -129,8 +129,8 @@ async function untilLed(
 
 function withoutLeader({ name }: TopicSpecification): ConnectorError {
   const text =
-    `Some partitions of topic ${name} have no leader, or this account has no right to see the topic. ` +
-    'Check the brokers of this topic, and the right Describe.';
+    `Some partitions of topic ${name} have no leader, or this account may not see the topic. ` +
+    'Check the brokers of this topic, and whether this account has the ACL Describe on the topic.';
   return new ConnectorError('KAFKA_UNREACHABLE', text, { fields: { topics: [name] } });
 }
 
@@ -152,7 +152,7 @@ async function describedSettings(
   }
 }
 
-/** Creates one topic: for several topics, kafkajs does not report which exist. False if the topic exists already. */
+/** Creates one topic: for several, kafkajs does not report which of them exist already. False if the topic exists. */
 async function createTopic(
   admin: Admin,
   { name, partitions, replicationFactor, settings }: TopicSpecification,
@@ -168,12 +168,12 @@ async function createTopic(
     const reasons = hidden.map((refusal) => kafkaReason(refusal)).join('; ');
     const text =
       `Kafka refuses to create topic ${name} (${reasons}). Often topics.replicationFactor is above the number of ` +
-      'brokers, or the right Create is missing.';
+      'brokers, or this account lacks the ACL Create.';
     throw new ConnectorError('TOPIC_NOT_CREATED', text, { cause: error, fields: { topic: name } });
   }
 }
 
-/** kafkajs hides the reasons of a refused topic in the field `errors`, of this error or of a cause. */
+/** If a topic is refused, kafkajs hides the reasons in the field `errors` of its error or of a cause of this error. */
 function hiddenErrors(error: unknown): unknown[] {
   if (!(error instanceof Error)) return [];
   return 'errors' in error && Array.isArray(error.errors) ? error.errors : hiddenErrors(error.cause);
@@ -204,7 +204,8 @@ export async function askAdmin<Found>(
     await admin.connect();
     return await ask(admin);
   } finally {
-    // Disconnects only after `ask`: a client that is disconnected while it connects stays connected.
+    // Waits for `ask` before it disconnects: if `disconnect` is called while kafkajs still connects, the connection
+    // stays open.
     admin.disconnect().catch(() => {});
   }
 }

@@ -5,7 +5,7 @@ import { askBroker, type Cluster, type Decoder, endOf } from './kafkajs-internal
 
 /** Version 10 (brokers from 2.8) has the ids of topics; kafkajs supports versions up to 6. */
 const METADATA = { apiKey: 3, apiVersion: 10, apiName: 'Metadata' };
-/** The id of a topic at a broker without topic ids, and the id in a request that names the topic. */
+/** Means that there is no id: in the response of a broker without topic ids, and in a request with the topic's name. */
 const NO_ID = Buffer.alloc(16);
 
 type MetadataCluster = Pick<Cluster, 'connect' | 'disconnect' | 'brokerPool'>;
@@ -26,7 +26,7 @@ export class TopicIds {
     try {
       return await untilAborted(ask(cluster, topics), signal);
     } catch (cause) {
-      // The next call opens a new connection, because kafkajs would retry a broken connection until its time-outs.
+      // The next call opens a new connection, because kafkajs would retry on a broken connection until its time-outs.
       if (this.#cluster === cluster) this.#cluster = null;
       cluster.disconnect().catch(() => {});
       signal.throwIfAborted();

@@ -4,20 +4,20 @@ export type KafkaTuning = Readonly<typeof DEFAULT_TUNING>;
 export const DEFAULT_TUNING = {
   requestTimeoutMs: 10_000,
   connectionTimeoutMs: 3_000,
-  /** The retries inside kafkajs. Without retries, CONCURRENT_TRANSACTIONS, a normal response, would be a failure. */
+  /** The retries inside kafkajs. Without retries, the normal response CONCURRENT_TRANSACTIONS would be a failure. */
   retries: 5,
   initialRetryMs: 50,
   maxRetryMs: 2_000,
   /** The broker aborts a transaction that is older than this. Our writer gives up a transaction at the same age. */
   transactionTimeoutMs: 60_000,
-  /** An opening may take this time plus `transactionTimeoutMs`, in which the broker ends an earlier transaction. */
+  /** The opening of a writer may last `transactionTimeoutMs` plus this time. Meanwhile an earlier transaction ends. */
   openGraceMs: 20_000,
   openBackOff: { initialMs: 100, maximumMs: 2_000 },
   disconnectMs: 3_000,
-  /** The payload of one record batch, before compression; less than the usual max.message.bytes of 1 MiB. */
+  /** The maximum payload of a record batch, before compression; less than the usual max.message.bytes of 1 MiB. */
   maxSendBytes: 900_000,
   maxSendRecords: 10_000,
-  /** The payload of one round: one request to each broker. By default, brokers accept requests of 100 MiB. */
+  /** The maximum payload of a round (a request to each broker). By default, brokers accept requests of 100 MiB. */
   maxRoundBytes: 8_000_000,
   readStallMs: 30_000,
   groupSessionTimeoutMs: 6_000,
@@ -25,11 +25,11 @@ export const DEFAULT_TUNING = {
   groupJoinMs: 20_000,
   /** The member waits this long for the group's state, then joins without a head start (head-start.ts). */
   headStartMs: 1_000,
-  /** The time between heartbeats and between fetches. A short time shows soon that another member has left. */
+  /** The time between heartbeats and between fetches. If it is short, a member notices soon that another has left. */
   confirmIntervalMs: 300,
   /**
    * The maximum age of a proof of ownership, but at most half the session timeout. The age begins when the heartbeat is
-   * sent. The group reassigns a partition only after a session timeout. So a request has at least 4 s after a proof.
+   * sent. The group reassigns a partition only after a session timeout. So a proof leaves at least 4 s for a request.
    */
   proofMs: 2_000,
   /** A reader's fetch waits at most this long for data. The reader's disconnect takes at most the same time. */
@@ -49,7 +49,7 @@ export function longestProofMs({ proofMs, groupSessionTimeoutMs }: KafkaTuning):
 /** We wait this much longer for the response to a join than the broker waits for all members. */
 const JOIN_GRACE_MS = 10_000;
 
-/** A join must fail at the broker first. Otherwise the broker would still wait for the abandoned member. */
+/** A join must fail first at the broker, then here. Otherwise the broker would wait for the abandoned member. */
 export function joinLimits({ groupJoinMs, groupSessionTimeoutMs, readStallMs }: KafkaTuning): {
   readonly rebalanceMs: number;
   readonly stallMs: number;
@@ -58,15 +58,15 @@ export function joinLimits({ groupJoinMs, groupSessionTimeoutMs, readStallMs }: 
   return { rebalanceMs, stallMs: Math.max(readStallMs, rebalanceMs + JOIN_GRACE_MS) };
 }
 
-/** The bytes of one fetch, as stored on the broker: one or two batches. Larger fetches only use more memory. */
+/** The maximum size of one fetch, as stored on the broker: one or two batches. Larger fetches only use more memory. */
 export const FETCH_BYTES_PER_PARTITION = 128 * 1024;
-/** The bytes of a member's fetch from one broker. With larger fetches, waiting batches stay in memory longer. */
+/** The maximum size of a member's fetch from one broker. With larger fetches, waiting batches stay in memory longer. */
 export const FETCH_BYTES = 192 * 1024;
 
-/** The coordinator notices an expired transaction in this time: by default, it searches every 10 s. */
+/** The coordinator notices an expired transaction within this time: by default, it searches every 10 s. */
 const TOO_OLD_SEEN_MS = 12_000;
 
-/** The longest time for which a transaction can stay open; shorter than the time limit of an opening. */
+/** The longest time for which a transaction can stay open. The time limit for the opening of a writer is longer. */
 export function longestOpenMs({ transactionTimeoutMs, openGraceMs }: KafkaTuning): number {
   return transactionTimeoutMs + Math.min(TOO_OLD_SEEN_MS, openGraceMs / 2);
 }

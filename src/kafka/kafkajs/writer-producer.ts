@@ -17,7 +17,7 @@ export interface WriterProducer extends Producer {
    * does not know the transactional id, or is a broker below 3.0. @throws Error if no coordinator answers.
    */
   lastTransaction?(): Promise<string | undefined>;
-  /** How the last transaction ended, if a connection that it used was lost; otherwise undefined. */
+  /** How the last transaction ended, if a connection was lost that this transaction used; otherwise undefined. */
   cutOffAfter?(): Ending | undefined;
 }
 
@@ -39,14 +39,14 @@ const RETRY = { backOff: { initialMs: 50, maximumMs: 2_000 }, attempts: 6 };
 
 class CoordinatorMoves extends Error {}
 
-/** Adds `lastTransaction`. The producer's next request uses the coordinator that `lastTransaction` has found. */
+/** Adds `lastTransaction`, which finds the coordinator. The producer's next request uses the same coordinator. */
 export function askingForLast(original: CreateProducer, clock: Clock): CreateProducer {
   return (of) => {
     const { cluster, transactionalId } = of;
     if (transactionalId === undefined) return original(of);
     const find = cluster.findGroupCoordinator.bind(cluster);
     let found: Broker | undefined;
-    // Only this producer uses this cluster object, so its function can be replaced.
+    // Only this producer uses this cluster object, so the object's function can be replaced.
     cluster.findGroupCoordinator = async (asked) => {
       const coordinator = asked.coordinatorType === TRANSACTION ? found : undefined;
       found = undefined;
@@ -71,7 +71,7 @@ export function askingForLast(original: CreateProducer, clock: Clock): CreatePro
   };
 }
 
-/** The state of one transactional id: Ongoing, PrepareCommit, CompleteCommit, CompleteAbort, others; empty on error. */
+/** The state of one transactional id: Ongoing, PrepareCommit, CompleteCommit or another; empty on error. */
 function readState(from: Decoder): { readonly errorCode: number; readonly state: string } {
   let found = { errorCode: 0, state: '' };
   from.readUVarIntArray(() => {
@@ -108,7 +108,7 @@ function watched(producer: Producer, cluster: OwnCluster): WriterProducer {
   };
 }
 
-/** Notices lost connections: kafkajs reconnects silently. Idle connections do not count, because brokers close them. */
+/** Notices lost connections: kafkajs reconnects silently. Idle connections do not count: brokers close them. */
 class UsedConnections {
   readonly #open: () => readonly UsedSocket[];
   #begun = new Map<UsedSocket, number>();

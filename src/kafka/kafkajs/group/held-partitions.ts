@@ -2,7 +2,7 @@ import { untilAborted } from '../../../support/until-aborted.ts';
 import type { GroupReaderOptions, OwnershipProof, PartitionReader, ReadBatch } from '../../group-reader.ts';
 import type { TopicPartition } from '../../topic.ts';
 
-/** Controls the fetches of a group member. A partition is fetched only after `readFrom`, and not after `pause`. */
+/** Controls the fetches of a group member. The fetches of a partition begin after `readFrom` and end after `pause`. */
 export interface PartitionFetcher {
   pause(partitions: readonly TopicPartition[]): void;
   readFrom(partition: TopicPartition, offset: bigint): void;
@@ -19,14 +19,14 @@ interface Held {
   readonly partition: TopicPartition;
   readonly lost: AbortController;
   reader: PartitionReader | undefined;
-  /** The reader has received all offsets below this one. */
+  /** The reader has received all records with lower offsets. */
   nextOffset: bigint;
   taken: Promise<void>;
-  /** The number of the join after which reading began. After a newer join, the partition's batches are dropped. */
+  /** The number of joins when reading began. After a newer join, batches are dropped until reading begins again. */
   readSinceJoin: number;
 }
 
-/** The member's partitions. After a join, a partition that the member keeps continues at its reader's position. */
+/** The partitions of a group member. A partition that is kept at a join continues at the position of its reader. */
 export class HeldPartitions {
   readonly #options: HeldPartitionsOptions;
   #held = new Map<string, Held>();
@@ -57,7 +57,7 @@ export class HeldPartitions {
     }
   }
 
-  /** Gives the reader the records that it does not have yet. Resolves after the reader took them; never rejects. */
+  /** Gives the reader the records that it does not have yet. Resolves when the reader has taken them; never rejects. */
   offer(partition: TopicPartition, batch: ReadBatch): Promise<void> {
     const held = this.#held.get(keyOf(partition));
     const reader = held?.reader;

@@ -23,16 +23,16 @@ export interface KafkajsGroupReaderOptions {
   readonly log: Log;
 }
 
-/** Batches of different partitions are handed over in parallel. No member has more partitions than this. */
+/** kafkajs hands over the batches of at most this many partitions in parallel. No member has more partitions. */
 const MAX_PARTITIONS_AT_ONCE = 100;
-/** kafkajs sends no heartbeat before its interval has passed, and a fetch can return slightly early. */
+/** Heartbeats follow fetches, and a fetch can end early. So the heartbeat interval is shorter by this time. */
 const CLOCK_SLACK_MS = 20;
 
 /**
  * Joins consumer groups with kafkajs. kafkajs' auto-commit is off: it would even commit the target of a seek. After
  * each join, kafkajs would read every partition from the group's committed offset. So all partitions are paused at the
- * join, and each partition continues with a seek to its reader's position. If a batch takes longer than a moment, its
- * partition is paused, so that heartbeats and other partitions continue.
+ * join, and each partition continues with a seek to its reader's position. If the reader takes longer than
+ * `takeGraceMs` for a batch, only the batch's partition is paused. Heartbeats and the other partitions continue.
  */
 export function createKafkajsGroupReader(options: KafkajsGroupReaderOptions): GroupReader & { close(): Promise<void> } {
   const closing = new AbortController();
@@ -67,7 +67,7 @@ export function createKafkajsGroupReader(options: KafkajsGroupReaderOptions): Gr
   };
 }
 
-/** The cause is the error of `assigned` or `take`, which reaches the caller unchanged. */
+/** Its cause is the error of `assigned` or `take`. The caller of `run` gets this cause unchanged. */
 class OwnerFailed extends Error {}
 
 interface Member {
@@ -107,7 +107,8 @@ function openMember(options: KafkajsGroupReaderOptions, request: GroupReaderOpti
   confirmAtHeartbeats(consumer, clock, (askedAtMs) => {
     proof.confirm(askedAtMs);
     // Only heartbeats count, not fetches. If the wall clock is set back by an hour, kafkajs sends no heartbeat for an
-    // hour, and without heartbeats the member may not write. So this member stalls, and a new member replaces it.
+    // hour, and without heartbeats the member may not write. So the member counts as stalled, and a new member replaces
+    // it.
     onConfirmed();
   });
   // After a crash, kafkajs does not restart this consumer (`restartOnFailure`). So the member fails.
@@ -176,7 +177,7 @@ interface Consuming {
 /** Starts the consumer. Resolves after the response to the join. */
 async function consume(consumer: Consumer, topics: readonly string[], { goAhead, offer, isOver }: Consuming) {
   consumer.on(consumer.events.END_BATCH_PROCESS, ({ payload }) => {
-    // A batch of only markers and aborted records reaches no handler, but moves the offset.
+    // A batch that contains only control records and aborted records reaches no handler, but it moves the offset.
     if (payload.batchSize === 0) void offer(payload, readBatch([], payload.lastOffset, payload.highWatermark));
   });
   await consumer.connect();
@@ -215,7 +216,10 @@ async function leave(
   );
 }
 
-/** A heartbeat event has no time. The request event before it has a duration, negative if the clock was set back. */
+/**
+ * The event HEARTBEAT has no time. The event REQUEST before it has the duration of the request. The duration is
+ * negative if the wall clock was set back.
+ */
 function confirmAtHeartbeats(consumer: Consumer, clock: Clock, confirm: (askedAtMs: number) => void): void {
   let askedAtMs = Number.NEGATIVE_INFINITY;
   consumer.on(consumer.events.REQUEST, ({ payload }) => {
@@ -239,7 +243,7 @@ function groupQuestions(kafka: Kafka, groupId: string, tuning: KafkaTuning): Gro
   };
 }
 
-/** After a crash, kafkajs has no group, so its functions throw. */
+/** After a crash, kafkajs' consumer has no group, and its functions throw. These errors are only logged. */
 function fetcherOf(consumer: Consumer, log: Log): PartitionFetcher {
   const unlessGone = (action: () => void) => {
     try {

@@ -22,16 +22,16 @@ interface MemberCountOptions {
 
 /**
  * Reports how many members share a rate limit. Only members with partitions count, because the others send no requests.
- * But an earlier owner of a partition perhaps still works. So all members count in a rebalance, for one session timeout
- * after each join, and after half a session timeout without a heartbeat. The number of members is requested after each
- * join, and at each heartbeat until the group answers.
+ * But an earlier owner of a partition perhaps still works. So all members count in three cases: during a rebalance; for
+ * one session timeout after each join; and after half a session timeout without a heartbeat. The number of members is
+ * requested after each join, and at each heartbeat until the group answers.
  */
 export function reportMemberCount(options: MemberCountOptions): void {
   const { kafkajs, consumer, members, proof, clock, log, signal } = options;
   const sessionMs = options.tuning.groupSessionTimeoutMs;
   /** The number of all members; 0 before the first response about the group. */
   let all = 0;
-  /** The members that own partitions; null until the first response about the newest join. */
+  /** The number of members that own partitions; null until the group was described after the newest join. */
   let owners: number | null = null;
   let reported = 0;
   let joins = 0;
@@ -52,7 +52,7 @@ export function reportMemberCount(options: MemberCountOptions): void {
     if (reported < all && !isWatching) watch().catch(() => {});
   }
 
-  /** Checks often while only owners count: the larger share of the limit must end in time, even without an event. */
+  /** While only owners count, each owner has a larger share of the rate limit. These checks end the share in time. */
   async function watch(): Promise<void> {
     isWatching = true;
     for (; reported < all; report()) await clock.sleep(sessionMs / LOOKS_PER_SESSION, signal);
@@ -96,7 +96,7 @@ export function reportMemberCount(options: MemberCountOptions): void {
     report();
     void count();
   });
-  // The next member of this process begins with the share among all members, until the group answers.
+  // The next member of this process begins with the smaller share, for all members, until the group answers.
   signal.addEventListener('abort', () => {
     if (all > 0) members(all);
   });

@@ -15,13 +15,13 @@ type Compress = (records: Buffer) => Promise<Buffer>;
 const GZIP = 1;
 const ZSTD = 4;
 
-/** The functions by Kafka's number of the codec. Java and librdkafka can read their output. */
+/** The compression functions, by Kafka's number of the codec. Java clients and librdkafka can read the output. */
 export const COMPRESSIONS: ReadonlyMap<number, Compress> = new Map([
   [GZIP, (records) => gzipAsync(records)],
   [ZSTD, packWithKept],
 ]);
 
-/** Packs all batches with one stream, one zstd frame for each batch. A new stream for each batch costs 50 % more. */
+/** Packs (compresses) each batch as one zstd frame, all with one stream. A stream for each batch costs 50 % more. */
 class ZstdPacker {
   readonly #stream = createZstdCompress({
     params: { [constants.ZSTD_c_compressionLevel]: ZSTD_LEVEL },
@@ -68,12 +68,12 @@ const decompressAsync = promisify(zstdDecompress);
 /** The maximum size of an unpacked batch. Our own batches have at most a few megabytes. */
 const MAX_BATCH_BYTES = 256 * 1024 * 1024;
 
-/* The limits of a piece of output. Each piece needs a switch to another thread. */
+/* The minimum and maximum size of a piece of output. Each piece needs a switch to another thread. */
 const SMALLEST_PIECE = 16 * 1024;
 const LARGEST_PIECE = 1024 * 1024;
 const UNPACKED = 8;
 
-/** zstd for kafkajs' consumers: uses Node's own zlib, off the event loop. `COMPRESSIONS` packs batches. */
+/** zstd for kafkajs' consumers: unpacks with Node's own zlib, off the event loop. Only `COMPRESSIONS` packs batches. */
 export const zstdCodec = {
   compress(): never {
     throw new Error('kafkajs must not pack batches: records are sent by kafkajs/produce/send-messages.ts');

@@ -8,12 +8,12 @@ import {
 } from './record-batch.ts';
 
 /*
- * A Produce request (version 7) in one buffer, which begins with free room for the frame:
+ * A Produce request (version 7) in one buffer. The buffer begins with free room for the frame; then follow (bytes):
  *
  *   transactional id · acks (2) · time-out (4) · topics [ name · partitions [ number (4) · length (4) · one batch ] ]
  *
- * First all records are written uncompressed. Then they are packed, off the event loop. Last, the request is put
- * together from the front. A packed batch is never longer than before, so no byte is overwritten before it is read.
+ * First all records are written. Then they are packed (compressed), off the event loop. Last, the request is put
+ * together from the front. A packed batch is used only if it is shorter, so no byte is overwritten before it is read.
  */
 
 const ACKS_FROM_ALL = -1;
@@ -45,7 +45,7 @@ interface WrittenRecords {
   packed?: Buffer;
 }
 
-/** After the response, call `pool.giveBack`; after a failure, do not: the socket could still read the buffer. */
+/** After the response, give the buffer back to the pool; after a failure, do not: the socket could still read it. */
 export async function encodeProduceRequest(
   request: ProduceRequest,
   writer: RecordBatchWriter,
@@ -126,7 +126,7 @@ const LARGEST_KEPT_BYTES = 8 * 1024 * 1024;
 const SMALLEST_BYTES = 64 * 1024;
 const MOST_KEPT = 2;
 
-/** Keeps buffers, because new buffers for each page would cost a full garbage collection every page or two. */
+/** Keeps buffers, because new buffers for each page would cost a full garbage collection every one or two pages. */
 export class BufferPool {
   readonly #kept: Buffer[] = [];
 

@@ -56,9 +56,9 @@ class HeaderEncoder {
 
 /*
  * A record batch (magic 2). kafkajs builds ten small buffers per record and copies the batch seven times. Here the
- * records are written once, into the buffer that is sent.
+ * records are written once, into the buffer that is sent. The position, name and size in bytes of each field:
  *
- *   offset  0 base offset (8)   8 length (4)  12 leader epoch (4)  16 magic (1)  17 CRC (4)  21 attributes (2)
+ *           0 base offset (8)   8 length (4)  12 leader epoch (4)  16 magic (1)  17 CRC (4)  21 attributes (2)
  *          23 last offset delta (4)  27 first timestamp (8)  35 last timestamp (8)
  *          43 producer id (8)  51 producer epoch (2)  53 first sequence (4)  57 number of records (4)  61 records
  */
@@ -69,7 +69,10 @@ const CRC_AT = 17;
 const CRC_COUNTS_FROM = 21;
 const MAGIC = 2;
 const TRANSACTIONAL = 16;
-/** The most bytes of a record without key, value and headers: its length and index, two more lengths, two zeroes. */
+/**
+ * The maximum size of a record without key, value and headers. Four varints: the length of the record, its index, and
+ * the lengths of key and value. Two zero bytes: the attributes and the timestamp delta.
+ */
 const RECORD_BYTES = 4 * MAX_VARINT_BYTES + 2;
 
 export interface BatchRecord {
@@ -83,7 +86,7 @@ interface BatchHead {
   readonly producerId: bigint;
   readonly producerEpoch: number;
   readonly firstSequence: number;
-  /** The time of all records, milliseconds since the epoch. Topics with LogAppendTime replace it. */
+  /** The time of all records, ms since the epoch. In topics with LogAppendTime, the broker replaces this time. */
   readonly timestampMs: number;
 }
 
@@ -149,8 +152,8 @@ function writeBytes(buffer: Buffer, start: number, bytes: Buffer | null): number
 }
 
 /*
- * CRC-32C (Castagnoli), eight bytes per step ("slicing by eight"). Table k holds the effect of a byte with k more bytes
- * after it. kafkajs' own CRC takes four times as long. `zlib.crc32` has another polynomial.
+ * CRC-32C (Castagnoli), eight bytes per step ("slicing by eight"). Table k contains the effect of a byte that k more
+ * bytes follow. kafkajs' own CRC takes four times as long. `zlib.crc32` has another polynomial.
  */
 
 const POLYNOMIAL = 0x82f63b78;

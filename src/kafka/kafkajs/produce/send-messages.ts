@@ -15,20 +15,20 @@ import { BufferPool, encodeProduceRequest, type PartitionRecords, type TopicReco
 import { type BatchRecord, RecordBatchWriter } from './record-batch.ts';
 
 /*
- * Replaces kafkajs' own function:
+ * Sends the records of a transaction. Replaces kafkajs' own function:
  *
  * 1. One request adds all partitions to the transaction. No record was sent before, so the request can be repeated.
  * 2. One Produce request goes to each leader. If a request fails, the call fails: the broker has perhaps taken records.
  *    kafkajs' function repeats the request with newer metadata, and doubles these records within one transaction.
- * 3. Only a partition whose broker *answered* that it is not the leader gets its batch again. The batch is sent after
- *    all responses, with the same sequence number. A new leader that already has the batch recognizes this number.
+ * 3. If a broker *answered* that it is not the leader of a partition, the partition's batch is sent again. It is sent
+ *    after all responses, with the same sequence number. A new leader that already has the batch knows this number.
  */
 
 const PRODUCE = { apiKey: 0, apiVersion: 7, apiName: 'Produce', expectResponse: () => true };
 const DEFAULT_TIMEOUT_MS = 30_000;
 /** The broker ends the previous transaction within milliseconds; kafkajs would wait 50 ms or more each time. */
 const CONCURRENT_WAIT = { initialMs: 1, maximumMs: 20, limitMs: 30_000 };
-/** The limit if records follow: less than the 9 s after which a silently lost broker counts as lost by default. */
+/** The limit of this wait if records follow. By default, a silent broker counts as lost after 9 s, which is longer. */
 const RECORDS_LIMIT_MS = 6_000;
 
 const UNKNOWN_TOPIC_OR_PARTITION = 3;
@@ -225,7 +225,7 @@ function byTopic(batches: readonly PartitionBatch[]): TopicRecords[] {
   return [...topics.values()];
 }
 
-/** Sequence numbers are never reused. 0 follows 2^31 - 1. kafkajs resets at 2^31 - 1, so -1 is stored instead. */
+/** Sequence numbers are never reused. 0 follows 2^31 - 1. kafkajs resets this number, so -1 is stored instead. */
 function withSequences(batches: readonly PartitionBatch[], eosManager: EosManager): PartitionBatch[] {
   return batches.map(({ topic, partition, records }) => {
     const kept = eosManager.getSequence(topic, partition);
