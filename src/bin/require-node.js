@@ -1,4 +1,4 @@
-// Ends the process with one sentence where Node.js is too old. Written so that an old one can read it.
+// Ends the process with one sentence if Node.js is too old. An old Node.js can read this file.
 
 const OLDEST = [22, 22];
 

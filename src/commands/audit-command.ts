@@ -42,7 +42,7 @@ export async function auditCommand(
 const MEANINGS = {
   missing: 'the list has the instrument, the topic does not',
   different: 'the list and the topic differ in the fields above',
-  extra: 'the topic has the instrument, the list does not; the next walk is overdue, or would not delete so many',
+  extra: 'only the topic has the instrument; the next walk is overdue, or would not delete so many instruments',
 } as const;
 
 function rowsOf({ source, differences }: AuditReport): string[][] {
@@ -197,8 +197,8 @@ function walksOf(committed: NonNullable<Awaited<ReturnType<typeof compareList>>[
 type WalkTimes = ReturnType<typeof walksOf>;
 
 /**
- * Separates the instruments that `left` the list after the last walk, which only the next walk can delete. An
- * instrument that the list lacks is a difference if the next walk is overdue, or would refuse so many deletions.
+ * Separates the instruments that `left` the list after the last walk: only the next walk can delete them. If the next
+ * walk is overdue, or would refuse so many deletions, these instruments are differences instead.
  */
 function withoutLeft(
   found: readonly AuditDifference[],
@@ -207,7 +207,7 @@ function withoutLeft(
   { instruments, nowMs }: { readonly instruments: number; readonly nowMs: number },
 ): { readonly differences: readonly AuditDifference[]; readonly left: readonly string[] } {
   const extra = found.filter(({ kind }) => kind === 'extra');
-  // A resumed walk cannot decide about deletions, so one such walk is normal.
+  // A resumed walk cannot decide about deletions, so one walk without deletions is normal.
   const isOnTime =
     walks !== null && nowMs <= Date.parse(walks.nextAt ?? '') + walks.intervalMs && walks.withoutDeletion <= 1;
   const mayGo = mayDelete(extra.length, instruments, { maxShrink, shrinkAlwaysAllowed: SHRINK_ALWAYS_ALLOWED });

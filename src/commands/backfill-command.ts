@@ -99,7 +99,7 @@ async function problemsOf({ absent, unreadable, series }: Problems, command: str
   const notes: string[] = [];
   const problems = unreadable.map(
     ({ topic, partition, reason, records, firstOffset }) =>
-      `${records} records of ${topic}, partition ${partition}, cannot be read (${reason}; the first at offset ${firstOffset}). Instruments of these records were omitted.`,
+      `${records} records of ${topic}, partition ${partition}, cannot be read (${reason}; first offset: ${firstOffset}). Instruments of these records were omitted.`,
   );
   if (absent.length > 0) {
     problems.push(
@@ -122,7 +122,7 @@ async function problemsOf({ absent, unreadable, series }: Problems, command: str
   return { notes, problems };
 }
 
-/** The option for these products alone; more than 100 products go to a file. Exported for tests. */
+/** The option that selects these products; more than 100 products go to a file. Exported for tests. */
 export async function productsOption(isins: readonly string[], folder = '.'): Promise<string> {
   if (isins.length <= MOST_ISINS) return `--isin ${isins.map(printable).join(' ')}`;
   const name = `backfill-isins-${randomUUID().slice(0, 8)}.txt`;

@@ -18,7 +18,7 @@ const PROVIDER_NOT_NEEDED = {
   CLIENT_SECRET: 'not-needed-by-this-command',
 };
 
-/** The operator perhaps cannot read these files of the connector. CLIENT_AUTHENTICATION requires one of the files. */
+/** Variables of files that the operator may have no right to read. CLIENT_AUTHENTICATION requires one of the files. */
 const PROVIDER_FILES = [
   'CLIENT_SECRET_FILE',
   'CLIENT_AUTHENTICATION',
@@ -28,7 +28,7 @@ const PROVIDER_FILES = [
   'PROVIDER_KEY_FILE',
 ];
 
-/** The settings file of this repository, which names every variable that has an effect. */
+/** The settings file of this repository. It names every variable that has an effect. */
 const USUAL_FILE = new URL('../../config/connector.yaml', import.meta.url);
 
 export function loadWholeSettings({ config, env, redaction }: Given): Promise<Settings> {
@@ -70,7 +70,7 @@ export async function loadWithWarnings({
   return { settings, warnings: [...warnings, ...ofUnused, ...ofSecrets] };
 }
 
-/** The variables for which `isMeant` is true, but to which the settings file does not refer; null if there are none. */
+/** The end of a warning about variables without effect; null if there are none. `isMeant` selects the variables. */
 async function unusedVariables({ variables: used }: SettingsTree, isMeant: (name: string) => boolean) {
   const { variables } = readSettingsTree(await readFile(USUAL_FILE, 'utf8').catch(() => ''), {});
   const unused = [...variables]
@@ -80,9 +80,9 @@ async function unusedVariables({ variables: used }: SettingsTree, isMeant: (name
 }
 
 /**
- * `placed`: the text, where a line that begins with a setting also has its position in the settings file and its
- * variables. `note` names the variables in the text that have no effect, because the settings file does not refer to
- * them; null if there are none.
+ * Explains the settings in a text. `placed` is the text with additions: a line that begins with a setting gets the
+ * position of this setting in the settings file, and the variables that set it. `note` warns about variables in the
+ * text to which the settings file does not refer; null if there are none.
  */
 export async function withOrigins(
   { config, env }: Pick<Given, 'config' | 'env'>,

@@ -179,7 +179,7 @@ export async function deadLettersRetry(
   context.exitWith(EXIT_CODES.failed);
 }
 
-/** One transaction writes events and checks, each once, and requests walks for instruments. */
+/** Writes each event and check once, and requests walks for instruments. One transaction does both. */
 async function retry(
   at: Installation,
   ids: readonly string[],
@@ -194,7 +194,7 @@ async function retry(
     for (const letter of letters) all.push({ letter, now: await reread(at, { registry, http }, letter) });
     return all;
   };
-  // The provider's credentials are needed only for a dead letter without input: the item is requested again.
+  // The provider's credentials are needed only for a dead letter without input, because its item is requested again.
   const own = letters.some((letter) => isRequested(at, letter)) ? await loadWholeSettings(context) : settings;
   const all = await atProvider({ settings: own, signal, clock }, rereadAll);
   if (!execute) return planRetry(at, all, 'toWrite');

@@ -34,14 +34,14 @@ interface Finding {
   readonly state: 'ok' | 'differs' | 'unknown';
 }
 
-/** The finding, and true if we assume the same; null if the request could not show this. */
+/** The found behaviour, and true if the connector assumes the same; null if the request could not show this. */
 type Verdict = readonly [found: string, isAsAssumed: boolean | null];
 
 function finding(what: string, assumed: string, [found, isAsAssumed]: Verdict): Finding {
   return { what, found, assumed, state: isAsAssumed === null ? 'unknown' : isAsAssumed ? 'ok' : 'differs' };
 }
 
-/** Judges a response. If the request fails, `unanswered` judges the status; null: the request got no status. */
+/** Judges a response. If the request fails, `unanswered` judges the status; null: no response, or no token. */
 async function probe<Answer>(
   asked: Promise<Answer>,
   judge: (answer: Answer) => Verdict,
@@ -66,7 +66,7 @@ const FIRST_ROWS = 3;
 const HIGHEST_ID = '9223372036854775807';
 const OLDEST_OFFSET = '0-0';
 const NO_OFFSET = 'no-offset';
-/** Page sizes that the settings do not allow, because the interface documents no limit. */
+/** Page sizes that are tried before the configured size, because the interface documents no limit. */
 const LARGER_LIMITS = [10_000, 2_000];
 const LARGER_ANSWERS = [10_000, 1_000];
 const LARGEST_SKEW_MS = 60_000;
@@ -129,10 +129,10 @@ async function probeList(referenceData: ReferenceData, limit: number, signal: Ab
     finding(
       'keys of instruments',
       'one spelling of all keys, capitalised or not',
-      row === undefined ? ['no instrument came', null] : [spelling, ids.length === rows.length],
+      row === undefined ? ['the page has no instruments', null] : [spelling, ids.length === rows.length],
     ),
     finding('order of the list', 'ids rise', [
-      ids.join(', ') || 'no instrument came',
+      ids.join(', ') || 'the page has no instruments',
       ids.length < 2 ? null : isRising,
     ]),
     finding('links.events', 'has an offset <digits>-<digits>', [start.found, start.value !== null]),
@@ -180,7 +180,7 @@ async function probeStream(
     ),
     finding(
       'end of the stream',
-      'nextId is the newest offset of the log or of the response; if of the response, one more request shows the end',
+      'nextId is the newest offset of the log, or of the response (then one more request shows the end)',
       await probe(after(start, maxEvents), end),
     ),
     finding(
@@ -196,7 +196,7 @@ async function probeStream(
   ];
 }
 
-/** Sends one request. The finding contains no part of a check, because a check allows trading. */
+/** Sends one request. The finding contains no part of a check, because anyone with the URL of a check can trade. */
 async function probeChecks(http: HttpClient, baseUrl: string, signal: AbortSignal): Promise<Finding> {
   const preTradeChecks = createPreTradeChecks({ http, baseUrl });
   const judge = ({ body }: Whole): Verdict => {
@@ -205,7 +205,7 @@ async function probeChecks(http: HttpClient, baseUrl: string, signal: AbortSigna
     return [found, next.value !== null && newestCheckOffset(body) !== null];
   };
   const verdict = await probe(preTradeChecks.list(null, wholeOf, signal), judge, () => null);
-  return finding('pre-trade checks', 'links.next has an offset, and nextId too', verdict);
+  return finding('pre-trade checks', 'links.next and nextId have an offset', verdict);
 }
 
 /** Probes the prices of listed instruments with at most 4 requests, and reads 2 responses. */

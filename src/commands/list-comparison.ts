@@ -92,7 +92,7 @@ export async function compareList(
   };
   /** Waits until the connector has written earlier changes, then returns the newest values on the topic. */
   async function settled(ids: ReadonlyMap<bigint, unknown>): Promise<ReadonlyMap<bigint, Buffer | null>> {
-    onProgress(`${counted(ids.size, 'instrument')} compared again in ${Math.ceil(settleMs / 1_000)} s`);
+    onProgress(`${counted(ids.size, 'instrument')} are compared again in ${Math.ceil(settleMs / 1_000)} s`);
     await clock.sleep(settleMs, signal);
     const newest = new Map<bigint, Buffer | null>();
     await kafka.logReader.readToEnd({

@@ -37,7 +37,15 @@ export async function offsetsList(context: CommandContext): Promise<void> {
   const intervals = new Map(
     settings.sources.map((source) => [source.name, source.type === 'instruments' ? source.walkIntervalMs : null]),
   );
-  const header = ['source', 'type', 'since', 'stream read', 'unread events kept at most for', 'last walk', 'next walk'];
+  const header = [
+    'source',
+    'type',
+    'since',
+    'stream read',
+    'unread events are kept for at most',
+    'last walk',
+    'next walk',
+  ];
   const rows = found.map((one) => offsetRow(one, intervals.get(one.source) ?? null, systemClock.wallMs()));
   print(context, found, listTable(context.stdout, header, rows));
 }
@@ -55,7 +63,7 @@ export function offsetRow(
   const shown = (ms: number, text: (ms: number) => string) => (Number.isNaN(ms) ? '' : text(ms));
   const since = (ms: number) => ago(new Date(ms).toISOString(), now);
   const walkMs = dateOf(offset.walkStartedOwn === undefined ? 'walkStartedAt' : 'walkStartedOwn');
-  // The process that walks may have another walk interval, so its interval is in the offset.
+  // The process that walks may have another walk interval, so the offset contains the interval of this process.
   const nextMs = walkMs + (committedWalkIntervalMs(offset) ?? intervalMs ?? Number.NaN) - nowMs;
   // Uses the time of our own clock, as the status does, because the provider's clock may be wrong.
   const ownMs = dateOf(offset.ownDate === undefined ? 'serverDate' : 'ownDate');
@@ -123,7 +131,7 @@ export async function offsetsSet(
   const sentences = [
     change.done ? `The offset of source ${name} was changed.` : 'Nothing was changed; --execute makes the change.',
     place.received === null
-      ? 'No record has the time of this offset, so the source will report a suspected gap and walk.'
+      ? 'No record has the time of this offset, so the source will report a suspected gap and begin a walk.'
       : `The source read from this offset at ${place.received}.`,
     ...(place.isOldest ? ['Before the requested time, the topic has no record of the source.'] : []),
     ...(change.done ? [`The source continues from this offset when it is resumed (spconnect resume ${name}).`] : []),
@@ -138,8 +146,8 @@ interface Place {
 }
 
 /**
- * Moves the committed offset to a place; without `execute` only computes the new offset. `from`: moves only if the
- * committed offset is `from`.
+ * Moves the committed offset to a place; without `execute` only computes the new offset. With `from`, moves nothing if
+ * another offset is committed.
  *
  * @throws ConnectorError OFFSET_UNREADABLE; OFFSET_NOT_FOUND if nothing is committed; or an error of `changeOffset`.
  */
@@ -162,9 +170,9 @@ async function moveStream(
 }
 
 /**
- * Moves an offset to another place in the stream. The date of this place shows if the provider, which keeps events for
- * seven days, still has the later events. An unknown date counts as very old, so the source reports a suspected gap.
- * Walks must follow, because skipped events are missing and repeated events change no instrument. Exported for tests.
+ * Moves an offset to another place in the stream. The provider keeps events for seven days, so the date of this place
+ * shows if the later events still exist. An unknown date counts as very old: the source reports a suspected gap. Walks
+ * must follow, because skipped events are missing, and repeated events change no instrument. Exported for tests.
  */
 export function movedOffset(
   clock: Pick<Clock, 'wallMs'>,
@@ -188,8 +196,8 @@ export function movedOffset(
 type WrittenPlace = Place & { readonly timestampMs: number };
 
 /**
- * Finds the offset after which the source requested the events of its first record at this time or later. Every later
- * event is after this offset. `isOldest`: the topic has no record of the source before this time.
+ * Finds the first record that the source wrote at this time or later, and returns the offset of the request for its
+ * event. All later events follow this offset. `isOldest`: the topic has no record of the source before this time.
  */
 async function placeAt(at: Installation, source: SourceSettings, atMs: number) {
   let isOldest = true;
@@ -202,14 +210,14 @@ async function placeAt(at: Installation, source: SourceSettings, atMs: number) {
   throw notFound(`Source ${source.name} has written nothing since ${time}, so its place at that time is unknown.`);
 }
 
-/** The place with this offset, and the time of its first request if a record has this time. */
+/** The place with this offset. `received`: the time of the first request with this offset; null if no record has it. */
 async function placeOf(at: Installation, source: SourceSettings, since: string) {
   assertForm(source, since);
   const found = await firstPlace(at, source, (place) => place.since === since);
   return { since, received: found?.received ?? null, isOldest: false };
 }
 
-/** The first accepted place in the records that the source wrote to the topic of its stream; null without one. */
+/** The earliest accepted place in the records of the source on the topic of its stream; null if there is none. */
 async function firstPlace(
   { kafka, settings, signal }: Installation,
   source: SourceSettings,
@@ -263,16 +271,17 @@ function skippedText({ problem, from, to, positions, change }: OffsetSkip, sourc
   if (problem === null) {
     return (
       'Nothing was changed: the next item of the stream can be read. If a later item cannot be read, the source ' +
-      'requests fewer items after each failure, and commits the items before it. Let the source run ' +
-      `(spconnect resume ${source}) until its offset stops.\n`
+      'requests fewer items after each failure, and commits the items before the unreadable item. Let the source run ' +
+      `(spconnect resume ${source}) until its offset no longer changes.\n`
     );
   }
-  const many = positions !== null && positions > 1 ? `, and neither can the next ${positions - 1} responses` : '';
+  const many =
+    positions !== null && positions > 1 ? `, and the next ${positions - 1} responses cannot be read either` : '';
   const what = `The response at ${from ?? 'the start'} cannot be read (${problem})${many}.`;
   const lost = `Everything after ${from ?? 'the start'}, up to and including ${to},`;
   if (change.done) {
     const next = `Source ${source} continues after ${to} when it is resumed (spconnect resume ${source}).`;
-    return `${what} ${next} ${lost} is lost, and a notification says so.${besidesText(change)}\n`;
+    return `${what} ${next} ${lost} is lost, and a notification reports this.${besidesText(change)}\n`;
   }
   return `Nothing was changed; --execute continues after ${to}. ${lost} is then lost. ${what}${besidesText(change)}\n`;
 }
@@ -345,14 +354,15 @@ interface Unreadable {
 
 function behind({ to, problem, positions }: Unreadable, from: string | null): string {
   if (to !== null) return to;
-  const unread = positions > 1 ? `${positions} responses from ${from ?? 'the start'} on` : `The response at ${from}`;
+  const unread =
+    positions > 1 ? `${positions} responses, beginning at ${from ?? 'the start'},` : `The response at ${from}`;
   throw notFound(
     `${unread} cannot be read (${problem}), and no response names the next offset. Ask the provider for this offset, ` +
       'and pass it with --to. --to newest continues at the newest offset of the stream: all events before it are lost.',
   );
 }
 
-/** Returns the offset to continue from, if the response at this offset is readable. */
+/** Returns the offset to continue from. Throws if the provider refuses this offset, or its response is unreadable. */
 async function placeToGoOn(
   session: ProviderSession,
   stream: SkippableStream,

@@ -29,7 +29,7 @@ export async function previewCommand(context: CommandContext, options: PreviewOp
   if (records.length === 0) stderr.write('The provider has no rows, events or checks at this position.\n');
 }
 
-/** Reads a record as the source writes it; the value of a dead letter is the input's text. */
+/** Reads a record that the source would write. The value of a dead letter is the text of its input. */
 function previewReader(settings: Settings, source: SourceSettings) {
   const roles = Object.entries(source.topics) as [keyof Settings['topics']['names'], string][];
   const readers = new Map(
@@ -43,7 +43,7 @@ function previewReader(settings: Settings, source: SourceSettings) {
     const reader = readers.get(topic);
     if (reader !== undefined) return { ...shown, value: value && reader.read(value), deadLetter: null };
     const { 'spc-pointer': pointer = '', '__connect.errors.exception.message': reason = '' } = headers;
-    // The input of a check allows trading, so the dead letter of a check has no input.
+    // Anyone with the input of a check can trade, so the dead letter of a check has no input.
     return { ...shown, value: value?.length ? value.toString() : null, deadLetter: { pointer, reason } };
   };
 }

@@ -7,7 +7,7 @@ import { loadWithWarnings } from './command-settings.ts';
 import { describeError } from './shell/describe-error.ts';
 import { type CommandContext, EXIT_CODES } from './shell/terminal.ts';
 
-/** `run`: runs the connector until it is stopped. stdout has the log; stderr also has the reasons of failures. */
+/** `run`: runs the connector until it is stopped. Writes the log to stdout, and the reasons of failures to stderr. */
 export async function runCommand(context: CommandContext, { roles }: { readonly roles: Roles }): Promise<void> {
   const { config, stdout, stderr, signal, exitWith, redaction } = context;
   const { settings, warnings } = await loadWithWarnings(context);

@@ -28,7 +28,7 @@ export async function simulateCommand(
   const starting = createSimulator({ host, port, instruments, seed, mutationsPerSecond: changes });
   const simulator = await starting.catch((error: unknown) => {
     if (!(error instanceof Error && 'code' in error && error.code === 'EADDRINUSE')) throw error;
-    return refuse(`port ${port} of ${host} is in use; choose another with --port, or 0 for a free one.`);
+    return refuse(`port ${port} of ${host} is in use; choose another with --port, or 0 for any free port.`);
   });
   const { referenceDataUrl, marketDataUrl, tokenUrl, controlUrl, clientId, clientSecret } = simulator;
   stderr.write(

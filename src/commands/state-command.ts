@@ -24,5 +24,5 @@ export async function stateCommand(
   );
   const shown = request === 'restart' ? request : STATES[request];
   print(context, { source: name, asked: request }, textTable([[name, shown]]));
-  stderr.write('Requested. A running connector does this at once, a stopped connector when it starts.\n');
+  stderr.write('Requested. A running connector does this at once. A stopped connector does this when it starts.\n');
 }

@@ -24,8 +24,8 @@ export async function statusCommand(
 }
 
 /**
- * Shows the status repeatedly until the command is stopped. A terminal shows the newest status, as much as fits. Other
- * output gets one status after another. Exported for tests.
+ * Shows the status repeatedly until the command is stopped. A terminal shows the first lines of the newest status, as
+ * many as fit. Other output gets one status after another. Exported for tests.
  *
  * @throws ConnectorError ADMIN_UNREACHABLE if the first request fails; later requests are repeated.
  */

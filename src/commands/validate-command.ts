@@ -127,7 +127,7 @@ function checkProvider({ settings, signal }: CheckOptions): Promise<readonly Con
     const checks: ConnectionCheck[] = [];
     for (const source of sources) {
       const check = await attempt(name(source), signal, async () => {
-        // Reads as the source does, which shows if the url belongs to another service.
+        // Sends the first request of the source. Its response shows if the url belongs to another service.
         await session.open(source, 1).stream.start(signal);
         return 'it can be read';
       });

@@ -76,7 +76,7 @@ function rowsOf({ counts, ids }: WalkPlan): string[][] {
 
 const DELETES_NOT = {
   emptyList: 'the list is empty, so a walk would delete nothing without --allow-shrink',
-  tooMany: 'a walk would not delete so many without --allow-shrink',
+  tooMany: 'a walk would not delete so many instruments without --allow-shrink',
   tombstonesOff: 'the source deletes nothing (tombstones: false)',
 };
 
@@ -95,8 +95,10 @@ function planText({ source, topic, rows, held, counts, deletes, deletesNot, isSe
         : `Only the topic has ${counted(gone, 'instrument')}: ${why}.`),
     contradicting > 0 &&
       `${counted(contradicting, 'row')} would not be used, because recent events contradict ${contradicting === 1 ? 'it' : 'them'}.`,
-    touched > 0 && `${counted(touched, 'instrument')} changed meanwhile: the stream writes these, not a walk.`,
-    !isSettled && `More than ${countText(MOST_SUSPECTS)} differ. Some may be recent changes, which the stream writes.`,
+    touched > 0 &&
+      `${counted(touched, 'instrument')} changed meanwhile: the stream writes these instruments, a walk does not.`,
+    !isSettled &&
+      `More than ${countText(MOST_SUSPECTS)} instruments differ. Some may be changes that the stream still writes.`,
     known > 0 && `${counted(known, 'row')} ${known === 1 ? 'is a dead letter' : 'are dead letters'} already.`,
   ];
   return `${sentences.filter((sentence) => sentence !== false).join(' ')}\n`;
@@ -179,7 +181,7 @@ async function planWalk(at: Installation, session: ProviderSession, request: Pla
 }
 
 /**
- * True if the provider has rows after the last row that was read. The list was then cut, and more rows may be missing.
+ * True if the provider has rows after the last row that was read. Then the list was cut, and more rows may be missing.
  */
 async function goesOn(
   pageAt: (minId: string | null) => ReturnType<InstrumentsProvider['page']>,

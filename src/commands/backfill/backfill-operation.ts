@@ -63,7 +63,7 @@ export interface SeriesReport extends SeriesProgress {
 
 /**
  * Writes every series of the settings, one after the other, each window exactly once. A repeated request continues the
- * earlier run while the broker keeps the offsets of a group without members (offsets.retention.minutes).
+ * earlier run as long as the broker keeps the offsets of a group without members (offsets.retention.minutes).
  */
 export async function backfill(at: Installation, request: BackfillRequest) {
   const { settings, clock, signal } = at;
@@ -188,7 +188,8 @@ async function prepare(
 }
 
 /**
- * The records as the price processor writes them, or the failure. `isNews`: true if the failure is no dead letter yet.
+ * Returns the records in the form of the price processor, or the failure. `isNews` returns true if the failure has no
+ * dead letter yet.
  */
 function resultOf(
   instrument: AskedInstrument,
@@ -302,7 +303,7 @@ interface SeriesBackfill {
   readonly instrumentsPerPage: number;
   readonly topic: TopicSpecification;
   readonly transactionalId: string;
-  /** The consumer group whose committed offset on the first partition of the topic is the progress. */
+  /** A consumer group. Its committed offset on the first partition of the topic is the progress. */
   readonly groupId: string;
   /** Requests prices; `instruments` has each isin at most once. */
   readonly ask: (
@@ -322,7 +323,7 @@ interface SeriesProgress extends Omit<Page, 'records'> {
 
 /**
  * Writes one series. One transaction holds windows of some instruments, their dead letters and the progress. A newer
- * run on the same topic fences this run. Exported for tests.
+ * run of the same kind of prices fences the writer of this run. Exported for tests.
  */
 export async function backfillSeries(
   { kafka, topics, clock, signal }: Installation,
@@ -400,7 +401,7 @@ export async function backfillSeries(
   }
 }
 
-/** Keeps instruments with equal progress on one page: a resumed run would otherwise skip or repeat one of them. */
+/** Keeps instruments with equal progress on one page. Otherwise a resumed run would skip or repeat one of them. */
 function pageFrom(instruments: readonly AskedInstrument[], from: number, size: number): readonly AskedInstrument[] {
   let end = Math.min(from + size, instruments.length);
   const progress = (at: number) => progressOf(instruments[at] as AskedInstrument);

@@ -24,7 +24,7 @@ const MOST_ITEMS = 1_000;
 /**
  * Refuses a range that reaches into the look-back of the price processor. Compaction keeps the last written record, so
  * a backfill could replace a newer state of a window with an older state. One hour of margin covers late responses and
- * clock differences. If the settings do not follow the kind, only windows that are still open are refused.
+ * clock differences. If the price processor does not follow the kind, refuses only windows that are still open.
  */
 export function checkRange(
   { toMs }: WindowRange,
@@ -35,11 +35,11 @@ export function checkRange(
   const limitMs = isFollowed
     ? windows.range(wallMs - HOUR_MS, wallMs).fromMs
     : Math.floor(wallMs / windows.lengthMs) * windows.lengthMs;
-  const why = isFollowed ? 'what the price processor follows' : 'what is still open';
-  const from = isFollowed ? ' (prices.kinds.*.lookBack, and an hour)' : '';
+  const why = isFollowed ? 'the windows of the price processor' : 'the windows that are still open';
+  const from = isFollowed ? ' (prices.kinds.*.lookBack and one hour)' : '';
   if (toMs > limitMs) {
     refuse(
-      `found windows up to ${new Date(toMs).toISOString()}; expected a --to that leaves out ${why}: ` +
+      `found windows up to ${new Date(toMs).toISOString()}; expected a --to that excludes ${why}: ` +
         `windows that open at ${new Date(limitMs).toISOString()} or later${from}.`,
     );
   }
@@ -53,7 +53,7 @@ export function checkedRate(rate: number | null, requestsPerSecond: number, refu
   );
 }
 
-/** Divides the range into the parts (`slices`) of single requests, and decides how many instruments are on a page. */
+/** Divides the range into `slices`, one for each request, and decides how many instruments are on a page. */
 export function pagePlan(
   { fromMs, toMs }: WindowRange,
   windowMs: number,

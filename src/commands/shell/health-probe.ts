@@ -6,7 +6,7 @@ import { parseArgs } from 'node:util';
 import { readSettingsTree } from '../../config/yaml-tree.ts';
 
 const TIMEOUT_MS = 3_000;
-/** The default of `run`. Importing the module that defines it would take half a second of CPU at each check. */
+/** The default of `run`. To import it from its module would take half a second of CPU at each check. */
 const DEFAULT_SETTINGS_FILE = 'config/connector.yaml';
 /** The command line of the container's first process: the connector, or a process with the connector's arguments. */
 const COMMAND_LINE = '/proc/1/cmdline';
@@ -16,7 +16,7 @@ export interface ProbedProcess {
   readonly read: (path: string) => Promise<string>;
 }
 
-/** The liveness URL by the settings; null if the server is off or its port is unknown. Exported for tests. */
+/** The liveness URL from the settings; null if the admin server is off, or its port is unknown. Exported for tests. */
 export async function livenessUrl({ env, read }: ProbedProcess): Promise<string | null> {
   const words = (await read(COMMAND_LINE).catch(() => '')).split('\0');
   const text = await read(settingsFileOf(words) ?? (env.SPCONNECT_CONFIG || DEFAULT_SETTINGS_FILE)).catch(() => '');

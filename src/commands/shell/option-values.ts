@@ -11,7 +11,7 @@ export function wholeNumberOption(text: string): number {
   return numberUpTo(Number.MAX_SAFE_INTEGER, /^[0-9]+$/, text, 'a whole number');
 }
 
-/** Reads a TCP port; 0 means any free one. */
+/** Reads a TCP port; 0 means any free port. */
 export function portNumber(text: string): number {
   return numberUpTo(HIGHEST_PORT, /^[0-9]+$/, text, `a port from 0 to ${HIGHEST_PORT}`);
 }

@@ -21,7 +21,7 @@ export function jsonLine(value: unknown): string {
   return `${escaped(JSON.stringify(value), '')}\n`;
 }
 
-/** Writes one part of a large output. Resolves when stdout can take the next part, or the signal aborts. */
+/** Writes one part of a large output. Resolves when stdout can take the next part, or when the signal aborts. */
 export async function writeAll(stdout: Writable, text: string, signal: AbortSignal): Promise<void> {
   if (!stdout.write(text)) await once(stdout, 'drain', { signal }).catch(() => {});
 }

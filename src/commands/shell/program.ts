@@ -35,7 +35,7 @@ interface Definition {
 const CONFIG = new Option('--config <file>', 'the settings file').default(DEFAULT_SETTINGS_FILE);
 const OUTPUT = new Option('--output <form>', 'the format of stdout').choices(['text', 'json']).default('text');
 const EXECUTE = flag('--execute', 'make the change; without this option, only show the change');
-const SHOW_URLS = flag('--show-url', 'print the simulation URLs of pre-trade checks, which let their holder trade');
+const SHOW_URLS = flag('--show-url', 'print the simulation URLs of pre-trade checks: anyone with such a URL can trade');
 const SOURCE = new Argument('<source>', 'the name of a source');
 const INSTRUMENTS_SOURCE = new Argument('<source>', 'the name of an instruments source');
 
@@ -59,7 +59,7 @@ function stateCommand(name: 'pause' | 'resume' | 'stop' | 'restart', description
   return {
     description,
     arguments: [new Argument('<source>', `the name of a source, or ${PRICE_PROCESSOR} for the price processor`)],
-    help: `${help}\nThe request holds until another request replaces it, also after restarts. The connector need not run.`,
+    help: `${help}\nThe request holds, also after restarts, until the next request. The connector may be stopped.`,
     examples: [`${name} instruments`],
     load: async () => {
       const { stateCommand } = await import('../state-command.ts');
@@ -169,12 +169,12 @@ when it is not ready or cannot be reached.
     options: [
       value('--allow-shrink <count>', 'allow this walk to delete up to this many instruments', wholeNumberOption),
       flag('--dry-run', 'only show what a walk would write and delete; request nothing'),
-      value('--ids <count>', 'with --dry-run: the first ids of each kind, at most this many', wholeNumberOption, 10),
+      value('--ids <count>', 'with --dry-run: show at most this many ids of each kind', wholeNumberOption, 10),
       SETTLE,
     ],
     help: `A walk that would delete too many instruments deletes none, and writes a notification with the number.
-Ask the provider if its list is right; then allow this number, for this walk only. --dry-run reads the list and
-the topic, and writes nothing. Like a walk, it does not count instruments that the stream changes meanwhile.`,
+Ask the provider if its list is right. If so, allow this number for one walk with --allow-shrink. --dry-run reads the
+list and the topic, and writes nothing. Like a walk, it does not count instruments that the stream changes meanwhile.`,
     examples: ['walk instruments --allow-shrink 1200', 'walk instruments --dry-run'],
     load: async () => (await import('../walk-command.ts')).walkCommand,
   },
@@ -209,9 +209,9 @@ the topic, and writes nothing. Like a walk, it does not count instruments that t
     description: "Compare the instruments topic with the provider's list, field by field; changes nothing.",
     arguments: [new Argument('[source]', 'the name of an instruments source; without it, all of them')],
     options: [SETTLE],
-    help: `Rows that differ are compared again after --settle, because the provider changes meanwhile. The exit code is 1 when
-the topic differs, or could not be compared completely: a walk corrects the topic. Instruments that left the list
-after the last walk do not count as differences: a walk deletes them, unless a recent event names them.`,
+    help: `Rows that differ are compared again after --settle, because the provider may change its list meanwhile. The
+exit code is 1 when the topic differs, or could not be compared completely: a walk corrects the topic. Instruments that
+left the list after the last walk do not count as differences: a walk deletes them, unless a recent event names them.`,
     examples: ['audit instruments'],
     load: async () => (await import('../audit-command.ts')).auditCommand,
   },
@@ -280,10 +280,10 @@ first (spconnect stop), and resume it afterwards.`,
       EXECUTE,
     ],
     help: `The position is requested again first, one event at a time: if it can be read, nothing is skipped. Otherwise the source
-continues directly after the events that cannot be read: the unreadable responses name the next offset. If they do
-not, ask the provider for this offset and give it with --to. --to newest continues at the newest offset of the stream;
-all events before it are lost. A notification (stream-skipped) names the offsets of the lost part. Walks follow and
-correct the instruments. Stop the source first (spconnect stop), and resume it afterwards.`,
+continues directly after the events that cannot be read. Usually the unreadable responses name the next offset. If they
+do not, ask the provider for this offset and pass it with --to. --to newest continues at the newest offset of the
+stream; all events before it are lost. A notification (stream-skipped) names the offsets of the lost part. Walks follow
+and correct the instruments. Stop the source first (spconnect stop), and resume it afterwards.`,
     examples: ['offsets skip instruments'],
     load: async () => (await import('../offsets-command.ts')).offsetsSkip,
   },
@@ -329,7 +329,7 @@ requests it again. The exit code is 1 when a retry is impossible.`,
       new Option('--kind <kind>', 'which prices').choices(['overview', 'daily', 'intraday']).default('overview'),
       value(
         '--fields <names>',
-        "which fields, for an overview several with commas between them; without it, the provider's default fields",
+        "the fields; for an overview, several with commas between them; without it, the provider's default fields",
       ),
       value('--from <when>', 'the first day, or the first instant with its zone'),
       value('--to <when>', 'the last day or instant'),
@@ -366,7 +366,7 @@ requests it again. The exit code is 1 when a retry is impossible.`,
     description: 'Serve a simulated provider: both interfaces, a token endpoint and a control path.',
     options: [
       value('--host <address>', 'address to listen on; 0.0.0.0 for every network', undefined, '127.0.0.1'),
-      value('--port <number>', 'port to listen on; 0 for a free one', portNumber, 8090),
+      value('--port <number>', 'port to listen on; 0 for any free port', portNumber, 8090),
       value('--instruments <count>', 'instruments in the universe', wholeNumberOption, 5_000),
       value('--seed <number>', 'the same seed gives the same universe', wholeNumberOption, 1),
       value('--changes <rate>', 'changes of the universe per second', ratePerSecond, 0),

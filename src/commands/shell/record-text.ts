@@ -1,7 +1,7 @@
 import type { ReadableRecord, ReadableValue } from '../../records/avro/record-reader.ts';
 import { printable } from './output.ts';
 
-/** Replaces the URL of a check, which allows trading. Exported for tests. */
+/** Is shown instead of the URL of a check, because anyone with this URL can trade. Exported for tests. */
 export const HIDDEN_URL = '[hidden; --show-url shows it]';
 const URL_FIELD = /(^|\/)simulation[-_]?url$/i;
 /** Longer names do not widen the column of names. */
@@ -72,7 +72,7 @@ function isList(value: object): value is readonly ReadableValue[] {
   return Array.isArray(value);
 }
 
-/** The check without its URL, which any field may contain. */
+/** Hides the URL of a check in all fields, because any field may contain the URL. */
 export function withoutUrl(check: ReadableRecord): ReadableRecord {
   const { simulationUrl: url } = check;
   const hasUrl = (member: unknown) => typeof url === 'string' && url !== '' && String(member).includes(url);

@@ -26,7 +26,7 @@ export const EXIT_CODES = { ok: 0, failed: 1, usage: 2, interrupted: 130 } as co
 
 /** Exported for tests. */
 export const EXIT_CODE_MEANINGS: Readonly<Record<keyof typeof EXIT_CODES, string>> = {
-  ok: 'Done. For run, tail, demo, simulate and status --watch, which run until they are stopped: stopped as requested.',
+  ok: 'Done. These commands are done when they are stopped: run, tail, demo, simulate and status --watch.',
   failed:
     'The command failed or found a problem. The last lines on stderr name the problem and the remedy. For status: the connector is not ready; stdout has the reasons.',
   usage: 'The arguments or the settings are wrong; nothing was started.',

@@ -165,7 +165,7 @@ interface DemoParts {
   readonly log: Log;
 }
 
-/** Kafka, registry and provider, with the settings that name them. `cleanUp` ends each part. */
+/** Starts Kafka, registry and provider, and makes the settings with their addresses. `cleanUp` ends each part. */
 async function startParts(
   { env, stderr, signal, instruments }: DemoOptions,
   print: (text: string) => void,

@@ -173,8 +173,8 @@ function createRate(clock: Clock) {
 
 /**
  * Waits until every instrument has a price, or a reason why it has no price. Waits at most a minute, and ends when the
- * signal aborts. The processor may not have read the newest instruments yet, so its own number of instruments is not
- * enough.
+ * signal aborts. The processor may not have read the newest instruments yet, so this function compares its number of
+ * instruments with the provider's number.
  * @param instruments the number of instruments at the provider
  */
 export async function firstPrices(

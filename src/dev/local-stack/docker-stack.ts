@@ -136,7 +136,7 @@ interface ContainerOptions {
   readonly containerEnv: Readonly<Record<string, string>>;
   readonly containerPort: number;
   readonly hostPort: number;
-  /** The address of this machine on which Docker publishes the port. */
+  /** The address of this machine on which Docker publishes the port; empty: all addresses. */
   readonly hostAddress: string;
   /** The environment of `docker rm`, which removes the container if this process is killed by SIGKILL. */
   readonly env: StackEnvironment;

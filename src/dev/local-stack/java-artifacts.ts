@@ -135,8 +135,8 @@ export function cacheRoot(env: StackEnvironment): string {
 
 /**
  * Returns the path of a cached folder, and fills the folder if it does not exist. The folder is never half filled,
- * because each process fills a separate folder and then renames it. If two processes do so at once, the second process
- * uses the folder of the first process. Exported for tests.
+ * because each process fills a separate folder and then renames it. If two processes fill it at once, the second
+ * process uses the folder of the first process. Exported for tests.
  * @param fill writes into the given folder, and returns the subfolder to keep.
  */
 export async function cachedFolder(folder: string, fill: (partial: string) => Promise<string>): Promise<string> {

@@ -31,7 +31,7 @@ interface JavaProcessOptions {
   readonly clock: Clock;
 }
 
-/** A Java program that this process started. Ctrl-C in the terminal does not reach the program, only this process. */
+/** A Java program that this process started. Ctrl-C in the terminal reaches only this process. */
 export interface JavaProcess {
   readonly pid: number;
   /** The reason if the program ended by itself; undefined while the program runs, and after `stop` or `kill`. */
@@ -99,12 +99,13 @@ function lastWords(logFile: string): string {
   return `its last line: ${last.trim().slice(0, 200)} (log: ${logFile})`;
 }
 
+/** Ends the shell that waits, so that its script never runs. */
 export type EndWatch = () => void;
 
 /**
- * Runs a shell script if this process is killed by SIGKILL. The script waits until its stdin ends, which is a pipe from
- * this process. Without /bin/sh (Windows), the script never runs.
- * @param script its arguments are "$@"
+ * Runs a shell script if this process is killed by SIGKILL. A shell reads a pipe from this process. It runs the script
+ * when the pipe ends. Without /bin/sh (Windows), the script never runs.
+ * @param script the text of the script; its arguments are "$@"
  */
 export function runWhenOrphaned(script: string, args: readonly string[], env: StackEnvironment = {}): EndWatch {
   const watch = spawn('/bin/sh', ['-c', `read -r _\n${script}`, 'orphan-watch', ...args], {

@@ -30,7 +30,7 @@ export interface LocalKafkaOptions extends StackContext {
   /** The folder of the data, which `stop` keeps. Without `dataFolder`, the data is temporary: `stop` removes it. */
   readonly dataFolder?: string;
   /**
-   * Returns the address that a node advertises, such as a proxy for the node's listener. Both addresses are host:port.
+   * Returns the address that a node advertises, such as the address of a proxy. Both addresses are host:port.
    */
   readonly advertise?: (listener: string, nodeId: number) => string | Promise<string>;
   readonly javaFlags?: readonly string[];
@@ -143,7 +143,7 @@ function createNodes(
   );
 }
 
-/** Returns a random cluster id without a leading minus, which `kafka-storage format` would read as an option. */
+/** Returns a random cluster id. `kafka-storage format` would read an id with a leading minus as an option. */
 export function newClusterId(): string {
   return randomBytes(16).toString('base64url').replace(/^-/, 'A');
 }

@@ -38,7 +38,7 @@ test('when no way is open, the error says why of each and names all three', asyn
     message:
       'No Kafka and no schema registry could be started. Docker: no daemon responds. ' +
       'Java: Java 17 or later is needed, and none was found. ' +
-      'Do one of these: set KAFKA_BROKERS and SCHEMA_REGISTRY_URL to running ones; start Docker; ' +
+      'Do one of these: set KAFKA_BROKERS and SCHEMA_REGISTRY_URL to running servers; start Docker; ' +
       'or install Java 17 or later and Maven.',
   });
 });

@@ -11,7 +11,7 @@ import { type LocalStack, type StackContext, type StackOptions, startTogether } 
 const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'http:': 80, 'https:': 443 };
 
 /**
- * One way to start a local stack: a Kafka and a schema registry. `start` rejects if this machine lacks what it needs.
+ * One way to start a local stack: a Kafka and a schema registry. `start` rejects if a required program is missing.
  */
 export interface StackWay {
   readonly name: string;
@@ -27,7 +27,7 @@ const WAYS: readonly StackWay[] = [
  * Returns a running Kafka and a running schema registry. Uses KAFKA_BROKERS and SCHEMA_REGISTRY_URL if these variables
  * are set. Otherwise starts both programs with Docker or, without Docker, with Java and Maven. Reports the reason if
  * Docker or Java cannot be used.
- * @throws ConnectorError STACK_UNAVAILABLE with the three ways and why each fails; or the signal's reason.
+ * @throws ConnectorError STACK_UNAVAILABLE with the reason of each failure and the three ways; or the signal's reason.
  */
 export async function startLocalStack(options: StackOptions, ways = WAYS): Promise<LocalStack> {
   const given = await givenStack(options);
@@ -52,7 +52,7 @@ export async function startLocalStack(options: StackOptions, ways = WAYS): Promi
 }
 
 const THREE_WAYS =
-  'Do one of these: set KAFKA_BROKERS and SCHEMA_REGISTRY_URL to running ones; start Docker; ' +
+  'Do one of these: set KAFKA_BROKERS and SCHEMA_REGISTRY_URL to running servers; start Docker; ' +
   'or install Java 17 or later and Maven.';
 
 /**

@@ -6,8 +6,8 @@ const CORRELATION_ID = 7;
 const PROBE_TIMEOUT_MS = 2_000;
 
 /**
- * The time limit of one connection attempt. A long limit, so that a pause of this machine does not look like a missing
- * broker.
+ * The time limit of one connection attempt. The limit is long, so that a pause of this machine does not look like
+ * a missing broker.
  */
 const CONNECT_LIMIT_MS = 15_000;
 const GROUP = 0;

@@ -1,4 +1,4 @@
-/** The clock of the simulator. Tests advance it, so that they need not wait until a retention or a token ends. */
+/** The clock of the simulator. Tests advance it, so that no test waits for the end of a retention or a token. */
 export interface SimulatorClock {
   /** The simulated wall clock, milliseconds since the epoch. Every response, token and event uses it. */
   wallMs(): number;

@@ -25,11 +25,12 @@ const BODIES: Readonly<Record<string, readonly string[]>> = {
 
 /**
  * Serves the control paths, with which a test in another process controls the simulator.
- * GET ledger/instruments, ledger/events, ledger/checks, ledger/prices (NDJSON; parameters `scope=my` and
- * `legalCountry`), requests, faults, tokens/keys (the JWKS for programs that verify the tokens).
- * POST publish (one change or a list), checks, mutations, list, clock, faults, tokens/expire, tokens/rotate, failover,
- * stream/reset.
- * DELETE faults, requests.
+ * - GET ledger/instruments, ledger/events, ledger/checks and ledger/prices return NDJSON. Instruments and events accept
+ *   the parameters `scope=my` and `legalCountry`.
+ * - GET requests and faults. GET tokens/keys returns the JWKS for programs that verify the tokens.
+ * - POST publish takes one change or a list of changes.
+ * - POST checks, mutations, list, clock, faults, tokens/expire, tokens/rotate, failover and stream/reset.
+ * - DELETE faults and requests.
  */
 export function createControl(
   simulator: SimulatorControl,
@@ -175,7 +176,7 @@ export interface SimulatorControl {
   signingKeys(): { readonly keys: readonly object[] };
   /** Calls the listener before the response to each accepted request. The returned function removes the listener. */
   onRequest(listener: (endpoint: Endpoint, url: URL) => void): () => void;
-  /** Lets this replica answer, whose stream and list lag. Null: the provider itself answers again. */
+  /** Lets a replica of the provider answer. Its stream and its list lag. Null: the provider itself answers again. */
   failOver(to: Replica | null): void;
   /** Removes all events. The next event gets an offset after `to`, which may be lower than earlier offsets. */
   resetStream(to: string): void;

@@ -52,7 +52,7 @@ export const DEFAULTS = {
   maxMaxEvents: 1_000,
   /** The most events or checks in one response, even if more are requested; 0 means no limit. */
   answerClamp: 0,
-  /** True: maxEvents in links.next is the limited number. False: the requested number. */
+  /** True: maxEvents in links.next is the limited number. False: maxEvents is the requested number. */
   namesAnswerClamp: false,
   /** `log`: nextId is the newest offset of the log. `answer`: nextId is the newest offset of the response. */
   nextIdOf: 'log' as 'log' | 'answer',

@@ -1,7 +1,7 @@
 import type { Refusals } from './answer.ts';
 import { parseOffset } from './ledger/event-log.ts';
 
-/** Reads query parameters and collects every refusal, so that one response names all of them. */
+/** Reads query parameters and collects every refusal, so that one response names all refusals. */
 export class Query {
   readonly #parameters: URLSearchParams;
   readonly #refusals = new Map<string, string[]>();

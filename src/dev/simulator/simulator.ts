@@ -265,8 +265,8 @@ interface ApiParts {
 }
 
 /**
- * Answers requests to both interfaces and to the token endpoint. Applies delays and faults that replace the response.
- * Then checks the token, calls the endpoint, and applies the faults that change the response.
+ * Answers requests to both interfaces and to the token endpoint. First applies delays. If no fault replaces the
+ * response, checks the token and calls the endpoint. Finally applies the faults that change the response.
  */
 function createApi(parts: ApiParts): (request: IncomingMessage, response: ServerResponse, url: URL) => Promise<void> {
   const { settings, clock, tokens, reference, market, faults, requests } = parts;

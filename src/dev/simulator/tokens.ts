@@ -98,10 +98,10 @@ function basicCredentials(authorization: string | undefined): { id: string; secr
   return { id: decode(text.slice(0, colon)), secret: decode(text.slice(colon + 1)) };
 }
 
-/** The keys that sign the tokens (ES256), in the form of an authorization server (RFC 7517). */
+/** The keys that sign the tokens (ES256). */
 interface SigningKeys {
   sign(claims: Readonly<Record<string, unknown>>): string;
-  /** The current key, the next key and the previous key. */
+  /** The public parts of the current, the next and the previous key, as a JWK Set (RFC 7517). */
   published(): { readonly keys: readonly object[] };
   /** Signs new tokens with the next key. A client that fetched the keys earlier already has this key. */
   rotate(): void;

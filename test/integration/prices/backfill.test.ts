@@ -97,7 +97,7 @@ testInstallation(
     const [from, to] = [dayText(60), dayText(10)];
     const command = ['backfill', 'daily', '--from', from, '--to', to, '--output', 'json'];
     const refused = at.startProcess('backfill', 'daily', '--from', from, '--to', dayText(2));
-    assert.match(await refused.line('error: '), /expected a --to that leaves out what the price processor follows/);
+    assert.match(await refused.line('error: '), /expected a --to that excludes the windows of the price processor/);
     assert.equal((await refused.ended).code, 2);
 
     // Six pages for each of two series: killed in each of them, and once at the first request.

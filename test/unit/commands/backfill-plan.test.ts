@@ -15,11 +15,11 @@ test('windows that the processor follows, or followed an hour ago, are refused; 
   const fromMs = Date.UTC(2026, 0, 1);
   const toMs = Date.UTC(2026, 4, 2);
   for (const [isFollowed, lastMs, why] of [
-    [true, toMs, /expected a --to that leaves out what the price processor follows: .*lookBack/],
+    [true, toMs, /expected a --to that excludes the windows of the price processor: .*lookBack/],
     [
       false,
       Date.UTC(2026, 4, 10),
-      /expected a --to that leaves out what is still open: windows that open at 2026-05-10/,
+      /expected a --to that excludes the windows that are still open: windows that open at 2026-05-10/,
     ],
   ] as const) {
     const now = { wallMs: NOW_MS, isFollowed };

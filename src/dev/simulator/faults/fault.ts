@@ -45,7 +45,7 @@ export type Fault =
   /** Sends the head or the body slowly, a few bytes at a time. */
   | { readonly kind: 'slow'; readonly part: 'head' | 'body'; readonly bytesPerSecond: number }
   | { readonly kind: 'links'; readonly how: PageLinks; readonly url?: string }
-  /** Changes rows of a page, the same in each response: the rows at these positions, or a share of all rows. */
+  /** Changes rows of a page: the rows at these positions, or a share of all rows. The changes are always the same. */
   | {
       readonly kind: 'poison';
       readonly rows?: readonly number[];
@@ -54,7 +54,7 @@ export type Fault =
     }
   /** Edits a JSON body by JSON pointers, for example expires_in of a token. */
   | { readonly kind: 'edit'; readonly edits: readonly Edit[] }
-  /** Changes one item of a bulk response: an item of these isins, if there is one; without `isins`, the first item. */
+  /** Changes one item of a bulk response: the first item with one of these isins. Without `isins`: the first item. */
   | { readonly kind: 'bulk'; readonly how: BulkSpoil; readonly isins?: readonly string[] };
 
 /**
@@ -65,9 +65,9 @@ export type Fault =
 export type BulkSpoil = 'swap' | 'drop' | 'add' | 'mismatch' | 'type' | 'null' | 'flag' | 'refuse';
 
 /**
- * `missing`: no links; `end`: next is null; `same`: next is the cursor of this request; `back`: next is the cursor of
- * the previous request (alternating with `same`, a loop of two); `lower`: a much lower cursor; `form`: a cursor in
- * another form; `url`: next is `url`; `number`: next is a number.
+ * `missing`: the page has no links; `end`: next is null; `same`: next is the cursor of this request; `back`: next is
+ * the cursor of the previous request; `lower`: next is a much lower cursor; `form`: next is a cursor in another form;
+ * `url`: next is `url`; `number`: next is a number.
  */
 export type PageLinks = 'missing' | 'end' | 'same' | 'back' | 'lower' | 'form' | 'url' | 'number';
 
@@ -122,8 +122,8 @@ export function assertRule(rule: FaultRule): void {
 }
 
 /**
- * A fault and the requests that get this fault: `count` consecutive matching requests, beginning with the `nth` since
- * the rule was set (default: the first); or a random share of the matching requests (`rate`).
+ * A fault and the requests that get this fault: `count` consecutive matching requests, beginning with the `nth` request
+ * after the rule was set (default: the first). With `rate`, a random share of the matching requests gets the fault.
  */
 export interface FaultRule {
   /** One endpoint, several endpoints, or `*` for all except the token endpoint. */

@@ -15,7 +15,7 @@ export async function reset(response: ServerResponse, answer: Answer, share: num
   socket?.resetAndDestroy();
 }
 
-/** Sends a share of the body, then closes the connection normally. `how`: the header that says how long the body is. */
+/** Sends a share of the body, then closes the connection. `how`: the header that defines the end of the body. */
 export async function cutShort(
   response: ServerResponse,
   answer: Answer,

@@ -18,7 +18,7 @@ interface LogEntry {
   readonly version: InstrumentVersion;
   readonly repayment: string | null;
   readonly coupon: string | null;
-  /** The whole envelope as text published by a test, instead of a generated envelope. */
+  /** The text of the whole envelope if a test published this text; null: the envelope is generated. */
   readonly raw: string | null;
   /** True: the entry has an offset but is never returned (part 4.2 of src/provider/README.md, events, rule 3). */
   readonly hidden: boolean;
@@ -44,13 +44,16 @@ export interface EventLog {
   reset(to: Offset): void;
 }
 
-/** A replica whose log and list lack the newest `lagMs`. `beyond`: the response to an offset newer than its log. */
+/**
+ * A replica of the provider. Its event log and its list lag behind the provider by `lagMs`. `beyond`: the response to
+ * an offset that is newer than the replica's log.
+ */
 export interface Replica {
   readonly lagMs: number;
   /**
    * A number is the HTTP status of the response. In all other cases, the response has no events. `echo`: nextId and
-   * links.next have the requested offset. `newest`: nextId has the newest offset of the replica, links.next the
-   * requested offset. `back`: both have the newest offset of the replica.
+   * links.next have the requested offset. `newest`: nextId has the newest offset of the replica, and links.next has
+   * the requested offset. `back`: both have the newest offset of the replica.
    */
   readonly beyond: 'echo' | 'newest' | 'back' | number;
 }
@@ -158,7 +161,7 @@ export interface EventText {
 
 export function createEventText(text: InstrumentText, form: TextForm): EventText {
   const key = (name: string) => JSON.stringify(keyIn(form, name));
-  // A missing repayment or coupon is null, or is omitted in the form of a single instrument.
+  // In the form of a single instrument, a missing repayment or coupon is omitted. In all other forms, it is null.
   const standalone = form.absent === 'omit' && form.casing === 'capitalised';
   const member = (name: string, value: string | null) => {
     if (value === null) return standalone ? '' : `,${key(name)}:null`;

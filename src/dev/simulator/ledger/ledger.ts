@@ -33,8 +33,8 @@ export interface LedgerFilter {
 }
 
 /**
- * The data that the simulated provider really has. Tests compare the data that they receive with the ledger, which
- * faults and lags do not change.
+ * The data that the simulated provider really has. Tests compare the received data with the ledger. Faults and lags
+ * do not change the ledger.
  */
 export interface Ledger {
   instruments(filter?: LedgerFilter): Iterable<LedgerInstrument>;

@@ -22,7 +22,7 @@ export function stringifyLossless(value: unknown): string {
   return JSON.stringify(value);
 }
 
-/** The text of a JSON scalar as a value that is written unchanged. Exported for tests. */
+/** Returns a value that `stringifyLossless` writes as exactly this JSON scalar. Exported for tests. */
 export function rawScalar(text: string): object {
   return json.rawJSON(text);
 }

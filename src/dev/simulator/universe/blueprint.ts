@@ -19,7 +19,7 @@ export interface Blueprint {
 
 const VARIANTS = 4;
 
-/** The days added to each term, so that no listed product reaches its repayment while the simulator runs. */
+/** Days that are added to the term of each product, so that no term ends while the simulator runs. */
 const LONGER_DAYS = 3_650;
 
 /**
@@ -410,7 +410,7 @@ const PRODUCT_KINDS: readonly ProductKind[] = [
   },
 ];
 
-/** One observed level of an underlying: the value, the kind of observation, and the percentage of the start. */
+/** An observed level of an underlying: its purpose, the kind of observation, and its percentage of the first price. */
 interface MonitorPlan {
   readonly type: 'barrier' | 'strike' | 'redemption' | 'coupon';
   readonly monitoringType: 'continuous' | 'atexpiry' | 'atclose';
@@ -474,7 +474,7 @@ function coupons(count: number, everyDays: number, conditional: boolean): Node {
 }
 
 /**
- * The repayment at the end of the term. A past repayment contains the disbursed amount. Uses the salts from 1300 on.
+ * The repayment at the end of the term. After the repayment, it contains cash amount and rate. Uses salts from 1300 on.
  */
 function repayment(currency: string, termDays: number, delivered: UnderlyingEntry | undefined): Node {
   const rate: Slot = (draw) => `${60 + draw.below(1_300, 90)}.${draw.digits(1_301, 18)}`;
@@ -488,7 +488,7 @@ function repayment(currency: string, termDays: number, delivered: UnderlyingEntr
   };
 }
 
-// Numbers as decimal text, built from digits and never from doubles, so that responses equal the ledger exactly.
+// These functions write numbers as decimal text. They use no doubles, so that responses equal the ledger exactly.
 
 /** A number from `low` to below `low + span`, with `fraction` digits after the point. */
 function decimalSlot(salt: number, low: number, span: number, fraction: number): Slot {

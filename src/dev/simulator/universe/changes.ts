@@ -8,7 +8,7 @@ import type { Universe } from './universe.ts';
 
 /** Changes of the provider's data. Ids are decimal text, because JSON numbers would round them. */
 export type Change =
-  /** Changes an instrument and adds an event. Without an id, changes the first instrument, or adds one (`newissue`). */
+  /** Changes an instrument and adds an event. Without an id: the first instrument, or a new instrument (`newissue`). */
   | { readonly kind: EventKind; readonly id?: string }
   /** Delists an instrument: it leaves the list without an event. */
   | { readonly kind: 'vanish'; readonly id: string }
@@ -64,7 +64,7 @@ export interface Published {
 
 export interface Changes {
   apply(change: Change): Published;
-  /** Ids of instruments that were replaced by raw text, existing or not. */
+  /** The ids of all instruments that a `replace` has set, including instruments that were removed later. */
   rawIds(): Iterable<bigint>;
 }
 
@@ -161,7 +161,7 @@ function couponText(kind: EventKind, nowMs: number, version: InstrumentVersion):
   return `{"valueDate":"${dayText(nowMs)}","amount":12.50,"number":${version.couponsPaid}${income}}`;
 }
 
-/** Removes line breaks, which JSON has only between its tokens. The ledger has one instrument per line. */
+/** Replaces line breaks with blanks: the ledger has one instrument per line. JSON texts contain no line breaks. */
 function oneLine(text: string): string {
   return text.replaceAll(/[\r\n]+/g, ' ');
 }

@@ -5,7 +5,7 @@ import { type InstrumentVersion, ISSUED } from './instrument-version.ts';
 import { mix } from './random.ts';
 import { compileTemplate, InstrumentDraw, type Node, type TextForm } from './text-template.ts';
 
-/** Writes instruments as JSON text. The text depends only on seed and arguments: the instrument need not exist. */
+/** Writes instruments as JSON text. The text depends only on seed and arguments, not on the universe. */
 export interface InstrumentText {
   write(id: bigint, version: InstrumentVersion, form: TextForm): string;
   legalCountry(id: bigint, version: InstrumentVersion): string | null;
@@ -13,9 +13,9 @@ export interface InstrumentText {
   isin(id: bigint, version: InstrumentVersion): string | undefined;
   /** True if the instrument belongs to the calling account (the /my variants). */
   isMine(id: bigint): boolean;
-  /** The currency of the instrument, and the most barrier breaches and coupon payments that it can have. */
+  /** The currency, and the limits: one barrier breach for each underlying, and one payment for each coupon. */
   blueprint(id: bigint): Pick<Blueprint, 'underlyings' | 'coupons' | 'currency'>;
-  /** A number of 32 bits, from which all other values of the instrument are drawn. */
+  /** A 32-bit number. All other values of the instrument are computed from this number. */
   key(id: bigint): number;
 }
 

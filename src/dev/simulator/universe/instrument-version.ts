@@ -10,7 +10,7 @@ export interface InstrumentVersion {
   readonly breachedAt: readonly string[];
   readonly couponsPaid: number;
   readonly repaidOn: string | null;
-  /** The whole instrument as text published by a test, instead of a generated instrument. */
+  /** The text of the whole instrument if a test published this text; null: the text is generated. */
   readonly raw: string | null;
 }
 

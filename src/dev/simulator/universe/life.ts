@@ -93,7 +93,7 @@ export function createLife(options: LifeOptions): Life {
 interface Delisting {
   isOver(id: bigint): boolean;
   repaid(id: bigint): void;
-  /** Removes and returns the instrument that leaves next; undefined if no instrument was repaid long enough ago. */
+  /** Removes and returns the instrument that leaves next; undefined if no repayment is older than `delistAfterMs`. */
   next(): bigint | undefined;
 }
 
@@ -114,7 +114,7 @@ export function createDelisting(options: DelistingOptions): Delisting | null {
   for (let at = 0; at < count; at++) {
     const id = universe.idAt(Math.floor(at / repaidAtFirst));
     if (id === undefined) continue;
-    // The repayments are spread over this time: the first instrument leaves at once, the last at the end.
+    // Spreads the repayments over `delistAfterMs`: the first instrument leaves the list at once, the last at the end.
     const agoMs = delistAfterMs * (1 - at / count);
     const version = universe.versionOf(id);
     universe.put(id, { ...version, number: version.number + 1, repaidOn: dayText(clock.wallMs() - agoMs) });

@@ -15,6 +15,7 @@ interface Verbatim {
   readonly verbatim: string;
 }
 
+/** A value that is absent in some versions of an instrument. */
 interface Sometimes {
   readonly sometimes: Slot;
 }
@@ -105,6 +106,7 @@ export function compileTemplate(root: Node, form: TextForm): (draw: InstrumentDr
   };
 }
 
+/** One instrument in one version, with the functions from which slots take their values. */
 export class InstrumentDraw {
   readonly id: bigint;
   readonly key: number;
