@@ -5,8 +5,8 @@ import type { WorkerTarget } from '../worker/target.ts';
 
 /*
  * All sources on one partition of the offsets topic share a transactional writer. So a failed commit drops the fetched
- * pages of all these sources. A source that fails twice in two minutes, or that certainly caused the failure, is backed
- * off, each time for longer. Then a separate writer verifies the source's topics.
+ * pages of all these sources. A source that fails twice in two minutes, or that certainly caused the failure, must
+ * wait, each time for longer. Then a separate writer verifies the source's topics.
  */
 
 const HOLD: BackOff = { initialMs: 1_000, maximumMs: 60_000 };
@@ -48,7 +48,7 @@ export class HeldBackSources<Source> {
     this.#held.set(source, { failures, lastMs: nowMs, hold });
   }
 
-  /** A restart by an operator ends the back-off at once. */
+  /** True while the source must wait. A restart by an operator ends the wait at once. */
   isHeld(source: Source): boolean {
     const hold = this.#held.get(source)?.hold;
     return hold !== undefined && hold.restartEpoch === this.#options.target(source).failedRestartEpoch;

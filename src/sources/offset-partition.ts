@@ -36,7 +36,7 @@ export interface OffsetPartitionOptions {
   readonly kafka: Pick<KafkaCluster, 'topicIds'>;
   /** Resolves if the source's topics accept records; a separate writer verifies this. */
   readonly verifyStart?: (source: Source, signal: AbortSignal) => Promise<void>;
-  /** Returns the offsets by key. If an offset is unreadable, its value is the error, which stops only its source. */
+  /** Returns the offsets by key. An unreadable offset has its error as the value; this error stops only its source. */
   readonly readOffsets: (signal: AbortSignal) => Promise<ReadonlyMap<string, SourceOffset | ConnectorError>>;
   readonly targets: WorkerTargets;
   /** Absent if there is only one process, which needs no proof that it owns the partition. */
@@ -76,7 +76,7 @@ export async function runOffsetPartition(options: OffsetPartitionOptions): Promi
   await runWriterSessions({
     ...options,
     writer,
-    // The topic ids are read after the fence and before the sources start, so that a later replacement is noticed.
+    // The topic ids are read after the fence and before the sources start, to notice a later replacement of a topic.
     async readPosition(signal) {
       const written = [...new Set(running.flatMap(options.writtenBy))];
       const [offsets, topicIds] = await Promise.all([options.readOffsets(signal), kafka.topicIds(written, signal)]);
@@ -126,7 +126,7 @@ interface Session extends OffsetPartitionOptions {
   readonly blamed: (source: Source, isCertain: boolean) => void;
 }
 
-/** Ends if the writer fails, the signal aborts, another source may run, or no source runs. Finishes open commits. */
+/** Ends if the writer fails, the signal aborts, another source may run, or no source runs. Open commits finish. */
 async function runSession(options: Session): Promise<void> {
   const { kafka, clock, random, events, targets, sources, runStates, offsets, topicIds } = options;
   const session = new AbortController();

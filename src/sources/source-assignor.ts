@@ -24,7 +24,7 @@ export function describeReplica({ sources, held }: Omit<Replica, 'id'>): string 
   return JSON.stringify({ sources, held });
 }
 
-/** A member without a readable description gets no partition; it may have another version. Exported for tests. */
+/** A member with an unreadable description gets no partition: it may have another version. Exported for tests. */
 export function readReplica({ id, description }: GroupMember): Replica {
   try {
     const { sources, held } = JSON.parse(description) as { sources: unknown; held: unknown };
@@ -39,11 +39,12 @@ export function readReplica({ id, description }: GroupMember): Replica {
 }
 
 /**
- * Settings differ during a rolling deployment, so a partition goes to a replica that has most of the partition's
- * sources in its settings. A replica keeps its partitions, because a new owner repeats requests. A partition moves only
- * to a replica that has at least two partitions fewer than the owner.
+ * Assigns each partition to one replica. Replicas have different settings during a rolling deployment. So the replica
+ * must have as many of the partition's sources in its settings as any other replica. A replica keeps its partitions,
+ * because a new owner repeats requests. A partition moves only to a replica that has at least two partitions fewer than
+ * the owner. Exported for tests.
  *
- * @param partitionOf returns the partition of a source's key. Exported for tests.
+ * @param partitionOf returns the partition of a source's key
  */
 export function assignPartitions(
   replicas: readonly Replica[],
@@ -73,7 +74,7 @@ export function assignPartitions(
   return new Map([...shares].map(([id, held]) => [id, [...held].sort((a, b) => a - b)]));
 }
 
-/** Maps each partition with a source to the replicas that have most of its sources in their settings. */
+/** Maps each partition to the replicas whose settings have the largest number of the partition's sources. */
 function candidatesByPartition(
   replicas: readonly Replica[],
   partitionOf: (source: string) => number,

@@ -46,7 +46,7 @@ export interface SourceWorkerOptions {
  * source finishes its poll and keeps its task. A failed poll is repeated after a back-off that depends on the error's
  * action. A failed commit is not repeated, because only the committed offset shows if the commit succeeded.
  *
- * @returns never: rejects with the signal's reason, or with an error that no repetition corrects.
+ * Never resolves: rejects with the signal's reason, or with an error that no repetition corrects.
  */
 export async function runSource(options: SourceWorkerOptions): Promise<never> {
   for (;;) {
@@ -93,7 +93,7 @@ async function whilePaused({ source, target, events, signal }: SourceWorkerOptio
   if (state === 'paused') events.sourceResumed({ source });
 }
 
-/** An error with any other action ends the loop. */
+/** The back-off after a failed poll, by the action of the error. An error with any other action ends the loop. */
 const POLL_BACK_OFF: Readonly<Partial<Record<ErrorAction, BackOff>>> = {
   retry: { initialMs: 500, maximumMs: 60_000 },
   askForLess: { initialMs: 100, maximumMs: 60_000 },

@@ -14,9 +14,9 @@ export interface WantedStates {
 /** The commands of operators, read from the states topic. */
 export interface RequestedStates extends WantedStates {
   /**
-   * Reads the states topic to its end. Called after each writer has fenced the previous owner of the partition, because
-   * a fenced owner begins no walk. Before the fence, the previous owner may serve a request that this process has not
-   * read yet. Then this process would serve an older request again.
+   * Reads the states topic to its end. Call this after the writer has fenced the previous owner of the partition.
+   * Before the fence, the previous owner may begin a walk for a request that this process has not read yet. Then this
+   * process would begin a walk for an older request.
    */
   catchUp(signal: AbortSignal): Promise<void>;
   follow(signal: AbortSignal): Promise<never>;

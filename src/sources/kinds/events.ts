@@ -14,11 +14,11 @@ import { itemAgain, openFollowed, type SourceKind, withSchemas } from './kind.ts
 
 const WORDS = {
   suspected:
-    'The stream was not read for nearly as long as the provider keeps events. The source reads all events that the ' +
-    'provider still serves; the events that the provider has dropped are permanently lost.',
+    'Our offset is more than six and a half days old, by at least one clock. The provider keeps events for seven ' +
+    'days. The source reads all events that the provider still has; dropped events are permanently lost.',
   proven: 'Events are permanently lost; the source continues with the events of a newer offset.',
-  expired: 'events of that time; nothing restores them, but an instruments source reads their results',
-  lost: 'events between the two offsets; nothing restores them, but an instruments source reads their results',
+  expired: 'events of that time; no source restores them, but an instruments source reads the changed instruments',
+  lost: 'events between the two offsets; no source restores them, but instruments sources read the changed instruments',
   restart: 'The source continues with the events from now on.',
 };
 

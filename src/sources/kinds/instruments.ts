@@ -23,7 +23,7 @@ import { marginMs } from '../walk/list-lag.ts';
 import { instrumentDecoders, instrumentRequests } from './instrument-requests.ts';
 import { itemAgain, rowsFrom, type SourceContext, type SourceKind, type TaskContext, withSchemas } from './kind.ts';
 
-/** An instrument's id: the preview reads the list. For any other value, the preview reads the stream. */
+/** The form of an instrument's id. From an id, the preview reads the list; from any other value, the stream. */
 const ID = /^\d{1,19}$/;
 
 export const INSTRUMENTS: SourceKind<SourceSettingsOf<'instruments'>, InstrumentsOffset> = {

@@ -20,8 +20,8 @@ import { nextOfBytes, openFollowed, type SourceKind, withSchemas } from './kind.
 
 const WORDS = {
   suspected:
-    'The source requested no pre-trade checks for nearly a week. Now the source reads every check that the provider ' +
-    'still serves; the checks that the provider has dropped are permanently lost.',
+    'Our offset is more than six and a half days old, by at least one clock. The provider keeps checks for seven ' +
+    'days. The source reads every check that the provider still has; dropped checks are permanently lost.',
   proven:
     'The source gives up its offset and reads every pre-trade check that the provider still serves. Some checks may be ' +
     'written again, under the same key.',

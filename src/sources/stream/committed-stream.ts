@@ -7,10 +7,11 @@ import { type HeldOffset, isProviderBehind } from './retention-gap.ts';
 export interface CommittedStream {
   readonly filter: string;
   readonly serverDate: ResponseTime;
-  /** How long before `serverDate` the provider last served our offset, at most; `standingLeastMs`: at least. */
+  /** The longest possible time from the last confirmation of our offset (response-time.ts) to `serverDate`. */
   readonly standingMs: number;
+  /** The shortest possible time of this kind. */
   readonly standingLeastMs: number;
-  /** When the provider last served our offset before the suspected gap; null if no gap is suspected. */
+  /** When the provider last confirmed our offset before the suspected gap; null if no gap is suspected. */
   readonly gapSuspectedFromMs: number | null;
   /** An offset that may later replace our offset (see retention-gap.ts); null if there is no such offset. */
   readonly held: HeldOffset | null;
@@ -19,13 +20,13 @@ export interface CommittedStream {
   readonly gapsHealedAtMs: readonly number[];
 }
 
-/** Events up to the offset `since` are already on the topic. `fromMs`: when the repetition began, by our clock. */
+/** Events up to the offset `since` are already on the topic. `fromMs`: when the events began to repeat, our clock. */
 export interface AgainUpTo {
   readonly since: string;
   readonly fromMs: number;
 }
 
-/** `since`: the furthest offset ever read. `end`: the stream's end, while events repeat or the provider is behind. */
+/** `since`: the furthest offset ever read. `end`: null, or the current end of a stream that repeats or is behind. */
 export function readUpTo(stream: (CommittedStream & { readonly since: string | null }) | null): {
   readonly since: string | null;
   readonly end: string | null;
@@ -146,7 +147,7 @@ export interface ResetOffset {
   readonly dateMs: number | null;
 }
 
-/** Reads an offset of any version from before a reset, only for a report: no source continues from this offset. */
+/** Reads the offset from before a reset, in any version. It is only reported: no source continues from this offset. */
 export function readResetOffset({ filter, since, serverDate }: SourceOffset): ResetOffset {
   const dateMs = typeof serverDate === 'string' ? Date.parse(serverDate) : Number.NaN;
   const textOrNull = (value: unknown) => (isText(value) ? value : null);

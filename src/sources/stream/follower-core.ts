@@ -88,7 +88,7 @@ export class FollowerCore {
       ...decision,
       offset: commits ? state.offset : null,
       committed: () => {
-        if (this.#state !== before) throw new Error('A decision was committed twice, or after a later one.');
+        if (this.#state !== before) throw new Error('A decision was committed twice, or after a later decision.');
         this.#state = state;
       },
     };

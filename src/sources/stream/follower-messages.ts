@@ -5,7 +5,7 @@ import type { DiscardSign, OffsetResponse } from './stream.ts';
 
 /** The next request of a source, or the wait before this request. */
 export type FollowerRequest =
-  /** Requests a fresh start: the offset at which a new source begins. For checks, a request without an offset. */
+  /** Requests a fresh start: the offset at which a new source begins. For checks: a request without an offset. */
   | { readonly kind: 'start' }
   /** `since`: null for a request without an offset. */
   | { readonly kind: 'stream'; readonly since: string | null }
@@ -54,7 +54,7 @@ export type FollowerNotification =
       readonly endsAt: string;
       readonly limitMs: number;
     }
-  /** Another offset replaced ours. `streamReset`: a lower offset, so events between the two offsets may come again. */
+  /** Another offset replaced ours. `streamReset`: the other offset is lower, so events between both may come again. */
   | {
       readonly kind: 'gapProven' | 'streamReset';
       readonly why: AdoptedOffset['why'];

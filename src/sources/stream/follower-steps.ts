@@ -139,7 +139,7 @@ export function takeStart(state: FollowerState, fresh: StreamStart, at: Follower
   const isOver = isOffsetInDoubt(stream.doubt) && !isOffsetInDoubt(taken.stream.doubt);
   const asked = { ...taken, stream: { ...taken.stream, dueMs: isOver ? at.nowMs : stream.dueMs } };
   const after = { ...state, ...(isOurs ? confirmOffset({ ...state, ...asked }, fresh.time, askedMs) : asked) };
-  // The request without an offset has also verified this start: its response had status 200.
+  // The request without an offset has also verified this start, because the response had status 200.
   return isWithoutOffset && !isRenewal
     ? takeVerifiedStart(after, { taken: true, items: 0, next: null }, at)
     : { state: after, commits: false };
@@ -160,7 +160,7 @@ function confirmOffset(
 
 /**
  * Takes the response to a request with a fresh start. If our offset is in doubt or the start is lower, our offset is
- * requested again at once. If offsets have no order, a start with later items may be before ours, so it is not used.
+ * requested again at once. If offsets have no order, a start with later items is not used: it may be before our offset.
  */
 export function takeVerifiedStart(state: FollowerState, verified: VerifiedStart, at: FollowerContext): FollowerOutcome {
   const { stream, offset } = state;
@@ -256,16 +256,16 @@ function passAgain(
   return isOver || !isBefore(since, again.since) ? { ...offset, again: null } : offset;
 }
 
-/** A source of checks continues without an offset, so it reads everything that the provider still serves again. */
+/** A source of checks continues without an offset, so it reads again everything that the provider still has. */
 function freshStart(start: string, { settings }: FollowerContext): string | null {
   return settings.begins === 'withoutOffset' ? null : start;
 }
 
-/** If empty responses were never committed, the offset would seem expired at a restart after 7 days without events. */
+/** Without commits of empty responses, the offset would seem expired at a restart after 7 days without events. */
 function isEmptyCommitDue(before: FollowerState, time: ResponseTime, { settings, nowMs }: FollowerContext): boolean {
   const { committedMs, stream, offset } = before;
   if (nowMs - committedMs >= settings.emptyCommitIntervalMs) return true;
-  // A task that restarts often must commit too, so the committed date counts here.
+  // A task that restarts often must commit too, so the committed date is compared here.
   const silentMs = Math.abs(time.dateMs - offset.serverDate.dateMs);
   return stream.takenMs === null && silentMs >= settings.emptyCommitIntervalMs;
 }

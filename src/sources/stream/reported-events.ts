@@ -1,6 +1,6 @@
 import { isBefore } from './stream-response.ts';
 
-/** At most this many responses are remembered. The oldest are kept, because the oldest show the longest lag. */
+/** At most this many responses are remembered. The oldest ones are kept, because they show the longest lag. */
 const MOST_RESPONSES = 1_000;
 
 /** The responses of the stream whose events are on the topic. All events of a response come after its `since`. */
@@ -10,7 +10,7 @@ export class ReportedEvents {
   #oldestRemembered: string | null = null;
   readonly #idsOfNewest = new Set<bigint>();
   readonly #agesMs = new Map<string, number>();
-  /** The present end of a stream that is behind; null if the stream is not behind. */
+  /** The current end of a stream that is behind; null if the stream is not behind. */
   readonly #end: string | null;
   /** The requested offset of the newest response that began before `#end`. */
   #acrossEnd: string | null = null;

@@ -11,7 +11,7 @@ export function responseTime(date: number | null, ownMs: number): ResponseTime {
   return date === null ? { dateMs: ownMs, from: 'connector', ownMs } : { dateMs: date, from: 'provider', ownMs };
 }
 
-/** The least and the most time between two responses. Dates of different clocks are never compared. */
+/** The shortest and the longest possible time between two responses. Dates of different clocks are never compared. */
 export function timeBetween(a: ResponseTime, b: ResponseTime): { readonly leastMs: number; readonly mostMs: number } {
   const byUs = b.ownMs - a.ownMs;
   const byProvider = a.from === 'provider' && b.from === 'provider' ? b.dateMs - a.dateMs : byUs;
@@ -19,9 +19,11 @@ export function timeBetween(a: ResponseTime, b: ResponseTime): { readonly leastM
 }
 
 /**
- * Returns the time since the provider was last known to serve our offset: at most `ageMs`, at least `leastAgeMs`. After
- * a restart, the provider's clock and our clock give these limits. Within a task, the monotonic clock counts. But the
- * monotonic clock stops while the machine sleeps. So if both other clocks show more time, their time counts.
+ * Returns the time since the provider last confirmed our offset: `ageMs` is the longest possible time, `leastAgeMs` is
+ * the shortest. A response confirms our offset if it moves our offset on; so does a fresh start that equals our offset.
+ * After a restart, the provider's clock and our clock give these times. Later, the monotonic clock gives them. But the
+ * monotonic clock stops while the machine sleeps. So if both other clocks show more time, the lesser of their times is
+ * used.
  */
 export function offsetAges(
   known: { readonly servedMs: number | null; readonly servedLatestMs: number | null },

@@ -7,16 +7,17 @@ import { compareStreamOffsets, isBefore, type StreamReading, type StreamResponse
  *
  * A response to our offset may be a *sign* against this offset (`GapSign`). A sign begins a *round* of three requests:
  * for a fresh start E (the offset of a new source), for the stream from E, and for the stream from our offset again. If
- * E gets status 200 and our offset the same sign again, E is *held* while our offset is still read. A response without
- * a sign ends the hold. Rounds repeat until E was held for this time:
+ * the stream from E gets status 200, and our offset gets the same sign again, E is *held*: E may replace our offset,
+ * but our offset is still read. A response without a sign ends the hold. Rounds repeat until E was held for this time:
  *
- * - E is before our offset: `behindLimit`, an hour. A fail-over heals in minutes, and a lower offset repeats events. E
- *   is held only if the stream from E also ends before our offset; otherwise the list, which gave E, lags.
+ * - E is before our offset: `behindLimit`, an hour. The provider usually recovers in minutes, and a lower offset
+ *   repeats events. E is held only if the stream from E also ends before our offset. Otherwise the list that gave E
+ *   lags.
  * - Our offset brings no events: `offsetHold`, a day. The event log may lag behind the list by hours.
  * - Our offset is refused, repeats its events, has expired by all clocks, or only E has events: `gapProof`, minutes.
  *
  * Later rounds keep the first E, so that no later event is lost. If our offset is older than six and a half days by one
- * clock, a gap is only *suspected*, which causes a walk.
+ * clock, a gap is only *suspected*. A suspicion causes a walk.
  */
 
 const HOUR_MS = 3_600_000;
@@ -53,7 +54,7 @@ export interface OffsetKnown {
   readonly isSuspected: boolean;
   /** Our offset has expired, so an empty response is a sign against the offset. */
   readonly isOver: boolean;
-  /** The longest possible time since the provider served our offset. */
+  /** The longest possible time since the provider confirmed our offset. */
   readonly ageMs: number;
   /** A recent fresh start was not before our offset, so a lower offset in a response is not a sign. */
   readonly isNoReset: boolean;
@@ -76,7 +77,7 @@ export function signAgainst(
   { isSuspected, isOver, ageMs, isNoReset }: OffsetKnown,
 ): GapSign | null {
   if (reading === 'moved') return null;
-  // A provider may answer an expired offset with its lowest offset, or without events.
+  // A provider may answer an expired offset with the lowest offset of the stream, or without events.
   const isEmpty = reading === 'quiet' || (reading === 'lower' && isNoReset && isOver);
   if (!isEmpty) return reading;
   if (!isNoReset && namesLower(reading, position.since, response)) return 'lower';
@@ -103,7 +104,7 @@ export function isProviderBehind({ since, held }: { readonly since: string | nul
 export interface Doubt {
   readonly sign: GapSign | null;
   readonly round: GapRound | null;
-  /** When the first round that speaks against our offset ended; null before this time. */
+  /** When the first round with evidence against our offset ended; null before this time. */
   readonly firstMs: number | null;
   readonly lastMs: number;
 }
@@ -180,7 +181,7 @@ function isHeldEnough(
   return sign === 'unmoved' && held.heldMs >= offsetHoldMs;
 }
 
-/** Begins a round half a `gapProof` after the last round; an hour after, if nothing speaks against our offset. */
+/** Begins a round half of `gapProof` after the last round; an hour after it, if no evidence is against our offset. */
 function beginRound(
   doubt: Doubt,
   held: HeldOffset | null,

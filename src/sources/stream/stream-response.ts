@@ -36,7 +36,7 @@ export type StreamReading =
   /** The cursor is lower than our offset. */
   | 'lower';
 
-/** Offsets of checks have no order, so a cursor that goes back is searched in our `earlier` offsets. */
+/** Offsets of checks have no order, so a cursor has gone back if it is one of our `earlier` offsets. */
 export function readStreamResponse(
   since: string,
   { next }: StreamResponse,

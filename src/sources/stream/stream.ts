@@ -32,9 +32,9 @@ import {
 export interface Stream {
   readonly answeredMs: number | null;
   readonly takenMs: number | null;
-  /** When the provider was last known to serve our offset; null before the first response. */
+  /** When the provider last confirmed our offset, at the earliest; null before the first response. */
   readonly servedMs: number | null;
-  /** The latest possible value of `servedMs`, by the clock that shows the least time. */
+  /** When the provider last confirmed our offset, at the latest. */
   readonly servedLatestMs: number | null;
   readonly heldFromMs: number | null;
   readonly dueMs: number;
@@ -43,7 +43,7 @@ export interface Stream {
   readonly caughtUp: boolean;
   /** True if a response named a newest offset after its cursor: this provider names the end of the log. */
   readonly namesEnd: boolean;
-  /** The responses after the last seen end; null at the end, or if the newest response was discarded. */
+  /** The responses since the stream's end was last seen; null at the end, or if the newest response was discarded. */
   readonly run: StreamRun | null;
   /** The search for the end by means of the list; null at the end, or if responses name the end. */
   readonly mark: EndMark | null;
@@ -140,7 +140,7 @@ export function followStream(
   const weighed = weighSign(stream.doubt, sign, { since, held: earlierHeld }, { ...at, isSuspected });
   const isLower = isNoReset && namesLower(reading, since, response);
   const { held, adopted, isRound } = weighed;
-  // An empty response suspects no gap before a round is complete: a fresh start may equal our offset.
+  // An empty response causes no suspicion before a round is complete, because a fresh start may equal our offset.
   const isOpen = isOld && reading === 'quiet' && !isRound && adopted === null;
   const taken = (reading === 'moved' || reading === 'quiet') && !isOpen ? reading : null;
   const suspects = isOld && !isOpen;
@@ -187,7 +187,7 @@ const behind = (since: string, held: HeldOffset | null) => isProviderBehind({ si
 
 /**
  * Returns the held offset with its age. A restart adds the time of the absence, by the clock that shows less time. If
- * the held offset is before ours, a restart adds no time, and an absence of `offsetHold` drops this offset.
+ * the held offset is before ours, a restart adds no time, and an absence of `offsetHold` drops the held offset.
  */
 function heldUntil(
   { heldFromMs }: Stream,
@@ -248,7 +248,7 @@ export interface FreshStart {
   readonly askedMs: number;
 }
 
-/** A start from before the sign does not count. If the start is not before our offset, the provider is not behind. */
+/** Ignores a start that was requested before the sign. A start that is not before our offset drops a lower held one. */
 export function takeFreshStart<Offset extends { readonly held: HeldOffset | null }>(
   stream: Stream,
   offset: Offset,
@@ -284,7 +284,7 @@ export function secondsToRetentionCliff(
   return (RETENTION_MS - ageMs) / 1000;
 }
 
-/** Consecutive responses that moved the cursor and did not show the end. */
+/** Consecutive responses without the stream's end. `most`: the most events of one. `small`: the last small ones. */
 interface StreamRun {
   readonly most: number;
   readonly small: number;
@@ -302,7 +302,7 @@ function runOn(run: StreamRun | null, events: number, goesOn: boolean): StreamRu
   return { most: Math.max(most, events), small: isSmall ? small + 1 : 0 };
 }
 
-/** A backlog is read without pauses. Small responses are probably the newest events: the pauses between them grow. */
+/** A backlog is read without pauses. Small responses probably have the newest events, so the pauses grow. */
 function pauseMs(discarded: number, run: StreamRun | null): number {
   if (discarded > 0) return FIRST_REPEAT_MS * 2 ** Math.min(discarded - 1, 30);
   if (run === null) return Number.POSITIVE_INFINITY;

@@ -7,14 +7,14 @@ import { ReportedEvents } from '../stream/reported-events.ts';
 import type { ResponseTime } from '../stream/response-time.ts';
 import { Census, REMEMBERED_MS } from '../walk/census.ts';
 
-/** If more records than this are foreign (of another writer), the source stops before the end of the topic. */
+/** If more records than this are foreign (from another writer), the source stops before it has read the whole topic. */
 const MOST_STRANGERS = 1_000;
 
 interface CensusOptions {
   readonly reader: LogReader;
   readonly topic: TargetTopic;
   readonly digests: CurrentDigests;
-  /** Absent if no walk follows, which would need the ages of events. */
+  /** Absent if no walk follows, because only a walk needs the ages of events. */
   readonly eventRecords?: EventRecords;
   readonly signal: AbortSignal;
 }
@@ -26,14 +26,14 @@ export interface EventRecords {
   readonly ageMs: (record: Pick<CommittedRecord, 'timestampMs' | 'headers'>) => number;
 }
 
-/** The age by the broker's clock or by the provider's clock: the lesser age. `time`: of the newest response. */
+/** Returns the lesser age: by the broker's clock or by the provider's clock. `time`: the newest response's time. */
 export function recordAge(time: ResponseTime | null, wallMs: number): EventRecords['ageMs'] {
   return ({ timestampMs, headers }) => {
     const byBrokerMs = wallMs - timestampMs;
     if (byBrokerMs <= REMEMBERED_MS || time === null) return Math.max(0, byBrokerMs);
     const receivedMs = Date.parse(headers['spc-received'] ?? '');
     const byProviderMs = time.dateMs - receivedMs;
-    // A date far in the future must be wrong, and would protect removed instruments from deletion.
+    // A date far in the future is wrong: the age would be 0, which would protect removed instruments from deletion.
     if (Number.isNaN(receivedMs) || byProviderMs < -REMEMBERED_MS) return byBrokerMs;
     return Math.max(0, Math.min(byBrokerMs, byProviderMs));
   };
@@ -74,7 +74,7 @@ export function instrumentId(key: Buffer | null): bigint | null {
   return isIntegerKey(text) ? BigInt(text) : null;
 }
 
-/** Puts a record into the census. Returns an error for a foreign record, which a later record may replace. */
+/** Puts a record into the census. Returns an error for a foreign record; a later record may replace this record. */
 function count(
   record: CommittedRecord,
   census: Census,

@@ -151,7 +151,7 @@ export class ListRequests<Answer> {
   readonly #options: ListOptions;
   #failures = 0;
   #freeMs = 0;
-  /** Aborts at the end of the current request; null if there is no request. */
+  /** Aborts at the end of the current request; null if no request is under way. */
   #ending: AbortController | null = null;
   /** Returns the response, or throws the error of the request. */
   #outcome: (() => Answer) | null = null;
@@ -170,7 +170,7 @@ export class ListRequests<Answer> {
     return this.#ending?.signal;
   }
 
-  /** Begins a request. If `isAwaited`, waits for the response; otherwise only as long as a prefetched page needs. */
+  /** Begins a request. If `isAwaited`, waits for the response; otherwise waits only for a prefetched page. */
   async begin(request: () => Promise<Answer>, signal: AbortSignal, isAwaited = false): Promise<void> {
     const ending = new AbortController();
     this.#ending = ending;

@@ -10,8 +10,8 @@ interface Counted {
 }
 
 /**
- * Stops the source if too many rows cannot be mapped, because the provider has probably changed a type. Responses of a
- * live stream are small, so the last thousand rows are checked too. A repeated response counts once.
+ * Stops the source if too many rows cannot be mapped, because the provider has probably changed a type. A response of a
+ * live stream has few rows, so the last thousand rows are checked too. A repeated response counts once.
  */
 export class DeadLetterShare {
   readonly #largest: number;

@@ -34,7 +34,7 @@ export function rowRecords(
   );
 }
 
-/** Returns two records for each event, the event and its instrument (a tombstone for a deletion), or a dead letter. */
+/** Each event becomes two records: the event, and its instrument or a tombstone. A failure becomes a dead letter. */
 export function eventRecords(
   events: readonly DecodedEvent[],
   targets: InstrumentTargets,
@@ -70,7 +70,7 @@ function deadLetter(
   return deadLetterRecord({ topic: deadLetters, source, targetTopic: target.name, input, provenance });
 }
 
-/** Adds an event's type to the headers of the response. Events of one type share an object, which is encoded once. */
+/** Adds an event's type to the headers of the response. Events of one type share one object: it is encoded once. */
 export function eventHeaders(common: Headers): (event: { readonly type: string | null }) => Headers {
   const byType = new Map<string, Headers>();
   return ({ type }) => {

@@ -34,9 +34,9 @@ export interface InstrumentsPage {
 
 type OnArrived = (probableNext: string | null) => void;
 
-/** One attempt per call. All tasks of a source share one provider, which adapts sizes and counts dead letters. */
+/** Each call makes one attempt. All tasks of a source share one provider: it adapts sizes and counts dead letters. */
 export interface InstrumentsProvider extends FollowedStream<DecodedEvent> {
-  /** `onArrived`: called when the page has arrived, with the probable next cursor; not for a too large page. */
+  /** `onArrived`: called with the probable next cursor when the page has arrived. Not called if the page is too large. */
   page(minId: string | null, signal: AbortSignal, onArrived?: OnArrived): Promise<InstrumentsPage>;
 }
 
@@ -59,7 +59,7 @@ export function createInstrumentsProvider(options: InstrumentsProviderOptions): 
 
   let decoding: Promise<unknown> = Promise.resolve();
 
-  /** Decodes one page at a time: to decode two pages at once needs more memory and saves no time. */
+  /** Decodes one page at a time, because decoding two pages at once needs more memory and saves no time. */
   async function decodeInTurn(pages: PageDecoder, answer: HttpResponse, onArrived?: OnArrived): Promise<DecodedPage> {
     const edges = onArrived === undefined ? null : await answer.arrived();
     if (edges !== null) onArrived?.(probableNextCursor(edges, baseUrl));
@@ -175,7 +175,7 @@ export class PageSize {
   #current: number;
   #successes = 0;
 
-  /** @param closesIn true: an unreadable response also halves the number, because a single item can cause it. */
+  /** @param closesIn true: an unreadable response also halves the number, because one item can cause such a response. */
   constructor(configured: number, closesIn = false) {
     this.#configured = configured;
     this.#closesIn = closesIn;
@@ -199,7 +199,7 @@ export class PageSize {
     }
   }
 
-  /** Takes a lower `maxEvents` from `links.next`, unless the response has more events. Successes raise the number. */
+  /** Takes a lower `maxEvents` from `links.next`, unless the response has more events. Successes raise it again. */
   named(most: number | null, held: number): void {
     if (most === null || most < held || most >= this.#current) return;
     this.#successes = 0;

@@ -173,7 +173,7 @@ function createRequests(
   };
 }
 
-/** Returns a check that this walk continues: the stream may begin another walk before the list answers. */
+/** The returned function tells if this walk continues: the stream may begin another walk before the list answers. */
 function inThisWalk(core: InstrumentsCore): () => boolean {
   const { phase, offset } = core;
   return () => core.phase === phase && core.offset?.walk === offset?.walk;

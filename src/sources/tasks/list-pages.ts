@@ -42,7 +42,7 @@ export class ListPages {
   #held: InstrumentsPage | null = null;
   #taken: Asked | null = null;
   #ahead: readonly Asked[] = [];
-  /** The page whose rows are written now, or were written last. */
+  /** The page whose rows are written now, or the last page whose rows were written. */
   #used: Asked | null = null;
   /** Our offset while the rows of `#used` are written; null after the next request to the stream. */
   #since: string | null = null;
@@ -118,7 +118,7 @@ export class ListPages {
     return asked;
   }
 
-  /** Prefetches the page after the newest page, and the first response for the drain of the next page to write. */
+  /** Prefetches the page after the newest page. Also prefetches the first response for the next drain of a page. */
   #askAhead(signal: AbortSignal): void {
     if (signal.aborted) return;
     const earlier = [this.#taken, ...this.#ahead].filter((asked) => asked !== null);

@@ -30,14 +30,15 @@ function followerText(notification: FollowerNotification, words: typeof INSTRUME
         gapFrom: notification.fromMs,
         gapTo,
         gapSinceFrom: notification.since,
-        why: `the provider was last known to serve our offset ${Math.round(notification.ageMs / 3_600_000)} hours ago`,
+        why: `the provider last confirmed our offset ${Math.round(notification.ageMs / 3_600_000)} hours ago`,
       };
     case 'gapCertain': {
       const hours = Math.round(notification.silentMs / 3_600_000);
       return {
         kind: 'retention-gap',
         message:
-          'The stream was not read for longer than the provider keeps events. Earlier events are permanently lost.',
+          'The stream was not read for more than seven days. The provider has dropped the oldest unread events: they ' +
+          'are permanently lost.',
         gapFrom: notification.fromMs,
         gapTo: notification.toMs,
         gapSinceFrom: notification.since,
@@ -83,17 +84,17 @@ function followerText(notification: FollowerNotification, words: typeof INSTRUME
         `The provider's stream still ends before our offset. The source reads the stream from ${gapSinceTo} instead ` +
         `of ${gapSinceFrom}. Events between these offsets come again on the events topic. While they come again, only ` +
         'walks update the instruments, so no instrument returns to an earlier state.';
-      return { ...given, kind: 'stream-reset', message, lost: 'nothing, unless the stream itself has begun again' };
+      return { ...given, kind: 'stream-reset', message, lost: 'nothing, unless the provider has begun a new stream' };
     }
   }
 }
 
 const INSTRUMENT_WORDS = {
   suspected:
-    'The stream was not read for nearly as long as the provider keeps events. The source reads all events that the ' +
-    'provider still serves, and a walk updates every instrument.',
+    'Our offset is more than six and a half days old, by at least one clock. The provider keeps events for seven ' +
+    'days. The source reads all events that the provider still has, and a walk updates every instrument.',
   proven: 'Events are permanently lost; a walk updates the state of every instrument.',
-  /** Names the lost items, if the stream was not read for longer than the provider keeps events. */
+  /** Names the lost items, if the stream was not read for more than seven days. */
   expired: 'events of that time; the next walk corrects the instruments',
   lost: 'events between the two offsets; the next walk corrects the instruments',
   restart: 'The stream continues from now, and a walk updates every instrument.',
@@ -113,7 +114,7 @@ function walkText(notification: WalkNotification) {
   switch (notification.kind) {
     case 'walkCompleted': {
       const { added, corrected, unchanged, gone, reEncoded, deadLetters: dead } = notification.counts;
-      const how = notification.resumed ? ' It was resumed after a restart, so it deleted nothing.' : '';
+      const how = notification.resumed ? ' The walk was resumed after a restart, so it deleted nothing.' : '';
       return {
         kind: 'walk-completed',
         message: `Walk ${walk} is complete: ${added} added, ${corrected} corrected, ${unchanged} unchanged, ${gone} gone.${how}`,
@@ -146,8 +147,8 @@ function walkText(notification: WalkNotification) {
           `The instrument list of walk ${walk} seems at least ${durationText(lagMs)} older than the event stream. The walk ` +
           'did not use rows that contradict newer events, and deleted nothing. The next walk begins ' +
           `${durationText(nextMs)} after this walk began, and waits ${durationText(waitMs)} before it reads the list. ` +
-          'A change whose event is missing, or was lost in a gap or a reset, also looks like a lag. The next walk ' +
-          'corrects such instruments. If the provider confirms the lag, set handoffMargin to at least this lag.',
+          'A change without an event, for example after a gap or a reset, also looks like a lag. The next walk ' +
+          'corrects the changed instruments. If the provider confirms the lag, set handoffMargin to at least this lag.',
         why:
           `${rows} rows contradict events of the hour before the walk, and ${lacking} instruments that were issued in ` +
           `that hour are missing from the list${rows + lacking === 0 ? '; a page names an older offset of the stream' : ''}.`,
@@ -177,7 +178,7 @@ function walkText(notification: WalkNotification) {
 const FLAWS: Readonly<Record<WalkFlaw, string>> = {
   unreadableId: 'an id could not be read',
   rowBelowCursor: 'a row had an id below the cursor',
-  rowsBehindTheEnd: 'the list had more rows after its end',
+  rowsBehindTheEnd: 'the list had rows after its last page',
   listLags: 'the list lags behind the event stream',
 };
 

@@ -1,19 +1,20 @@
 import { IdRows } from '../../support/id-rows.ts';
 import { ReportedEvents } from '../stream/reported-events.ts';
 
+/** Marks of an id: a row showed the id; the record has another schema id; a recent event added the instrument. */
 const SEEN = 1;
 const OTHER_SCHEMA = 2;
 const ADDED_LATELY = 4;
 /** At most this many deletions by events are remembered. A stream with more deletions in an hour is probably broken. */
 const MOST_DELETED_LATELY = 100_000;
 
-/** The census remembers events up to this age: an hour before the walk, and time for the census itself. */
+/** The census remembers events up to this age: an hour before the walk, plus time for the census itself. */
 export const REMEMBERED_MS = 90 * 60_000;
 
 /** Greater ages count as this age. */
 const OLDEST_MS = 18 * 3_600_000;
 
-/** A row is five 32-bit integers: the id (two), the age (high bits) with the marks (low bits), the digest (two). */
+/** A row has five 32-bit integers: two for the id; one for the age (high bits) and the marks; two for the digest. */
 const MARKS = 2;
 const DIGEST = 3;
 const WIDTH = 5;
@@ -22,8 +23,9 @@ const MARK_BITS = 6;
 export type CensusComparison = 'absent' | 'same' | 'sameUnderOtherSchema' | 'different';
 
 /**
- * The content of the instruments topic, which a walk compares with the provider's list. An id takes 25 to 26 bytes: a
- * digest of the record, marks, and the age of the last event (whole seconds plus one; 0: no event is remembered).
+ * The content of the instruments topic. A walk compares this content with the provider's list. An id takes 25 to 26
+ * bytes, for the digest of the record, the marks, and the age of the last event. The age is in whole seconds plus one;
+ * 0 means that no event is remembered.
  */
 export class Census {
   readonly #rows = new IdRows(WIDTH);
@@ -62,7 +64,7 @@ export class Census {
     this.#deletedLately.delete(id);
   }
 
-  /** True for a recent event. If the provider's stream is behind, true for all events after its present end too. */
+  /** True for a recent event. If the provider's stream is behind, also true for all events after the current end. */
   isRemembered(ageMs: number, since: string | undefined): boolean {
     return ageMs <= REMEMBERED_MS || this.reported.isBehindEnd(since);
   }
@@ -106,7 +108,7 @@ export class Census {
     return (this.#marksOf(id) & OTHER_SCHEMA) === 0 ? 'same' : 'sameUnderOtherSchema';
   }
 
-  /** A row showed an instrument that an event of this age added, so the list is not older. Infinity: no such row. */
+  /** An event of this age added an instrument that a row showed, so the list is not older. Infinity: no such row. */
   get newestShownMs(): number {
     return this.#newestShownMs;
   }

@@ -47,7 +47,7 @@ export class InstrumentsCore {
   #state: CoreState | null;
   readonly #topicId: string | null;
   #demand: WalkRequest | null = null;
-  /** True until the stream answers after a walk was requested: a walk begins only with a response of the stream. */
+  /** True from a request for a walk until the next response of the stream: only such a response begins a walk. */
   #isDemandNew = false;
 
   /** `committed`: null before the first commit. `reset`: the offset before a reset. `topicId`: null if unknown. */
@@ -148,7 +148,7 @@ export class InstrumentsCore {
       ...decision,
       offset: commits ? state.offset : null,
       committed: () => {
-        if (this.#state !== before) throw new Error('A decision was committed twice, or after a later one.');
+        if (this.#state !== before) throw new Error('A decision was committed twice, or after a later decision.');
         this.#apply(outcome);
       },
     };
@@ -309,7 +309,7 @@ function isReplaced({ offset }: CoreState, { topicId }: CoreContext): boolean {
   return topicId !== null && offset.topicId !== null && offset.topicId !== topicId;
 }
 
-/** Begins a walk, which replaces the current walk and serves a requested walk. */
+/** Begins a walk. It replaces the current walk, and also serves the request of an operator. */
 function replaceWalk(state: CoreState, time: ResponseTime, at: CoreContext): CoreState {
   const { walk } = stepWalk(state.walk, { kind: 'begin' }, { ...at, offset: state.offset });
   const topicId = at.topicId ?? state.offset.topicId;
@@ -324,8 +324,8 @@ function replaceWalk(state: CoreState, time: ResponseTime, at: CoreContext): Cor
 
 /**
  * Gives a response of the stream to the walk, but not while our offset is in doubt. If the provider's stream ends
- * before our offset, no new events come: the drain of a page from before our offset ends at once, and any other page
- * waits.
+ * before our offset, no new events come. Then the drain of a page from before our offset ends at once. The drain of any
+ * other page waits until the stream reaches our offset.
  */
 function walkBeside(
   state: CoreState,
@@ -344,9 +344,10 @@ function walkBeside(
 }
 
 /**
- * Returns the time since the newest walk began. If this task began the walk, the monotonic clock counts, unless the
- * provider's clock and our clock both show more time: then the machine slept. If an earlier task began the walk, the
- * clock that shows more time counts, so that a wrong clock does not delay the next walk.
+ * Returns the time since the newest walk began. If this task began the walk, this is the time of the monotonic clock.
+ * But this clock stops while the machine sleeps. So if the provider's clock and our clock both show more time, the
+ * lesser of their times is used. If an earlier task began the walk, the longest time of all clocks is used, so that a
+ * wrong clock does not delay the next walk.
  */
 function walkAgeMs(
   { offset, begunMs, isBegunHere }: Pick<CoreState, 'offset' | 'begunMs' | 'isBegunHere'>,
@@ -421,7 +422,7 @@ function withStream(state: CoreState, { offset, stream, committedMs }: FollowerS
   return { ...state, stream, committedMs, offset: { ...state.offset, ...offset, since } };
 }
 
-/** An offset without a topic id gets the present id. */
+/** An offset without a topic id gets the current id. */
 function startFrom(committed: InstrumentsOffset, nowMs: number, topicId: string | null): CoreState {
   const { walk, offset } = walkAtStart(committed);
   return {

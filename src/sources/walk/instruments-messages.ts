@@ -51,7 +51,7 @@ export interface FetchedPage {
 export type CoreAnswer =
   | Exclude<FollowerAnswer, { kind: 'stream' }>
   | ({ readonly kind: 'stream'; readonly events: readonly EventFacts[]; readonly time: ResponseTime } & StreamResponse)
-  /** From now on, only the core changes the census. */
+  /** After this response, only the core changes the census. */
   | { readonly kind: 'census'; readonly census: Census }
   | ({ readonly kind: 'page'; readonly walk: number } & FetchedPage)
   | { readonly kind: 'behindLast'; readonly rows: readonly RowFacts[]; readonly next: string | null };
@@ -82,7 +82,7 @@ export type WalkNotification =
       readonly gone: number;
       readonly held: number;
     }
-  /** `nextMs`: from this start to the next walk's. `waitMs`: how long the next walk waits for the list. */
+  /** `nextMs`: the time between the starts of this and the next walk. `waitMs`: the next walk's wait for the list. */
   | ({ readonly kind: 'listLags'; readonly walk: number; readonly nextMs: number; readonly waitMs: number } & SeenLag)
   /** `walks`: consecutive walks, including this walk. */
   | { readonly kind: 'deletionsStandStill'; readonly walk: number; readonly walks: number }

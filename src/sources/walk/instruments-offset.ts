@@ -44,7 +44,7 @@ export interface InstrumentsOffset extends FollowerOffset {
   readonly walk: number;
   /** Epoch milliseconds, by the clock of `serverDate`. */
   readonly walkStartedAtMs: number;
-  /** By our clock, so that a wrong date of the provider does not delay the next walk. */
+  /** Epoch milliseconds, by our clock, so that a wrong date of the provider does not delay the next walk. */
   readonly walkStartedOwnMs: number;
   readonly walkPending: boolean;
   /** The minId of the next page; null before the first page and after the last page. */
@@ -57,7 +57,7 @@ export interface InstrumentsOffset extends FollowerOffset {
   /** Consecutive walks that were given up, because the list did not end. */
   readonly walksGivenUp: number;
   readonly walksWithoutDeletion: number;
-  /** The list's last known lag that was longer than the margin; 0: no lag. After a lag, the next walk waits longer. */
+  /** The list's last known lag; 0: no lag. After a lag, the next walk waits longer. */
   readonly listLagMs: number;
   /** True if the list lagged in the newest walk. Some rows were not used, so the next walk begins early. */
   readonly walkLagged: boolean;
@@ -67,7 +67,7 @@ export interface InstrumentsOffset extends FollowerOffset {
 }
 
 const VERSION = 2;
-/** The walk interval after a lag: so long that the next census does not remember the events of this census. */
+/** The walk interval after a lag. When it ends, the next census no longer remembers the events of this census. */
 const AFTER_LAG_MS = REMEMBERED_MS + 300_000;
 
 /** True if the stream repeats events or ends before our offset. Then only walks update the instruments. */

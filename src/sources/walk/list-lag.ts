@@ -7,10 +7,11 @@ import type { InstrumentsOffset } from './instruments-offset.ts';
  * The provider's instrument list may lag: it may be older than events that are already on the topic. A walk waits for
  * the hand-off margin, but a lag may be longer. The census reads the events of the hour before the walk:
  *
- * - A row that contradicts such an event is not written. If a later event names the same instrument, the row shows no
- *   lag: the list was newer than the topic.
+ * - A row that contradicts such an event is not written, and shows a lag. But if the stream brings another event of the
+ *   same instrument during the walk, the row may be newer than the topic. Then the row shows no lag.
  * - An instrument that such an event names is not deleted. If the list lacks an instrument that the event added, the
- *   list is older than the event. But if the list has an instrument that was added later, the missing one was removed.
+ *   list is older than the event. But if the list has an instrument that was added later, the missing
+ *   instrument was removed.
  * - A page names its offset in the stream (`links.events`). If this offset is before such an event, the page is older
  *   than the event. If the offset is before all remembered events, the page corrects nothing.
  *
@@ -39,7 +40,7 @@ export interface ListLag {
 export interface PageAge {
   /** The age of the oldest event that the page lacks; null if the page lacks no event. */
   readonly behindMs: number | null;
-  /** True if the page may lack an event of this instrument that the census does not remember. */
+  /** True if the page may be older than an event of this instrument, although the census remembers no such event. */
   readonly isOldFor: (id: bigint) => boolean;
 }
 

@@ -2,7 +2,7 @@ import type { Census } from './census.ts';
 import type { InstrumentsSettings, WalkFlaw, WalkNotification } from './instruments-messages.ts';
 import type { InstrumentsOffset } from './instruments-offset.ts';
 
-/** The sweep is the last step of a walk: tombstones for the instruments that the provider has removed. */
+/** The sweep is the last step of a walk. It writes tombstones for the instruments that the provider has removed. */
 export interface SweepPlan {
   readonly gone: readonly bigint[];
   readonly notifications: readonly WalkNotification[];
@@ -14,8 +14,8 @@ export const NOTHING_DECIDED: SweepPlan = { gone: [], notifications: [], outcome
 
 /**
  * An instrument is gone if it is on the topic, no row showed it, and no event touched it. A resumed walk deletes
- * nothing, because a restart forgets rows. A flaw also prevents deletions, because it makes the list unreliable. An
- * operator must confirm the deletions if there are too many.
+ * nothing, because the rows from before the restart are forgotten. A flaw also prevents deletions, because a list with a
+ * flaw is unreliable. An operator must confirm the deletions if there are too many.
  */
 export function planSweep(options: {
   readonly offset: Pick<InstrumentsOffset, 'walk' | 'counts' | 'walkAllowShrink' | 'walkResumed'>;
@@ -43,7 +43,7 @@ export function planSweep(options: {
     : refused('tooMany');
 }
 
-/** Returns the sorted ids, without ids that a recent event names: the list may lag behind this event. */
+/** Returns the sorted missing ids, except ids that a recent event names, because the list may lag behind this event. */
 export function missingIds(census: Census, touched: ReadonlySet<bigint>): readonly bigint[] {
   const missing = [...census.unseen()].filter((id) => !touched.has(id) && census.reportedAgeMs(id) === null);
   return missing.sort((a, b) => (a < b ? -1 : 1));

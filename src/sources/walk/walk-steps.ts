@@ -16,7 +16,7 @@ import {
 } from './walk.ts';
 
 const MOST_PAGES = 1_000_000;
-/** After this number of consecutive walks that were given up, the next walk to be given up stops the source. */
+/** If this number of consecutive walks were given up, and the next walk is given up too, the source stops. */
 const MOST_GIVEN_UP = 3;
 const LEAST_REST_MS = 1_000;
 /** After the last page, at most this many requests check that no row follows. New instruments fill fewer pages. */
@@ -123,7 +123,7 @@ export function placesToVerify(lastId: bigint | null): readonly (string | null)[
   return lastId === HIGHEST_ID ? [String(lastId)] : [String(lastId), String(lastId + 1n)];
 }
 
-/** Takes a response from after the last page. New ids there are a flaw, unless events of the drain name them too. */
+/** Takes a response from after the last page. Its new ids are a flaw, unless events of the drain name the ids too. */
 function verifyEnd(walk: In<'verifying'>, { rows, next }: Of<'behindLast'>, { nowMs }: WalkContext): WalkStep {
   const { lastId, lag } = walk;
   const [place = null, ...others] = walk.places;

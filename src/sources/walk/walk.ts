@@ -30,8 +30,8 @@ export interface Verified {
 export type Walk =
   | { readonly phase: 'idle' }
   /**
-   * The instruments topic is read. From this phase, events touch ids. `streamStart`: the first offset of a new source;
-   * null for any other source. `notBeforeMs`: the end of the pause after a walk that was given up.
+   * The instruments topic is read. In this phase and later, events touch ids. `streamStart`: the first offset of a new
+   * source; null for any other source. `notBeforeMs`: the end of the pause after a walk that was given up.
    */
   | { readonly phase: 'census'; readonly streamStart: string | null; readonly notBeforeMs: number }
   /** The walk waits for the margin, because the list may lag behind the stream. */
@@ -112,8 +112,8 @@ export function beginDrain(nowMs: number): Drain {
 
 /**
  * A drain has no time limit: an older event that is read after the drain would overwrite a newer row. Every drain ends,
- * because its target does not move. The end is a response without events and with the same cursor, the newest offset
- * that the provider names, or a fresh start. Few events, or a new cursor, do not mean the end.
+ * because its target does not move. A drain ends at a response without events and with the same cursor, at the newest
+ * offset that the provider names, or at a fresh start. A response with few events or a new cursor does not end a drain.
  */
 export function drainFurther(drain: Drain, { answer, reading, namesEnd }: DrainResponse): Drain {
   if (drain.isReached) return drain;

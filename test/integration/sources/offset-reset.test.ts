@@ -70,7 +70,7 @@ test('after a changed filter and a reset, the first transaction says which event
 
 test('a reset that leaves the filter is reported too, with what comes of it for this kind of source', async (t) => {
   for (const [type, lost] of [
-    ['events', /nothing restores them/],
+    ['events', /no source restores them/],
     ['pre-trade-checks', /no longer serves/],
   ] as const) {
     const { simulator, live, reset, notice } = await createScene(t, 'followed', type);

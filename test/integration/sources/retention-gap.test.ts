@@ -119,7 +119,7 @@ describe('after a retention gap', { concurrency: 4 }, () => {
       assert.deepEqual(others, []);
       assert.equal(suspected?.kind, 'retention-gap-suspected');
       assert.equal(suspected.gapSinceFrom, stoodAt);
-      assert.match(String(suspected.why), /last known to serve our offset 192 hours ago/);
+      assert.match(String(suspected.why), /last confirmed our offset 192 hours ago/);
       // What lies before the last seven days is lost for certain, however the expired offset is answered.
       assert.equal(certain?.kind, 'retention-gap');
       assert.ok(Math.abs(Date.parse(String(certain.gapFrom)) - leftAtMs) < SLACK_MS, String(certain.gapFrom));
