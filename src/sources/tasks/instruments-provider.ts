@@ -36,7 +36,7 @@ type OnArrived = (probableNext: string | null) => void;
 
 /** Each call makes one attempt. All tasks of a source share one provider: it adapts sizes and counts dead letters. */
 export interface InstrumentsProvider extends FollowedStream<DecodedEvent> {
-  /** `onArrived`: called with the probable next cursor when the page has arrived. Not called if the page is too large. */
+  /** `onArrived`: called with the probable next cursor when the page has arrived, unless the page is too large. */
   page(minId: string | null, signal: AbortSignal, onArrived?: OnArrived): Promise<InstrumentsPage>;
 }
 
@@ -175,7 +175,7 @@ export class PageSize {
   #current: number;
   #successes = 0;
 
-  /** @param closesIn true: an unreadable response also halves the number, because one item can cause such a response. */
+  /** @param closesIn true: an unreadable response also halves the number, because one bad item can be the cause. */
   constructor(configured: number, closesIn = false) {
     this.#configured = configured;
     this.#closesIn = closesIn;

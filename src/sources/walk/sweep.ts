@@ -14,8 +14,8 @@ export const NOTHING_DECIDED: SweepPlan = { gone: [], notifications: [], outcome
 
 /**
  * An instrument is gone if it is on the topic, no row showed it, and no event touched it. A resumed walk deletes
- * nothing, because the rows from before the restart are forgotten. A flaw also prevents deletions, because a list with a
- * flaw is unreliable. An operator must confirm the deletions if there are too many.
+ * nothing, because the rows from before the restart are forgotten. A flaw also prevents deletions, because the list is
+ * then unreliable. An operator must confirm the deletions if there are too many.
  */
 export function planSweep(options: {
   readonly offset: Pick<InstrumentsOffset, 'walk' | 'counts' | 'walkAllowShrink' | 'walkResumed'>;
