@@ -7,8 +7,8 @@ import type { ProcessorStatus, SourceStatus, Status, TaskState } from './status/
 /** This server has the REST interface of this version of Kafka Connect. Tools choose their requests by the version. */
 const CONNECT_VERSION = '4.3.1';
 
-const IS_A_FILE =
-  'Connectors are configured in the settings file of structured-products-connect (config/connector.yaml) and in ' +
+const isAFile = (settingsFile: string) =>
+  `Connectors are configured in the settings file of structured-products-connect (${settingsFile}) and in ` +
   'environment variables. Change the settings there, and restart the process. This interface can pause, resume, stop ' +
   'and restart connectors, and change their offsets.';
 
@@ -40,6 +40,7 @@ export interface ConnectorOperations {
 
 export interface ConnectWorker {
   readonly version: string;
+  readonly settingsFile: string;
   readonly connectors: readonly ConnectorDescription[];
   readonly status: () => Status;
   /** `host:port` of this server, in the form of Connect's worker ids. */
@@ -131,7 +132,8 @@ const TARGETS = [
  * Routes that pause, resume, stop and restart connectors. A response is sent after the states topic has the change.
  * Connector and task are the same here: a restart of one restarts the other.
  */
-function addChanges(app: FastifyInstance, { connectors, status, workerId, operations }: ConnectWorker): void {
+function addChanges(app: FastifyInstance, worker: ConnectWorker): void {
+  const { connectors, status, workerId, operations } = worker;
   const find = (name: string) => findConnector(connectors, name);
   const findToChange = (name: string) => findConnector(connectors, name, `Unknown connector ${name}`);
   const findToRestart = (name: string) => findConnector(connectors, name, `Unknown connector: ${name}`);
@@ -167,8 +169,8 @@ function addChanges(app: FastifyInstance, { connectors, status, workerId, operat
     return reply.code(202).send();
   });
 
-  const refuse = (status: number) => {
-    throw new RestError(status, IS_A_FILE);
+  const refuse = (code: number) => {
+    throw new RestError(code, isAFile(worker.settingsFile));
   };
   // The status is 400, as for a wrong configuration: tools show the text of a 400, but not of a 405.
   app.post('/connectors', () => refuse(400));

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { loadSettings, loadSettingsTree, settingsFile } from '../config/load.ts';
+import { loadSettings, loadSettingsTree } from '../config/load.ts';
 import { memberOf } from '../config/problem.ts';
 import type { Settings } from '../config/settings.ts';
 import { nearestName } from '../config/suggestion.ts';
@@ -85,10 +85,9 @@ async function unusedVariables({ variables: used }: SettingsTree, isMeant: (name
  * text to which the settings file does not refer; null if there are none.
  */
 export async function withOrigins(
-  { config, env }: Pick<Given, 'config' | 'env'>,
+  { config: file, env }: Pick<Given, 'config' | 'env'>,
   text: string,
 ): Promise<{ readonly placed: string; readonly note: string | null }> {
-  const file = settingsFile(config, env);
   const own = await readFile(file, 'utf8').catch(() => null);
   if (own === null) return { placed: text, note: null };
   const tree = readSettingsTree(own, env);

@@ -35,6 +35,7 @@ export async function runCommand(context: CommandContext, { roles }: { readonly 
   const failures: string[] = [];
   const failed = await runConnector({
     settings,
+    settingsFile: config,
     log,
     events: {
       ...events,

@@ -11,7 +11,7 @@ export const DEFAULT_SETTINGS_FILE = 'config/connector.yaml';
 const SETTINGS_FILE_VARIABLE = 'SPCONNECT_CONFIG';
 
 export interface LoadSettingsOptions {
-  /** The settings file, relative to the working directory. SPCONNECT_CONFIG replaces an absent or default name. */
+  /** The settings file, relative to the working directory; by default the usual file. */
   readonly file?: string | undefined;
   readonly text?: string | undefined;
   readonly env: Environment;
@@ -41,7 +41,7 @@ export interface LoadedSettings {
 /** Reads the settings as `loadSettings` does, and also returns the origin of each value. The errors are the same. */
 export async function loadSettingsTree(options: LoadSettingsOptions): Promise<LoadedSettings> {
   const { env, readFile = (path) => readFileFromDisk(path, 'utf8'), onSecret = () => {} } = options;
-  const file = settingsFile(options.file, env);
+  const { file = DEFAULT_SETTINGS_FILE } = options;
   const text = options.text ?? (await readSettingsFile(file, readFile));
   // These modules are loaded late: every command imports this file, and a usage error is shown without the modules.
   const [{ readSettingsTree }, { settingsWarnings, withoutRetired }, { createSettingsSchema }, { problemsOf }] =
@@ -64,7 +64,7 @@ export async function loadSettingsTree(options: LoadSettingsOptions): Promise<Lo
   return { settings: checked.data, tree, schema, warnings };
 }
 
-/** The settings file that a command reads. */
+/** The settings file that a command reads. SPCONNECT_CONFIG replaces an absent or default name. */
 export function settingsFile(given: string | undefined, env: Environment): string {
   const isUsual = given === undefined || given === DEFAULT_SETTINGS_FILE;
   return (isUsual && env[SETTINGS_FILE_VARIABLE]) || (given ?? DEFAULT_SETTINGS_FILE);

@@ -23,6 +23,7 @@ import { requestRestart, requestState } from './state-operation.ts';
 const CLASS_PREFIX = 'structured-products-connect';
 
 export interface AdminSide extends Installation {
+  readonly settingsFile: string;
   readonly roles: { readonly sources: boolean; readonly prices: boolean };
   readonly board: StatusBoard;
   readonly metrics: Metrics;
@@ -33,6 +34,7 @@ export async function answerAdmin(server: Server, parts: AdminSide): Promise<Req
   const operations = createConnectorOperations(parts);
   return createAdminListener(server, {
     settings: settings.admin,
+    settingsFile: parts.settingsFile,
     version: projectVersion(),
     connectors: [
       ...(roles.sources ? describeSources(settings) : []),

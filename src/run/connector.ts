@@ -2,6 +2,7 @@ import { type AdminServer, openAdminPort } from '../admin/admin-port.ts';
 import { KAFKA_IS_SILENT_SECONDS } from '../admin/status/readiness.ts';
 import { createStatusBoard, type StatusBoard } from '../admin/status/status-board.ts';
 import { setStatusGauges } from '../admin/status/status-gauges.ts';
+import { DEFAULT_SETTINGS_FILE } from '../config/load.ts';
 import { ConnectorError } from '../errors.ts';
 import type { KafkaCluster } from '../kafka/cluster.ts';
 import type { TopicReport } from '../kafka/topic.ts';
@@ -24,6 +25,8 @@ const STOP_DEADLINE_MS = 7_000;
 const START_BACK_OFF: BackOff = { initialMs: 500, maximumMs: 30_000 };
 
 export interface ConnectorOptions extends ContextOptions {
+  /** The path of the settings file in texts; by default the usual file. */
+  readonly settingsFile?: string;
   readonly events: Events;
   /** If this signal aborts, the connector finishes or aborts open transactions, and closes all connections. */
   readonly signal: AbortSignal;
@@ -66,7 +69,8 @@ export async function runConnector(given: ConnectorOptions): Promise<readonly st
   try {
     if (settings.admin.enabled) {
       const at = { settings, prefix: settings.prefix, kafka, topics: plan.shared, clock, signal };
-      const side = { ...at, roles: rolesOf(given), board, metrics };
+      const { settingsFile = DEFAULT_SETTINGS_FILE } = given;
+      const side = { ...at, settingsFile, roles: rolesOf(given), board, metrics };
       admin = await openAdminPort(settings.admin, async (server) =>
         (await import('./admin-side.ts')).answerAdmin(server, side),
       );

@@ -1,5 +1,5 @@
 import { Argument, Command, CommanderError, Option } from 'commander';
-import { DEFAULT_SETTINGS_FILE } from '../../config/load.ts';
+import { DEFAULT_SETTINGS_FILE, settingsFile } from '../../config/load.ts';
 import { INTERVALS, PRICE_FIELDS } from '../../config/price-kinds/parameters.ts';
 import { ConnectorError } from '../../errors.ts';
 import { createRedaction, type Redaction } from '../../observe/redaction.ts';
@@ -435,7 +435,7 @@ function addCommand(command: Command, definition: Definition, context: ProgramCo
   command.action(async (...all: unknown[]) => {
     const work = await load();
     const chosen = command.opts();
-    const { config = DEFAULT_SETTINGS_FILE, output = 'text' } = chosen;
+    const { config, output = 'text' } = chosen;
     await work({ ...context, config, output, refuse }, chosen as never, ...(all.slice(0, -2) as never[]));
   });
 }
@@ -475,7 +475,8 @@ export async function runCommandLine(terminal: Terminal): Promise<number> {
   let config = '';
   const program = createProgram({ ...terminal, exitWith, redaction });
   program.hook('preAction', (all, chosen) => {
-    ({ config = '' } = chosen.opts());
+    config = settingsFile(chosen.opts().config, terminal.env);
+    chosen.setOptionValue('config', config);
     isEndless = chosen.parent === all && ENDLESS.includes(chosen.name()) && !chosen.opts().untilEnd;
   });
   try {

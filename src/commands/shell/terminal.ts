@@ -13,6 +13,7 @@ export interface Terminal {
 export type Output = 'text' | 'json';
 
 export interface CommandContext extends Terminal {
+  /** The path of the settings file. */
   readonly config: string;
   readonly output: Output;
   readonly redaction: Redaction;

@@ -82,6 +82,7 @@ export async function startAdminScene(
     whole: async () => scene.whole,
     refreshed: board.refreshed,
     metrics: { text: async () => 'a_metric 1\n', contentType: 'text/plain; version=0.0.4' },
+    settingsFile: '/etc/own.yaml',
     connectors: [
       ...SOURCES.map(({ name, type }) => ({
         name,

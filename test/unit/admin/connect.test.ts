@@ -316,7 +316,7 @@ test('configuration is a file: it is not changed from here', async (t) => {
     const answer = await scene.change(method, path, { name: 'x', config: {} });
     const { error_code, message } = (await answer.json()) as Shown;
     assert.deepEqual([answer.status, error_code], [status, status], path);
-    assert.match(message, /settings file .*config\/connector\.yaml/);
+    assert.match(message, /settings file .*\(\/etc\/own\.yaml\)/);
   }
 });
 

@@ -30,6 +30,8 @@ test('the settings file stands before the command, behind it, or in the environm
   }
   const env = { SPCONNECT_CONFIG: file };
   assert.match((await runWith(['config', 'print'], { env })).stdout, /^prefix: mine # file$/m);
+  const ok = `${file}: ok; sources: instruments\n`;
+  assert.equal((await runWith(['validate'], { env })).stdout, ok, 'the named file is the file that is read');
   assert.equal((await runWith(['--config', file])).code, 2);
 });
 
