@@ -14,7 +14,7 @@ export interface UnknownSchema {
 /** Reads records of one type, also if a record was written with an earlier or later schema of the registry. */
 export class WrittenRecords {
   readonly #type: avsc.Type;
-  // The resolver of each schema id; null if the registry has no schema of such records under the id.
+  // The resolver of each schema id; null if the registry has no schema with this id, or a schema of other records.
   readonly #resolvers = new Map<number, avsc.Resolver | null>();
 
   constructor(type: avsc.Type) {
@@ -22,18 +22,21 @@ export class WrittenRecords {
   }
 
   /**
-   * If `lazy` is true, the bytes after the read fields are not checked.
-   * @throws ConnectorError RECORD_UNREADABLE for a value that is not a record of this kind; `fields.missingSchemaId` is
-   * set if the registry had no such schema at the last request
+   * If `lazy` is true, bytes may follow the fields that are read.
+   * @throws ConnectorError RECORD_UNREADABLE for a value that is not a record of this type. If the registry did not
+   * have the schema at the last request, `fields.missingSchemaId` is the id of the schema.
    */
   read(value: Buffer, lazy = false): { readonly record: unknown } | UnknownSchema {
     const { schemaId, body } = readWireValue(value);
     const resolver = this.#resolvers.get(schemaId);
     if (resolver === undefined) return { unknownSchemaId: schemaId };
     if (resolver === null) {
-      throw unreadable(`its schema id is ${schemaId}, and the registry has no schema of such records with this id`, {
-        fields: { missingSchemaId: schemaId },
-      });
+      throw unreadable(
+        `its schema id is ${schemaId}, and the registry has no schema of this record type with this id`,
+        {
+          fields: { missingSchemaId: schemaId },
+        },
+      );
     }
     try {
       return { record: this.#type.fromBuffer(body, resolver, lazy) };
@@ -44,8 +47,8 @@ export class WrittenRecords {
 
   /**
    * Requests the schema again on each call, because the registry may have been replaced or restored.
-   * @returns true if the schema is of such records
-   * @throws ConnectorError of the registry if the registry did not answer; the answer "no such schema" returns false
+   * @returns false if the registry has no schema with this id, or if its schema describes other records
+   * @throws ConnectorError if the registry did not answer
    */
   async load(schemaId: number, text: () => Promise<string>): Promise<boolean> {
     const resolver = await this.#resolverOf(text);

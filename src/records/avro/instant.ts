@@ -14,7 +14,8 @@ const OFFSET_LENGTH = 6;
 const LONGEST_INSTANT = 64;
 export const DATE_LENGTH = 10;
 export const LOCAL_TIME_LENGTH = 19;
-// `Date.UTC` reads years below 100 as 19xx. The calendar repeats after 400 years, so each year is read 400 years later.
+// `Date.UTC` reads years below 100 as 19xx. The calendar repeats after 400 years, so 400 is added to each year, and the
+// days of 400 years are subtracted from the result.
 const CYCLE_YEARS = 400;
 const CYCLE_DAYS = 146_097;
 
@@ -48,7 +49,7 @@ export class InstantReader {
 
   /**
    * Reads `YYYY-MM-DDTHH:MM:SS[.f…]` and `Z` or `±HH:MM`, from `at` to `end`, as microseconds since 1970, rounded
-   * half-even. NaN for any other text. The byte at `end` is not a digit.
+   * half-even. NaN for any other text. The byte at `end` must not be a digit.
    */
   micros({ bytes, view }: { readonly bytes: Uint8Array; readonly view: DataView }, at: number, end: number): number {
     this.rounded = false;

@@ -43,8 +43,8 @@ export interface RegistryHttp {
 
 /**
  * Uses the package `@kafkajs/confluent-schema-registry` only to register schemas. The package sets a compatibility too
- * late, hides decimal scales and statuses, and has no deadline. A failed connection gets the status 400, so a 400 does
- * not prove a refusal.
+ * late, hides decimal scales and statuses, and has no deadline. It reports a failed connection as status 400, so a 400
+ * does not prove a refusal.
  */
 export function createRegistryHttp(options: RegistryHttpOptions): RegistryHttp {
   const { url, authorization, timeoutMs, clock } = options;
@@ -142,7 +142,7 @@ async function registerByPackage(
   }
 }
 
-// A proxy's response may not be JSON; then the status is enough.
+// If the response is not JSON, for example from a proxy, the status is enough.
 function asObject(text: string): Readonly<Record<string, unknown>> {
   try {
     const value: unknown = JSON.parse(text);
@@ -161,7 +161,7 @@ export function isNoneThere({ status, body }: RegistryResponse): boolean {
 export function pathHint({ status, body }: RegistryResponse): string {
   if (typeof body.error_code === 'number' || !ANOTHER_SERVICE.includes(status)) return '';
   return (
-    ` This response is not of Confluent's API: is the base path missing in schemaRegistry.url (SCHEMA_REGISTRY_URL)? ` +
+    ` This response does not come from Confluent's API: is the base path missing in schemaRegistry.url (SCHEMA_REGISTRY_URL)? ` +
     'Apicurio has this API below /apis/ccompat/v7, Confluent at the root.'
   );
 }

@@ -19,7 +19,7 @@ export interface SchemaRegistry {
    * verified: the registry must return the same schema for the id. A verified id is kept. After a failure, the next
    * call sends the requests again.
    * @param schema the text of the schema
-   * @param signal when it aborts, the call rejects with its reason
+   * @param signal when it aborts, the call rejects with the signal's reason
    * @throws ConnectorError REGISTRY_UNREACHABLE, REGISTRY_REFUSED, REGISTRY_MISMATCH, SCHEMA_INCOMPATIBLE or
    * SCHEMA_NOT_REGISTERED
    */
@@ -104,7 +104,7 @@ async function fixCompatibility(http: RegistryHttp, log: Log, subject: string, s
   if (response.status !== 200 && response.status !== 404) throw refused(response, `the compatibility of ${subject}`);
   if (level !== null) log.warn({ subject, level: String(level), wanted: LEVEL }, 'subject had another compatibility');
   const set = await http.request({ method: 'PUT', path, body: { compatibility: LEVEL } }, signal);
-  // Replicas set the level at the same time at their first start; Apicurio refuses the second of two such requests.
+  // Replicas that start together set the level at the same time. Apicurio then refuses all requests but one.
   if (set.status === 409 && levelOf(await http.request({ method: 'GET', path }, signal)) === LEVEL) return;
   if (set.status !== 200) throw refused(set, `the compatibility ${LEVEL} of ${subject}`);
 }

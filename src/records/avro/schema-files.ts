@@ -16,8 +16,8 @@ export type SchemaName = (typeof SCHEMA_NAMES)[number];
 const SCHEMAS = join(import.meta.dirname, '../../../schemas');
 
 /**
- * Returns the text of a schema: the only definition of a record, from the folder that is shipped with the code. A
- * schema that the text names is inserted at its first mention. So the text is complete under any subject.
+ * Returns the text of a schema from schemas/, the only place where records are defined. If the text names another
+ * schema, that schema is inserted at the first mention. So the text is complete under any subject.
  * @param folder another folder than schemas/, such as a folder of released schemas
  */
 export function readSchemaText(name: SchemaName, folder = SCHEMAS): string {

@@ -78,7 +78,7 @@ export function createCheckDecoder(options: CheckDecoderOptions): CheckDecoder {
   };
 }
 
-// An object with any member of a check is the check, complete or not. Otherwise a member or element is the check.
+// An object with any member of a check counts as the check. Otherwise, one of its members or elements is the check.
 function findCheck(answer: JsonValue, isKnown: (name: string) => boolean): JsonValue | null {
   const isCheck = (value: JsonValue) => value instanceof Map && [...value.keys()].some(isKnown);
   if (isCheck(answer)) return answer;

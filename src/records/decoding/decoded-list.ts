@@ -32,7 +32,7 @@ export interface DecodedList<Row> {
   readonly duplicateKeys: number;
 }
 
-/** A field of the wrong type makes its record a dead letter, or becomes null while extras keep its value. */
+/** If a field has a wrong type, its record is a dead letter, or the field is null and extras keep the value. */
 export type OnMismatch = 'deadLetter' | 'keepInExtras';
 
 // Tests set smaller sizes, so that a short body takes many pieces, and many slabs (buffers of written records).
@@ -54,7 +54,7 @@ export interface RecordOptions {
   readonly sizes?: DecodingSizes;
 }
 
-/** Makes a row from the bytes from `start` to `end`. The row's note (see `row-reader.ts`) is at 0 of the tape. */
+/** Decodes the row from `start` to `end`. Its note is at 0 of the tape (`row-reader.ts` explains notes and tape). */
 export type RowDecoder<Row, Context> = (start: number, end: number, position: number, context: Context) => Row;
 
 /** The reason why a row is a failure; the pointer is empty if the reason concerns the whole row. */

@@ -1,6 +1,7 @@
-// Extras are sent values that no field holds, or that a field holds in another form. An extra is a pointer and minified
-// JSON text, in the field `extras` of the nearest record. Of a value that arrived minified, only the position in the
-// input is kept. `Extras` also keeps the path to the value that is being written: dead letters need a pointer.
+// Extras are sent values that have no field, or whose field holds them in another form. An extra has a JSON pointer and
+// the value as minified JSON. The field `extras` of the nearest record lists the extras. If a value arrived minified,
+// only its position in the input is kept. `Extras` also keeps the path to the value that is being written, for dead
+// letters.
 
 import { type AssumedZone, parseInstant } from '../avro/instant.ts';
 import { BYTES } from '../json/json-bytes.ts';
@@ -21,7 +22,7 @@ const MOST_KEPT = 1_000;
 
 const MOST_BYTES_OF_CHARACTER = 3;
 
-/** The maximum bytes of the two lengths in one extra; also of the bytes before and after all extras. */
+/** The two lengths in an extra take at most this many bytes. So do the bytes before and after the list of extras. */
 const LENGTHS = 20;
 
 export class Extra {
@@ -37,7 +38,9 @@ export class Extra {
 }
 
 export class Extras {
-  /** The steps from the row to the value that is being written; in a list, a number. Deeper steps are outdated. */
+  /**
+   * The steps from the row to the value that is being written; list positions are numbers. Deeper steps are outdated.
+   */
   readonly path: (string | number)[] = [];
   driftFields = 0;
   roundedNumbers = 0;
@@ -87,7 +90,7 @@ export class Extras {
     this.#lasting.push(Object.assign(new Extra(), this.at(this.count - 1)));
   }
 
-  /** Keeps each member of an object that is unknown to the schema and not null. */
+  /** Keeps the members of an object that the schema does not know and that are not null. */
   keepUnknown({ members }: RecordPlan, frame: number, depth: number): void {
     const { json, tape } = this.#reader;
     for (let at = tape[frame + 1] as number; at !== 0; at = tape[at] as number) {
@@ -179,7 +182,7 @@ function byPointer(a: Extra, b: Extra): number {
 
 const PLAIN_NAME = /^[\w$]*$/;
 
-// A value of a wrong type makes the nearest nullable field null, or the record a failure. No reason quotes a value.
+// After a wrong type, the nearest nullable field is null, or the record is a failure. No reason quotes a value.
 
 export class Mismatches implements Flaw {
   pointer = '';
@@ -215,7 +218,7 @@ export class Mismatches implements Flaw {
     if (this.again) return false;
     const plan = record.members[slot] as ValuePlan;
     if (!this.#keepMismatches || !plan.nullable) {
-      // In an object or list, a value inside is wrong, and `pointer` and `reason` already describe this value.
+      // If this is an object or list, a value inside is wrong. `pointer` and `reason` already describe the inner value.
       if (!this.#isContainer(plan, note)) this.member(record, slot, note, depth);
       return false;
     }

@@ -1,4 +1,4 @@
-// Decodes a body with one list of rows. A cut or malformed body gives no rows, because the whole body is checked first.
+// Decodes a body with one list of rows. A truncated or malformed body gives no rows: the whole body is checked first.
 
 import { isUtf8 } from 'node:buffer';
 import { setImmediate as afterOtherWork } from 'node:timers/promises';

@@ -21,7 +21,7 @@ export type DecodedRow = (DecodedRecord & { readonly id: bigint }) | DecodedFail
 export type DecodedPage = DecodedList<DecodedRow>;
 
 export interface PageDecoder {
-  /** Rejects with BODY_MALFORMED for the body as a whole. A row that cannot be decoded is a failure in the result. */
+  /** Rejects with BODY_MALFORMED if the whole body is unusable. A row that cannot be decoded becomes a failure. */
   decode(body: AsyncIterable<Uint8Array>): Promise<DecodedPage>;
 }
 

@@ -50,12 +50,12 @@ export interface ValuePlan {
 export interface DerivedPlan {
   readonly nullable: boolean;
   readonly name: string;
-  /** The slot of the member whose object contains the value; -1 if the record itself contains the value. */
+  /** The slot (see `RecordPlan`) of the member whose object contains the value; -1 if the record itself contains it. */
   readonly within: number;
   /** The slot of the value in that object; -1 if no single member holds the value. */
   readonly slot: number;
   readonly plan: ValuePlan | null;
-  /** A list in that object, whose first element of a given type holds the value; null without such a list. */
+  /** A list in that object, whose first element of a given type holds the value; null if the value is in no list. */
   readonly firstOf: FirstOf | null;
 }
 

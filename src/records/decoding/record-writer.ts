@@ -85,7 +85,7 @@ const LARGEST_VARINT = 2 ** 51;
 /** If a field is not written exactly (characters MENDED, digits ROUNDED), extras keep the sent text. */
 const INEXACT = { NO: 0, MENDED: 1, ROUNDED: 2 } as const;
 
-// Functions return the position after the written bytes, or -1 for a value of the wrong type.
+// Writes single values, not records or lists. Functions return the position after the value, or -1 for a wrong type.
 class LeafWriter {
   inexact: number = INEXACT.NO;
   readonly #json: JsonScanner;
@@ -384,7 +384,7 @@ export class RecordWriter {
     return copyBytes(given.bytes, given.length, this.#slab.out, at);
   }
 
-  // Writes a value from an envelope, an object that has no field, and checks it. A copy of a field needs no check.
+  // Writes and checks a value from an envelope, which is an object without a field. A copy of a field needs no check.
   #writeTaken(record: RecordPlan, field: DerivedPlan, frame: number, at: number, depth: number): number {
     const note = derivedNote(this.#reader, field, frame);
     const { plan } = field;

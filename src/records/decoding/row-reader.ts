@@ -3,7 +3,7 @@
 // For an object that the schema knows, a *frame* on the tape replaces a JavaScript object. The tape is one array of
 // integers, which is reused for each row:
 //
-//   note                 two integers: the value's start; the value's end, or its frame if it has a frame
+//   note                 two integers: the value's start; the value's end, or the position of its frame
 //   frame of an object   the object's end; its first unknown member, or 0; a note for each member of the plan
 //   frame of a list      the list's end; the number of its elements; its first element
 //   element of a list    the next element; a note
@@ -12,7 +12,7 @@
 // A start is negative if the key has a capital first letter, and 0 if there is no value: no value starts at 0. The end
 // of a string with escapes is negative. A duplicate key overwrites the note, so the last value counts.
 //
-// The reader first tries the key that followed the same key last time. This guess is nearly always right. Keys are
+// The reader first tries the key that followed the previous key last time. This guess is nearly always right. Keys are
 // compared as words of four bytes.
 
 import { BYTES } from '../json/json-bytes.ts';

@@ -1,4 +1,4 @@
-// Scans JSON bytes. If the input ends within a value, throws CUT: the caller reads the value again with more input.
+// Scans JSON bytes. If the input ends within a value, throws CUT: the caller reads the value again after more input.
 
 import { isAscii, isUtf8 } from 'node:buffer';
 import { ConnectorError } from '../../errors.ts';
@@ -100,7 +100,7 @@ export class JsonScanner {
   offset = -1;
   duplicateKeys = 0;
   flawAt = 0;
-  /** The keys of this row's objects. An object's number is the position of its frame, or negative without a frame. */
+  /** The keys of this row's objects. An object's number is the position of its frame (`row-reader.ts`), or negative. */
   readonly seen = new SeenKeys();
   #skippedObjects = 0;
   #maybeDuplicates = false;
