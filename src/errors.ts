@@ -2,7 +2,7 @@
 export type ErrorAction =
   /** Repeat the operation after a back-off (or after `retryAfterMs`). */
   | 'retry'
-  /** The other side refuses, and usually only a person can correct the cause: retry, but seldom. */
+  /** The other side refuses, and usually only a person can correct the cause: retry after a long back-off. */
   | 'retrySlowly'
   /** Repeat the operation with fewer items. */
   | 'askForLess'

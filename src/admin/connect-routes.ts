@@ -149,7 +149,7 @@ function addChanges(app: FastifyInstance, worker: ConnectWorker): void {
     async ({ params, query }, reply) => {
       const connector = findToRestart(params.name);
       const [includeTasks, onlyFailed] = [isTrue(query.includeTasks), isTrue(query.onlyFailed)];
-      // Only the replica that runs the connector knows if the connector has failed. Another replica may run it.
+      // Only the replica that runs the connector knows if the connector has failed. That may be another replica.
       await operations.restart(connector.name, { onlyFailed });
       if (!onlyFailed && !includeTasks) return reply.code(204).send();
       const shape = statusShape(connector, status(), workerId());

@@ -36,7 +36,7 @@ export interface OffsetPartitionOptions {
   readonly kafka: Pick<KafkaCluster, 'topicIds'>;
   /** Resolves if the source's topics accept records; a separate writer verifies this. */
   readonly verifyStart?: (source: Source, signal: AbortSignal) => Promise<void>;
-  /** Returns the offsets by key. An unreadable offset has its error as the value; this error stops only its source. */
+  /** Returns the offsets by key. The value of an unreadable offset is an error, which stops only this source. */
   readonly readOffsets: (signal: AbortSignal) => Promise<ReadonlyMap<string, SourceOffset | ConnectorError>>;
   readonly targets: WorkerTargets;
   /** Absent if there is only one process, which needs no proof that it owns the partition. */
@@ -126,7 +126,7 @@ interface Session extends OffsetPartitionOptions {
   readonly blamed: (source: Source, isCertain: boolean) => void;
 }
 
-/** Ends if the writer fails, the signal aborts, another source may run, or no source runs. Open commits finish. */
+/** Ends, after all open commits, if the writer fails, the signal aborts, another source may run, or no source runs. */
 async function runSession(options: Session): Promise<void> {
   const { kafka, clock, random, events, targets, sources, runStates, offsets, topicIds } = options;
   const session = new AbortController();

@@ -49,7 +49,7 @@ function kafkaCheck({ hasAnswered, isSilent, answeredAt, silentSeconds }: Kafka)
   return check('kafka', true, text);
 }
 
-/** A greater difference between two clocks is shown. The alert ClockWrong has the same limit. */
+/** A greater difference between two clocks is shown as an alarm. The alert ClockWrong has the same limit. */
 const CLOCK_IS_WRONG_MS = 60_000;
 
 /** The current problems with their ages. Sources that are retried because of the same error code share one alarm. */

@@ -185,7 +185,7 @@ export function createStatusSources({
         isRead,
         caughtUp: caughtUp === true && !isRead ? null : caughtUp,
         caughtUpAt: caughtUpAt && seenAt,
-        // Another replica opens the writer of a source that it runs.
+        // If another replica runs the source, that replica opens the writer.
         writerTrouble: known.owned === false ? null : writerTrouble,
         walk: walk && { ...walk, running: walk.running && mayWalk },
         wanted: targets.of(known.name).state,

@@ -29,7 +29,7 @@ export interface Status {
 export interface Whole {
   /** Replicas that run sources, with their partitions of the offsets topic; null during a rebalance. */
   readonly sources: readonly DescribedMember[] | null;
-  /** Replicas that price, with their partitions of instruments topics; null during a rebalance. */
+  /** Replicas that request prices, with their partitions of instruments topics; null during a rebalance. */
   readonly prices: readonly DescribedMember[] | null;
   readonly pricedPartitions: number;
   /** The committed stream offset of each source, by its name; empty with a single replica. */
@@ -118,7 +118,7 @@ export interface WalkStatus {
   /** False also while the walk is interrupted, because its source has failed or is stopped. */
   readonly running: boolean;
   readonly startedAt: string;
-  /** The walk reads the list after this time, because the list may lag the stream; null after the first page. */
+  /** The walk reads the list after this time, because the list may lag behind the stream; null after the first page. */
   readonly listAt: string | null;
   /** Null also if the walk was completed before the process started. */
   readonly completedAt: string | null;

@@ -7,9 +7,9 @@ import { type HeldOffset, isProviderBehind } from './retention-gap.ts';
 export interface CommittedStream {
   readonly filter: string;
   readonly serverDate: ResponseTime;
-  /** The longest possible time from the last confirmation of our offset (response-time.ts) to `serverDate`. */
+  /** The longest possible time from the last confirmation of our offset (see response-time.ts) to `serverDate`. */
   readonly standingMs: number;
-  /** The shortest possible time of this kind. */
+  /** The shortest possible time from the last confirmation of our offset to `serverDate`. */
   readonly standingLeastMs: number;
   /** When the provider last confirmed our offset before the suspected gap; null if no gap is suspected. */
   readonly gapSuspectedFromMs: number | null;
@@ -26,7 +26,7 @@ export interface AgainUpTo {
   readonly fromMs: number;
 }
 
-/** `since`: the furthest offset ever read. `end`: null, or the current end of a stream that repeats or is behind. */
+/** `since`: the furthest offset ever read. `end`: the stream's end while it repeats events or is behind; else null. */
 export function readUpTo(stream: (CommittedStream & { readonly since: string | null }) | null): {
   readonly since: string | null;
   readonly end: string | null;

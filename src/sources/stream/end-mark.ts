@@ -7,7 +7,7 @@ import { hasReached } from './stream-response.ts';
  * lags. Then the start is not used, and an end that was reached earlier no longer counts.
  */
 
-/** If no response has shown the stream's end for this time, the list is requested, and again after each such time. */
+/** After this time without a response that shows the stream's end, and then at this interval, the list is requested. */
 const LOOK_EVERY_MS = 60_000;
 /** If our offset has reached a fresh start, the stream counts as read to its end until this time after the request. */
 const SEEN_COUNTS_MS = 2 * LOOK_EVERY_MS;

@@ -52,7 +52,7 @@ export class FollowerCore {
     return secondsToRetentionCliff(this.#state.stream, this.#state.offset, { nowMs, wallMs });
   }
 
-  /** True: the list gives a fresh start of the stream. False: the stream itself gives the start. */
+  /** True: the list gives a fresh start (the offset of a new source). False: the stream itself gives it. */
   get startsFromList(): boolean {
     return this.#settings.begins === 'atGivenStart';
   }

@@ -54,7 +54,7 @@ export type FollowerNotification =
       readonly endsAt: string;
       readonly limitMs: number;
     }
-  /** Another offset replaced ours. `streamReset`: the other offset is lower, so events between both may come again. */
+  /** Another offset replaced ours. `streamReset`: a lower offset, so the events between the two offsets come again. */
   | {
       readonly kind: 'gapProven' | 'streamReset';
       readonly why: AdoptedOffset['why'];

@@ -120,7 +120,7 @@ export function followOffset(state: FollowerState, answer: OffsetResponse, at: F
   };
 }
 
-/** Takes a fresh start of the stream. A start that equals our offset shows that there is no gap. */
+/** Takes a fresh start: the offset of a new source. A start that equals our offset shows that there is no gap. */
 export function takeStart(state: FollowerState, fresh: StreamStart, at: FollowerContext): FollowerOutcome {
   const { offset, stream } = state;
   const { since, newest = null, askedMs = at.nowMs } = fresh;
@@ -128,7 +128,7 @@ export function takeStart(state: FollowerState, fresh: StreamStart, at: Follower
   // The response to a request without an offset may begin with the provider's oldest check.
   const isOurs = since === offset.since || (isWithoutOffset && newest !== null && newest === offset.since);
   const ours = shown(offset.since, at);
-  // If the sign against our offset is `unmoved`, only the newest offset can replace our offset.
+  // If the sign against our offset (`GapSign`) is `unmoved`, only the newest offset can replace our offset.
   const isRenewal = stream.doubt.sign === 'unmoved';
   const given = isWithoutOffset && isRenewal ? newest : since;
   const shownStart = given === null ? null : shown(given, at);

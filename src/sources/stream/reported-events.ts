@@ -3,7 +3,7 @@ import { isBefore } from './stream-response.ts';
 /** At most this many responses are remembered. The oldest ones are kept, because they show the longest lag. */
 const MOST_RESPONSES = 1_000;
 
-/** The responses of the stream whose events are on the topic. All events of a response come after its `since`. */
+/** Remembers responses of the stream with events on the topic. All events of a response come after its `since`. */
 export class ReportedEvents {
   readonly #notBeyond: string | null;
   #newest: string | null = null;

@@ -14,7 +14,7 @@ import { compareStreamOffsets, isBefore, type StreamReading, type StreamResponse
  *   repeats events. E is held only if the stream from E also ends before our offset. Otherwise the list that gave E
  *   lags.
  * - Our offset brings no events: `offsetHold`, a day. The event log may lag behind the list by hours.
- * - Our offset is refused, repeats its events, has expired by all clocks, or only E has events: `gapProof`, minutes.
+ * - Our offset is refused, repeats its events or has expired by all clocks; or only E has events: `gapProof`, minutes.
  *
  * Later rounds keep the first E, so that no later event is lost. If our offset is older than six and a half days by one
  * clock, a gap is only *suspected*. A suspicion causes a walk.

@@ -28,7 +28,10 @@ import {
   type StreamResponse,
 } from './stream-response.ts';
 
-/** The state of a task that reads a stream; a restart loses this state. Times are monotonic. */
+/**
+ * The state of a task that reads a stream; a restart loses this state. Times are monotonic. The beginning of
+ * retention-gap.ts explains sign, round and held offset.
+ */
 export interface Stream {
   readonly answeredMs: number | null;
   readonly takenMs: number | null;
@@ -48,7 +51,7 @@ export interface Stream {
   /** The search for the end by means of the list; null at the end, or if responses name the end. */
   readonly mark: EndMark | null;
   readonly doubt: Doubt;
-  /** The time of the last fresh start, if this start was not before our offset; else null. */
+  /** The time of the last fresh start (the offset of a new source), if it was not before our offset; else null. */
   readonly noResetMs: number | null;
   /** Our previous offsets, the newest at the end. */
   readonly earlier: readonly string[];
@@ -202,7 +205,7 @@ function heldUntil(
   return { ...held, heldMs: Math.round(held.heldMs + leastMs) };
 }
 
-/** The period whose unread events have expired; null if there is none. The clock that shows less time counts. */
+/** The period whose unread events have expired; null if there is none. The shortest possible absence is used. */
 function lostTime(
   takenMs: number | null,
   serverDate: ResponseTime,
@@ -248,7 +251,7 @@ export interface FreshStart {
   readonly askedMs: number;
 }
 
-/** Ignores a start that was requested before the sign. A start that is not before our offset drops a lower held one. */
+/** Ignores a start from before the sign. A start that is not before our offset ends the hold of a lower offset. */
 export function takeFreshStart<Offset extends { readonly held: HeldOffset | null }>(
   stream: Stream,
   offset: Offset,
@@ -284,9 +287,11 @@ export function secondsToRetentionCliff(
   return (RETENTION_MS - ageMs) / 1000;
 }
 
-/** Consecutive responses without the stream's end. `most`: the most events of one. `small`: the last small ones. */
+/** Consecutive responses that moved the cursor and did not show the stream's end. */
 interface StreamRun {
+  /** The number of events in the largest response. */
   readonly most: number;
+  /** The number of small responses at the end. */
   readonly small: number;
 }
 

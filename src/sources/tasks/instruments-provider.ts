@@ -199,7 +199,7 @@ export class PageSize {
     }
   }
 
-  /** Takes a lower `maxEvents` from `links.next`, unless the response has more events. Successes raise it again. */
+  /** Takes a lower `maxEvents` from `links.next`, unless the response has more events. Successes raise this number. */
   named(most: number | null, held: number): void {
     if (most === null || most < held || most >= this.#current) return;
     this.#successes = 0;

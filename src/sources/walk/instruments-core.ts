@@ -209,7 +209,8 @@ function nextRequest(
   const proof = requestForProof(stream, settings);
   if (proof !== null) return proof.kind === 'start' ? fromList(proof) : unlessOverdue(proof);
 
-  // If every response has events and no response names the log's end, the drain ends at a fresh start.
+  // If every response has events and no response names the log's end, the drain ends at a fresh start: the offset of a
+  // new source.
   const isEndless = 'drain' in walk && isReadingOn(stream) && !stream.namesEnd;
   if (isEndless && wantsStart(walk.drain, { nowMs, marginMs: marginMs(settings, offset) })) {
     return fromList({ kind: 'start' });
@@ -281,7 +282,7 @@ function takeEventsStart(state: CoreState, start: StreamStart, at: CoreContext):
   return { state: { ...after, walk: drainTo(start, state, at) }, commits: false };
 }
 
-/** A drain uses a fresh start only if the start was requested at least one margin after the drain began. */
+/** A drain uses a fresh start only if the start was requested at least `marginMs` after the drain began. */
 function drainTo({ since, askedMs }: StreamStart, { walk, offset }: CoreState, { nowMs, settings }: CoreContext): Walk {
   const at = { nowMs: askedMs ?? nowMs, marginMs: marginMs(settings, offset) };
   if (!('drain' in walk) || !wantsStart(walk.drain, at)) return walk;

@@ -109,7 +109,7 @@ export function walkTwice(offset: InstrumentsOffset, startedAtMs: number): Instr
   return { ...beginWalk(offset, startedAt, { walkRequest, walkAllowShrink: null }), walkResumed: true };
 }
 
-/** The offset of a new source. `since`: a fresh start. The first walk also serves a walk request. */
+/** The offset of a new source. `since`: the offset that the list gave. The first walk also serves a walk request. */
 export function firstOffset(
   filter: string,
   since: string,

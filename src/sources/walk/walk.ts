@@ -34,7 +34,7 @@ export type Walk =
    * source; null for any other source. `notBeforeMs`: the end of the pause after a walk that was given up.
    */
   | { readonly phase: 'census'; readonly streamStart: string | null; readonly notBeforeMs: number }
-  /** The walk waits for the margin, because the list may lag behind the stream. */
+  /** The walk waits for `handoffMargin` or longer, because the list may lag behind the stream. */
   | { readonly phase: 'margin'; readonly drain: Drain; readonly streamStart: string | null }
   | ({ readonly phase: 'paging' } & WalkMemory)
   /** The stream is read up to the end that the stream had when the page arrived. Then the rows are written. */
