@@ -25,7 +25,7 @@ export type RowDifference = 'added' | 'corrected' | 'reEncoded' | 'deadLetters';
 
 /** The time to commit a change and to read it back, in addition to the poll interval and the hand-off margin. */
 const COMMIT_MS = 5_000;
-/** If more instruments differ, the differences are not only recent changes. */
+/** If more instruments than this differ, the differences are not only recent changes. */
 export const MOST_SUSPECTS = 10_000;
 
 export interface ComparisonOptions {

@@ -37,15 +37,7 @@ export async function offsetsList(context: CommandContext): Promise<void> {
   const intervals = new Map(
     settings.sources.map((source) => [source.name, source.type === 'instruments' ? source.walkIntervalMs : null]),
   );
-  const header = [
-    'source',
-    'type',
-    'since',
-    'stream read',
-    'unread events are kept for at most',
-    'last walk',
-    'next walk',
-  ];
+  const header = ['source', 'type', 'since', 'stream read', 'unread events stay for at most', 'last walk', 'next walk'];
   const rows = found.map((one) => offsetRow(one, intervals.get(one.source) ?? null, systemClock.wallMs()));
   print(context, found, listTable(context.stdout, header, rows));
 }

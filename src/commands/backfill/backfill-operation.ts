@@ -242,8 +242,8 @@ interface UnreadableRecords {
 }
 
 /**
- * `followed`: all followed instruments; `instruments`: those to backfill, sorted by `progressOf`; `absent`: requested
- * isins without an instrument. Instruments with `unreadable` records are omitted. Exported for tests.
+ * Reads the instruments of `prices.from`. `followed`: all instruments; `instruments`: the instruments to backfill,
+ * sorted by `progressOf`; `absent`: isins without an instrument; `unreadable`: omitted records. Exported for tests.
  */
 export async function readInstruments(
   { settings, kafka, topics, signal }: Installation,

@@ -8,8 +8,8 @@ const WHERE_SETTINGS_ARE =
   'Nothing was started. config/connector.yaml lists every setting, config/README.md explains how to set them.';
 
 /**
- * Describes an error for people: the problem and the remedy, or the stack of an unexpected error. An error of
- * the operating system is only its message, because this message names the cause. Ends with a line break.
+ * Describes an error for people: the problem and the remedy, or the stack of an unexpected error. For an error
+ * of the operating system, the text is only the message, which names the cause. Ends with a line break.
  */
 export function describeError(error: unknown, redaction: Pick<Redaction, 'redact'>, source?: string): string {
   return `${withoutControls(redaction.redact(textOf(error, source)))}\n`;

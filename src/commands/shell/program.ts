@@ -135,7 +135,7 @@ const COMMANDS: Readonly<Record<string, Definition>> = {
     description: 'Show the state of a running connector: its sources, their progress, its problems.',
     options: [
       value('--url <url>', 'the base URL of its admin server; without it, from the settings file', baseAddress),
-      flag('--watch', 'show it again every two seconds, until Ctrl-C'),
+      flag('--watch', 'show the status again every two seconds, until Ctrl-C'),
     ],
     help: `The first line of stdout says if the connector is ready. The exit code is 0 when the connector is ready, and 1
 when it is not ready or cannot be reached.
@@ -167,7 +167,7 @@ when it is not ready or cannot be reached.
     description: 'Request a walk: the source reads its complete list now and writes what differs.',
     arguments: [INSTRUMENTS_SOURCE],
     options: [
-      value('--allow-shrink <count>', 'allow this walk to delete up to this many instruments', wholeNumberOption),
+      value('--allow-shrink <count>', 'the most instruments that this walk may delete', wholeNumberOption),
       flag('--dry-run', 'only show what a walk would write and delete; request nothing'),
       value('--ids <count>', 'with --dry-run: show at most this many ids of each kind', wholeNumberOption, 10),
       SETTLE,

@@ -13,7 +13,7 @@ test('a demo that is interrupted says that it stops, and, once all is closed, th
   cleanUp.defer(() => void printed.push('closed'));
   stop.abort();
   await cleanUp.disposeAsync();
-  assert.deepEqual(printed, ['Stopping, which takes some seconds …', 'closed', 'Stopped.']);
+  assert.deepEqual(printed, ['Stopping. This takes some seconds …', 'closed', 'Stopped.']);
   const ends = new AsyncDisposableStack();
   announceEnd(new AbortController().signal, line, ends);
   await ends.disposeAsync();

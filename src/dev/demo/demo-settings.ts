@@ -40,7 +40,7 @@ const USUAL = {
   PRE_TRADE_CHECKS: 'true',
   DAILY_PRICES: 'false',
   INTRADAY_PRICES: 'false',
-  // The port is a free one, because a connector may run at the same time.
+  // 0 means any free port, because a connector may run at the same time.
   ADMIN_PORT: '0',
 } as const;
 

@@ -59,7 +59,7 @@ export interface DemoOptions {
   readonly stdout: Writable & { readonly isTTY?: boolean; readonly columns?: number };
   readonly stderr: Writable & { readonly isTTY?: boolean; readonly columns?: number };
   readonly signal: AbortSignal;
-  /** True: the demo ends after the walk and all prices. */
+  /** True: the demo ends when the walk is complete and all instruments are priced. */
   readonly once: boolean;
   readonly instruments: number;
 }
@@ -124,13 +124,13 @@ export function announceEnd(
   line: Pick<ProgressLine, 'print'>,
   cleanUp: AsyncDisposableStack,
 ): void {
-  signal.addEventListener('abort', () => line.print('Stopping, which takes some seconds …'), { once: true });
+  signal.addEventListener('abort', () => line.print('Stopping. This takes some seconds …'), { once: true });
   cleanUp.defer(() => {
     if (signal.aborted) line.print('Stopped.');
   });
 }
 
-/** The log without the events that the price table already reports. Exported for tests. */
+/** The log without the events whose effects the demo shows with the price table. Exported for tests. */
 export function demoLog(log: Log): Events {
   return { ...logEvents(log), writerLost() {}, partitionWriterLost() {}, kafkaSilent() {} };
 }

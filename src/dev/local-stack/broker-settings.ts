@@ -25,7 +25,7 @@ export interface NodeAddress {
 }
 
 /**
- * The settings of one node that is both broker and controller. `all`: the nodes of its cluster. The voters are in the
+ * The settings of one node that is both broker and controller. `all`: the nodes of the cluster. The voters are in the
  * settings, not in the data folder: so a data folder can be opened again with other ports.
  */
 export function brokerSettings(node: NodeAddress, all: readonly NodeAddress[], extra: BrokerSettings): BrokerSettings {
@@ -56,7 +56,7 @@ export function asProperties(settings: BrokerSettings): string {
     .join('');
 }
 
-/** The settings as environment of the image apache/kafka: `log.dirs` → KAFKA_LOG_DIRS, `_` doubled, `-` tripled. */
+/** The environment for the image apache/kafka: `log.dirs` → KAFKA_LOG_DIRS. `_` becomes `__`, and `-` becomes `___`. */
 export function asEnvironment(settings: BrokerSettings): Record<string, string> {
   return Object.fromEntries(
     Object.entries(settings).map(([name, value]) => {

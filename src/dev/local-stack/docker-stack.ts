@@ -21,7 +21,7 @@ import {
   untilReady,
 } from './stack-context.ts';
 
-/** The time limit for the first response to an image pull. A pull that takes longer to begin seldom begins at all. */
+/** The time limit for the first response to an image pull. A pull without a response in this time usually fails. */
 const FIRST_ANSWER_LIMIT_MS = 6_000;
 
 /** The longest time between two progress lines of an image pull. */

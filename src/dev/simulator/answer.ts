@@ -4,7 +4,7 @@ export interface Answer {
   readonly body: Buffer;
 }
 
-/** The reasons for each refused parameter or body member, by its name (ValidationProblemDetails.errors). */
+/** Reasons, by the name of the refused parameter or body member (ValidationProblemDetails.errors). */
 export type Refusals = Readonly<Record<string, readonly string[]>>;
 
 export function jsonAnswer(body: string | Buffer, status = 200): Answer {

@@ -164,7 +164,7 @@ export interface SimulatorControl {
   setChangeRate(perSecond: number): void;
   /** Makes the list lag behind the event log by this time; 0 ends the lag. */
   setListLag(ms: number): void;
-  /** Moves the simulated wall clock, which prices, retention, tokens and the Date header use. */
+  /** Moves the simulated wall clock. Prices, retention, tokens and the Date header depend on this clock. */
   advanceClock(ms: number): void;
   wallMs(): number;
   injectFaults(rules: readonly FaultRule[]): void;
@@ -178,7 +178,7 @@ export interface SimulatorControl {
   onRequest(listener: (endpoint: Endpoint, url: URL) => void): () => void;
   /** Lets a replica of the provider answer. Its stream and its list lag. Null: the provider itself answers again. */
   failOver(to: Replica | null): void;
-  /** Removes all events. The next event gets an offset after `to`, which may be lower than earlier offsets. */
+  /** Removes all events. The next event gets an offset after `to`. `to` may be lower than earlier offsets. */
   resetStream(to: string): void;
 }
 

@@ -33,14 +33,14 @@ export const DEFAULTS = {
   /** True: each list response lags by a different time up to listLagMs. */
   listLagVaries: false,
   eventLagMs: 0,
-  /** True: links.events of the list has the newest offset of the whole log, even if that event is not visible yet. */
+  /** True: links.events of the list has the newest offset of the whole log, even if its event is not visible yet. */
   startsAhead: false,
   /** True: links.next stays at the last returned event, although filtered entries follow. */
   staysOverFiltered: false,
   retentionMs: 7 * DAY_MS,
   /**
-   * The response to an expired `since`: `empty` repeats this offset forever; `emptyNewest` is also empty, with the
-   * newest offset as nextId; `oldest` continues with the oldest retained event; a number is a status.
+   * The response to an expired `since`. `empty`: no events, and nextId is this `since`. `emptyNewest`: no events, and
+   * nextId is the newest offset. `oldest`: the oldest retained events. A number: this status.
    */
   expiredSince: 410 as 'empty' | 'emptyNewest' | 'oldest' | 400 | 404 | 410,
   /**

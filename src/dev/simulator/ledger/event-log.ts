@@ -40,7 +40,7 @@ export interface EventLog {
   /** The replica that answers instead of the provider; null if the provider answers. */
   readonly replica: Replica | null;
   failOver(to: Replica | null): void;
-  /** Removes all entries, as if the provider were rebuilt. Later offsets follow `to`, which may be a lower offset. */
+  /** Removes all entries, as if the provider were rebuilt. Later offsets follow `to`. `to` may be a lower offset. */
   reset(to: Offset): void;
 }
 

@@ -50,7 +50,7 @@ export interface Edit {
   readonly value?: string;
 }
 
-/** Applies edits to a parsed tree in place. Ignores an edit whose parent does not exist. */
+/** Applies edits to a parsed tree in place. Ignores an edit if the parent of its member does not exist. */
 export function applyEdits(root: unknown, edits: readonly Edit[]): unknown {
   for (const { pointer, value } of edits) {
     const path = pointer

@@ -474,7 +474,7 @@ function coupons(count: number, everyDays: number, conditional: boolean): Node {
 }
 
 /**
- * The repayment at the end of the term. After the repayment, it contains cash amount and rate. Uses salts from 1300 on.
+ * The member `repayment`. After the product is repaid, it has the cash amount and the rate. Uses salts from 1300 on.
  */
 function repayment(currency: string, termDays: number, delivered: UnderlyingEntry | undefined): Node {
   const rate: Slot = (draw) => `${60 + draw.below(1_300, 90)}.${draw.digits(1_301, 18)}`;

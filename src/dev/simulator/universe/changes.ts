@@ -161,7 +161,7 @@ function couponText(kind: EventKind, nowMs: number, version: InstrumentVersion):
   return `{"valueDate":"${dayText(nowMs)}","amount":12.50,"number":${version.couponsPaid}${income}}`;
 }
 
-/** Replaces line breaks with blanks: the ledger has one instrument per line. JSON texts contain no line breaks. */
+/** Replaces line breaks, because the ledger has one instrument per line. JSON strings contain no raw line breaks. */
 function oneLine(text: string): string {
   return text.replaceAll(/[\r\n]+/g, ' ');
 }

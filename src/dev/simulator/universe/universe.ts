@@ -24,7 +24,7 @@ export interface Universe {
   nextListLagMs(): number;
   /** The instruments from this id on, as the list endpoint shows them if it lags by `lagMs`. */
   listed(from: bigint, lagMs: number): Iterable<Member>;
-  /** Sets the lag of the list. The list first keeps its current content, until the lag is over. */
+  /** Sets the lag of the list. The list keeps its current content until this time has passed. */
   setListLag(ms: number): void;
 }
 
