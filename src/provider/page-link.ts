@@ -24,12 +24,12 @@ export function nextInstrumentCursor(links: ReadonlyMap<string, unknown>, baseUr
 
 const NEXT_MEMBER = /"next"\s*:\s*"((?:[^"\\]|\\["\\/])*)"/g;
 
-/** Guesses the next cursor before the body is decoded. The guess is wrong if the text of a row looks like a link. */
+/** Guesses the next cursor before the body is decoded. The guess is wrong if a row contains text like a link. */
 export function probableNextCursor(edges: BodyEdges, baseUrl: string): string | null {
   return probableNext(edges, (links) => nextInstrumentCursor(links, baseUrl));
 }
 
-/** Returns the result of `read` for text near the start or end of a body that looks like the next link; else null. */
+/** Finds text near the start or end of a body that looks like the next link. Returns its `read` result, or null. */
 export function probableNext(
   { first, last }: BodyEdges,
   read: (links: ReadonlyMap<string, unknown>) => string | null,

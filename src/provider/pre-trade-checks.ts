@@ -3,7 +3,7 @@ import type { HttpResponse } from './http/http-response.ts';
 import { CHECK_OFFSET, cursorOf } from './page-link.ts';
 
 const ENDPOINT = '/v1/pretradechecks';
-/** This text is committed with the offset where other sources commit their filter: pre-trade checks have no filter. */
+/** Other sources commit their filter with the offset. Pre-trade checks have no filter and commit this text instead. */
 export const NO_FILTER = 'all';
 const LARGEST_CHECK_BYTES = 16 * 2 ** 20;
 

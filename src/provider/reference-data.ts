@@ -20,7 +20,7 @@ export interface ReferenceData {
     signal: AbortSignal,
   ): Promise<T>;
   readonly eventsEndpoint: string;
-  /** One response of GET /v1/instruments/events or /v1/instruments/events/my, after an offset of the stream. */
+  /** One response of GET /v1/instruments/events or /v1/instruments/events/my: the events after an offset. */
   events<T>(
     after: { readonly since: string; readonly maxEvents: number },
     consume: (response: HttpResponse) => Promise<T>,

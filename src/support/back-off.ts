@@ -6,7 +6,7 @@ export interface BackOff {
   readonly maximumMs: number;
 }
 
-/** The wait in milliseconds after the last of these failures. The wait doubles up to `maximumMs`; half is random. */
+/** The wait after a number of consecutive failures, in ms. It doubles up to `maximumMs`; half of it is random. */
 export function backOffMs(failures: number, backOff: BackOff, random: Random): number {
   const ceiling = Math.min(backOff.maximumMs, backOff.initialMs * 2 ** Math.min(failures - 1, 30));
   return Math.round(ceiling / 2 + (random() * ceiling) / 2);

@@ -4,7 +4,7 @@ export interface ObservedRequest {
   readonly client: string;
   /** The path without its query. Each variable part, such as an id, is replaced by a name in braces. */
   readonly endpoint: string;
-  /** The HTTP status; or the code of the error, if the error was not caused by a status. */
+  /** The HTTP status, or the code of an error that was not caused by a status. */
   readonly code: string;
   /** The time from sending the request until the response was read and decoded. */
   readonly durationMs: number;

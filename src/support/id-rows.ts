@@ -110,7 +110,7 @@ export class IdRows {
     for (let row = 0; row < this.#end; row++) if (this.words.get(row, FIRST_OWN) !== NO_ROW) yield row;
   }
 
-  /** Copies the part to a new array without the slots of removed rows. With many such slots, the array gets smaller. */
+  /** Copies the part without the slots of removed rows. If many rows were removed, the new array is smaller. */
   #growPart(part: number): void {
     const before = this.#slots[part] as Int32Array<ArrayBuffer>;
     const used = before.reduce((sum, row) => sum + (row > FREE ? 1 : 0), 0);

@@ -26,5 +26,5 @@ export class Pulse {
 }
 
 const OVER = new Error('The time is over.');
-/** A timer of Node.js cannot wait longer than 2^31 ms. So a longer wait ends early, and its caller must wait again. */
+/** A timer of Node.js cannot wait longer than 2^31 ms. So a longer wait ends early, and the caller must wait again. */
 const LONGEST_SLEEP_MS = 2 ** 30;

@@ -18,7 +18,7 @@ export interface OwnedPartition {
   readonly signal: AbortSignal;
 }
 
-/** The work for one partition, from the assignment of the partition until its loss. */
+/** The work for one partition while this member owns the partition. */
 export interface WorkerTask {
   /** Works until the partition's signal aborts. If the work ends earlier, the member still keeps the partition. */
   run(): Promise<void>;
@@ -29,7 +29,7 @@ export interface WorkerTask {
 export interface MembershipOptions
   extends Pick<GroupReaderOptions, 'groupId' | 'topics' | 'assignor' | 'alone' | 'joined' | 'members' | 'signal'> {
   readonly groupReader: GroupReader;
-  /** Verifies the requirements of all partitions before the join. Meanwhile other members own the partitions. */
+  /** Called before the join: verifies all that the tasks need. Meanwhile other members own the partitions. */
   readonly verifyStart?: (signal: AbortSignal) => Promise<void>;
   /** Rejects when this membership must end and a new one must begin; called after each join. */
   readonly untilOver?: ((signal: AbortSignal) => Promise<never>) | undefined;
@@ -67,8 +67,8 @@ function isPassing(error: unknown): boolean {
 }
 
 /**
- * Joins the group, and leaves it at the end. All tasks end before the member leaves. So a commit in progress can still
- * get its proof of ownership, and the next owner does not have to fence this commit.
+ * Joins the group, and leaves the group at the end. All tasks end before the member leaves. So a commit in progress can
+ * still get its proof of ownership, and the next owner does not have to fence this commit.
  *
  * @param endings by partition: a promise that resolves when the partition's last task in this process has ended.
  */
@@ -89,7 +89,7 @@ async function runMembership(options: MembershipOptions, endings: Map<string, Pr
       if (ended.signal.aborted) return untilLost();
       const task = createTask({ partition, ownershipProof, signal: AbortSignal.any([lost, ended.signal]) });
       const running = task.run().catch((error: unknown) => {
-        // A failed task ends the whole membership. If the other partitions went on, the failure would be hidden.
+        // A failed task ends the whole membership. If the other tasks continued, the failure would be hidden.
         if (!lost.aborted) failed.reject(error);
       });
       endings.set(key, running);

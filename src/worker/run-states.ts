@@ -13,7 +13,7 @@ export interface UnitTopics<Unit> {
   areVerified(unit: Unit): boolean;
   /** Verifies the topics again; rejects with a ConnectorError if they do not meet the requirements. */
   verify(unit: Unit, signal: AbortSignal): Promise<void>;
-  /** Marks topics as replaced. Before a unit with such a topic runs, the unit must verify its topics again. */
+  /** Marks topics as replaced. A unit with such a topic runs only after its topics are verified again. */
   doubt(topics: readonly string[], why: ConnectorError): void;
 }
 
@@ -25,7 +25,9 @@ export interface RunStatesOptions<Unit extends Named> {
   readonly held?: {
     failed(unit: Unit, how: { readonly isCertain: boolean }): void;
     isHeld(unit: Unit): boolean;
-    /** Resolves when the back-off is over. Rejects with a ConnectorError (`stopSource`) if the unit cannot run. */
+    /**
+     * Resolves when the back-off is over. Rejects with a ConnectorError (action `stopSource`) if the unit cannot run.
+     */
     untilFree(unit: Unit, signal: AbortSignal): Promise<void>;
   };
   readonly onRest: (unit: Unit, state: Rest) => void;
@@ -36,8 +38,8 @@ export type RunStates<Unit extends Named> = ReturnType<typeof createRunStates<Un
 
 /**
  * Decides which units may run. A unit may run if it is not paused or stopped, has not failed since the last restart,
- * and is not backed off. A unit with a refused topic has failed. A unit whose topics cannot
- * be verified now is backed off.
+ * and is not backed off. A unit with a refused topic has failed. A unit whose topics cannot be verified now is backed
+ * off.
  */
 export function createRunStates<Unit extends Named>(options: RunStatesOptions<Unit>) {
   const { units, targets, restsWhen, topics, held, onRest, onFailed } = options;

@@ -9,7 +9,7 @@ export interface WorkerTarget {
   readonly state: TargetState;
   /** An operator's restart or stop changes this number. Then the source or the processor starts again. */
   readonly restartEpoch: number;
-  /** When this number changes, a failed unit starts again. The number also changes with the restart epoch. */
+  /** When this number changes, a failed source or processor starts again. It also changes with `restartEpoch`. */
   readonly failedRestartEpoch: number;
   /** Aborts when the target changes. Then this object is out of date. */
   readonly changed: AbortSignal;

@@ -5,7 +5,7 @@ import { type BackOff, backOffMs, type Random } from '../support/back-off.ts';
 import type { Clock } from '../support/clock.ts';
 
 const REOPEN_BACK_OFF: BackOff = { initialMs: 200, maximumMs: 30_000 };
-/** Each consecutive fence makes the wait this much longer, so that an `offsets` command that fenced us can finish. */
+/** Each consecutive fence makes the wait this much longer. So an `offsets` command that fenced us can finish. */
 const FENCED_WAIT_MS = 1_000;
 const MOST_FENCED_WAITS = 10;
 const RECOVERABLE: readonly ConnectorError['action'][] = ['reopenWriter', 'retry', 'retrySlowly'];
@@ -39,8 +39,8 @@ export interface WriterSessionsOptions<Position> {
 
 /**
  * Runs the work of one partition (see membership.ts) in sessions of a transactional writer. A session begins when the
- * writer is opened: this proves the ownership, fences earlier writers and reads the committed position. A failure of
- * the writer ends the session and drops its pending requests. Then the next session begins.
+ * writer is opened: the opening proves the ownership, fences earlier writers and reads the committed position. A
+ * failure of the writer ends the session and drops the pending requests of the session. Then the next session begins.
  *
  * @returns when no work is left; rejects with the signal's reason, or with an error that a retry cannot correct.
  */
@@ -65,7 +65,7 @@ export async function runWriterSessions<Position>(options: WriterSessionsOptions
         fencings = error.code === 'WRITER_FENCED' ? Math.min(fencings + 1, MOST_FENCED_WAITS) : 0;
         const waitMs = backOffMs(Math.max(failures, 1), REOPEN_BACK_OFF, random);
         await clock.sleep(Math.max(waitMs, fencings * FENCED_WAIT_MS), signal);
-        // A failed writer waits for a new proof of ownership when it opens. After other failures, this call waits.
+        // A writer that has failed waits for a new proof of ownership when it opens. Other failures wait for it here.
         await ownershipProof?.(failedMs, signal);
       }
     }

@@ -6,8 +6,8 @@ const LONGEST_PATH = 2_048;
 const LONGEST_TARGET = 8_192;
 
 /**
- * Parses an address from the settings. Throws if its protocol is not https, except for http to loopback or with
- * `allowHttp`. The error never quotes the address, because the address can contain credentials.
+ * Parses an address from the settings. Throws if the address does not use https. Plain http is accepted only for this
+ * machine (loopback), or if `allowHttp` is true. The error never quotes the address, which can contain credentials.
  * @param setting the name of the setting, such as `referenceData.url`
  */
 export function parseAddress(text: string, setting: string, allowHttp: boolean): URL {
@@ -16,7 +16,8 @@ export function parseAddress(text: string, setting: string, allowHttp: boolean):
   if (url.username !== '' || url.password !== '') {
     throw invalid(`${setting} holds a user or a password; move them to auth.`);
   }
-  if (url.hash !== '') throw invalid(`${setting} holds a fragment (#…), which is never sent; remove it.`);
+  if (url.hash !== '')
+    throw invalid(`${setting} holds a fragment (#…); remove the fragment, because no request sends it.`);
   if (url.protocol === 'https:') return url;
   if (url.protocol !== 'http:') throw invalid(`${setting} begins with ${url.protocol}; use https.`);
   if (allowHttp || isLoopback(url.hostname)) return url;
@@ -36,14 +37,14 @@ export function requestTarget(
   const url = new URL(base.origin);
   const pathname = `${base.pathname.replace(/\/$/, '')}${path}`;
   url.pathname = pathname;
-  // URL resolves "." and ".." segments, "%2e" included; after that, the path differs from the requested path.
+  // `URL` resolves the segments "." and ".." (also "%2e"). Then the two paths differ, and the path is refused.
   if (url.pathname !== pathname || url.origin !== base.origin) throw notAPath();
   for (const [name, value] of query) url.searchParams.append(name, value);
   const target = `${url.pathname}${url.search}`;
   if (target.length > LONGEST_TARGET) {
     throw new ConnectorError(
       'PROTOCOL_VIOLATION',
-      `A request was not sent: its target has ${target.length} characters, at most ${LONGEST_TARGET} are allowed.`,
+      `A request was not sent: its path and query have ${target.length} characters, more than ${LONGEST_TARGET}.`,
     );
   }
   return target;

@@ -10,14 +10,14 @@ import {
 import { createClientCredentials } from './oauth/held-token.ts';
 import type { OAuth2Settings } from './oauth/token-request.ts';
 
-// The request itself uses these header fields, so an API key in one of these fields breaks every request.
+// The request itself uses these header fields, so an API key in one of these fields would break every request.
 const RESERVED_FIELDS =
   /^(host|connection|content-.*|transfer-encoding|accept|accept-encoding|cache-control|upgrade|te|trailer|expect)$/;
 const FIELD_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$/;
 
 /**
  * The methods to authorise a request. For market data, the provider documents OAuth 2.0 client credentials (part 5 of
- * src/provider/README.md). For reference data, it documents no method, so the other usual methods are supported too.
+ * src/provider/README.md). For reference data, the provider documents none, so other usual methods are supported too.
  */
 export type AuthorizationSettings =
   | OAuth2Settings
@@ -36,7 +36,7 @@ export function createAuthorization(settings: AuthorizationSettings, options: Au
     }
     case 'basic': {
       if (settings.user.includes(':'))
-        throw invalid(options, 'user holds a colon, which basic authentication cannot send');
+        throw invalid(options, 'user holds a colon, but basic authentication cannot send a colon');
       const read = () => readEncodedSecret(settings.password, `${options.name}.auth.password`);
       return rereadEachTime(async () => {
         const pair = Buffer.from(`${settings.user}:${await read()}`, 'utf8').toString('base64');
@@ -45,7 +45,8 @@ export function createAuthorization(settings: AuthorizationSettings, options: Au
     }
     case 'apiKey': {
       const field = settings.header.toLowerCase();
-      if (!FIELD_NAME.test(field) || RESERVED_FIELDS.test(field)) throw invalid(options, 'header cannot carry a key');
+      if (!FIELD_NAME.test(field) || RESERVED_FIELDS.test(field))
+        throw invalid(options, 'header names a field that cannot hold an API key');
       const read = () => readSecret(settings.value, `${options.name}.auth.value`);
       return rereadEachTime(async () => ({ [field]: await read() }));
     }
@@ -54,7 +55,7 @@ export function createAuthorization(settings: AuthorizationSettings, options: Au
   }
 }
 
-/** Reads the secret for each request, because other programs renew it. After a 401, tries only a changed secret. */
+/** Reads the secret for each request, because other programs renew it. After a 401, sends only a changed secret. */
 function rereadEachTime(read: () => Promise<Credentials>): Authorization {
   return {
     headers: () => read(),

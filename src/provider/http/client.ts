@@ -36,15 +36,15 @@ export interface HttpRequest {
  * Sends requests to one interface of the provider over HTTP. A request that fails is not repeated here, with one
  * exception: after a 401, it is sent again once with new credentials. If the signal aborts, the call rejects.
  *
- * - PROVIDER_BUSY: a status such as 503. Or no request was sent, because an earlier refusal closed the endpoint; then
- *   `retryAfterMs` is the remaining time.
+ * - PROVIDER_BUSY: a status such as 503. Or an earlier refusal closed the endpoint: then no request was sent, and
+ *   `retryAfterMs` is the time until the endpoint is open again.
  * - PROVIDER_TIMEOUT: headers, body and `consume` together took longer than the time limit.
  * - PROVIDER_REFUSED: any other refusal, such as 400. Only the caller knows if a smaller request is possible.
  * - Other codes: PROVIDER_UNREACHABLE, PROVIDER_UNAUTHORIZED, PROVIDER_ASKS_FOR_LESS, PROVIDER_REDIRECT,
  *   PROTOCOL_VIOLATION, TOKEN_FAILED and the BODY_… codes.
  *
- * An error for a status has `fields: { status, endpoint }`, and `retryAfterMs` if the response has Retry-After. An
- * error of `consume` is passed on; a ConnectorError without the field `endpoint` gets this field.
+ * An error that a status caused has `fields: { status, endpoint }`. It has `retryAfterMs` if the response has
+ * Retry-After. An error of `consume` is passed on; a ConnectorError without the field `endpoint` gets this field.
  */
 export interface HttpClient {
   /** @param consume reads the response within the request's deadline, and may leave the rest of the body unread */
@@ -133,7 +133,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
   };
 }
 
-/** True for an error that a status caused; code that reads a body never throws such an error. */
+/** True for an error that a status caused. Code that reads a body never throws such an error. */
 function isRefusal(error: unknown): error is ConnectorError & { readonly fields: { readonly status: number } } {
   return error instanceof ConnectorError && /^PROVIDER_/.test(error.code) && typeof error.fields.status === 'number';
 }
@@ -166,7 +166,7 @@ type ExchangeOutcome<T> =
   | { readonly accepted: true; readonly value: T }
   | { readonly accepted: false; readonly error: ConnectorError };
 
-/** Sends one request and reads the response, both within one deadline. A request that we abort is not reported. */
+/** Sends one request and reads the response, both within one deadline. The observer gets no request that we abort. */
 async function exchange<T>(
   request: Exchange,
   consume: (response: HttpResponse) => Promise<T>,
@@ -272,7 +272,7 @@ async function read<T>(
     await untilAborted(body.finish(), deadline);
     return value;
   } catch (error) {
-    // If the body broke, `consume` reports malformed JSON. The error that broke the body says more.
+    // If the body broke, `consume` can report malformed JSON. The error that broke the body says more.
     throw body.failure() ?? withOrigin(request, error);
   }
 }

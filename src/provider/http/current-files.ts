@@ -5,7 +5,7 @@ import type { Log } from '../../support/log.ts';
 
 const LOOK_EVERY_MS = 1_000;
 
-/** PEM text for connections, and the address of a proxy, which can contain a login. */
+/** PEM text for connections, and the address of a proxy. The address can contain a login. */
 export interface NetworkFiles {
   readonly ca?: string | undefined;
   /** Our own certificate and its key, if the server requires a client certificate. */
@@ -19,7 +19,7 @@ export interface NetworkFiles {
  * not belong to its certificate. Then the last usable content stays in use.
  */
 export interface CurrentFiles<Made> {
-  /** The object made from the current files; the same object while the files do not change. */
+  /** The object that `make` returned for the current files; the same object while the files do not change. */
   get(): Promise<Made>;
   /** For code that cannot wait: the object of the last check. Each call starts a check for the next call. */
   latest(): Made;

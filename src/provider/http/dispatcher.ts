@@ -84,7 +84,7 @@ function proxyAddress(proxy: string, name: string): string {
   return uri.href;
 }
 
-/** Trusts PEM files in addition to the usual authorities, or instead of the usual authorities (`only`). */
+/** Trusts the authorities in `ca`, in addition to the usual authorities or (`only`) instead of them. */
 export function secureContextOf(
   { ca, cert, key, name }: Pick<NetworkOptions, 'name' | 'ca' | 'cert' | 'key'>,
   trust: 'besides' | 'only' = 'besides',
@@ -149,8 +149,9 @@ export function openCurrentDispatcher(address: URL, network: NetworkOptions, con
 }
 
 /**
- * True for an address that NO_PROXY exempts: `*`, a name and all names below it, a name with `:port` for that port
- * only, or a range like `10.0.0.0/8`. Names are not resolved. Exported for tests.
+ * True for an address that NO_PROXY exempts. Each exception has one of four forms: `*`; a name, for this name and all
+ * names below it; a name with `:port`, for this port only; a range like `10.0.0.0/8`. Names are not resolved.
+ * Exported for tests.
  */
 export function isWithoutProxy(address: URL, exceptions: readonly string[]): boolean {
   const host = withoutBrackets(address.hostname.toLowerCase());

@@ -17,7 +17,7 @@ export interface Refusal {
 export interface EndpointGates {
   /** For how long an endpoint is still closed, and the status that closed it; null if the endpoint is open. */
   heldBack(endpoint: string): { readonly remainingMs: number; readonly status: number } | null;
-  /** @returns for how long this refusal closes the endpoint, in milliseconds; 0 if the refusal changes nothing */
+  /** @returns for how long the endpoint is closed by this refusal, in milliseconds; 0 if the refusal changes nothing */
   refused(endpoint: string, refusal: Refusal): number;
   answered(endpoint: string): void;
 }

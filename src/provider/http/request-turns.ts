@@ -8,13 +8,13 @@ import type { EndpointGates, Refusal } from './endpoint-gates.ts';
 const SHORTEST_SLEEP_MS = 1;
 
 export interface RequestEndpoint {
-  /** The origin and the path without variable parts, equal for all callers in the process. No message shows it. */
+  /** The origin and the path without variable parts, equal for all callers in the process. Messages omit the key. */
   readonly key: string;
   readonly path: string;
   readonly from: string;
 }
 
-/** Delays requests to the rate limit of one interface, and refuses requests to closed endpoints (endpoint-gates.ts). */
+/** Delays requests to keep an interface's rate limit. Refuses requests to closed endpoints (endpoint-gates.ts). */
 export interface RequestTurns {
   /** Resolves when the request may be sent. @throws PROVIDER_BUSY with `retryAfterMs` while the endpoint is closed. */
   take(endpoint: RequestEndpoint, signal: AbortSignal): Promise<void>;

@@ -25,7 +25,7 @@ export interface ResponseBody {
   bytes(): number;
   /** The error that broke the body, even if the reader did not report this error. */
   failure(): ConnectorError | undefined;
-  /** Reads at most 64 KiB more, so that the connection can be used again. Rejects if the body is incomplete. */
+  /** Reads the rest, up to 64 KiB, so that the connection can be used again. Rejects if the body is incomplete. */
   finish(): Promise<void>;
 }
 

@@ -59,7 +59,7 @@ function advice(code: ErrorCode, status: number, headers: HeaderFields, name: st
   return `, a redirect${where}, which is never followed; set ${urlSetting(name)} to the final address`;
 }
 
-/** The setting of an interface's URL and its usual environment variable, as `marketData.url (MARKET_DATA_URL)`. */
+/** The setting of an interface's URL and its usual environment variable, such as `marketData.url (MARKET_DATA_URL)`. */
 function urlSetting(name: string): string {
   return `${name}.url (${name.replace(/[A-Z]/g, '_$&').toUpperCase()}_URL)`;
 }
@@ -69,7 +69,7 @@ export function unanswered(cause: unknown, from: string, name: string): Connecto
   return new ConnectorError(code, unansweredText(cause, from, name), { cause });
 }
 
-/** @param address the setting with the address of the request */
+/** @param address the name of the setting with the request's address */
 export function unansweredText(cause: unknown, from: string, name: string, address = urlSetting(name)): string {
   const code = codeOf(cause);
   if (PROTOCOL_CODE.test(code)) return `${from} was answered with something that is not HTTP (${code}).`;
@@ -111,7 +111,7 @@ function withoutSecrets(name: string, value: unknown): unknown {
   return isSecretKey(name, value) ? REDACTED : value;
 }
 
-/** Leaves only the host, path and fragment of an address, because a login or a query can contain a secret. */
+/** Returns only the host, path and fragment of an address, because a login or a query can contain a secret. */
 function withoutQuery(text: string): string {
   const url = URL.parse(text);
   return url === null || url.host === '' ? text : `${url.host}${url.pathname}${SECTION.test(url.hash) ? url.hash : ''}`;
@@ -131,9 +131,9 @@ function validationErrors(errors: unknown): readonly string[] {
 type StatusAction = 'consume' | 'renewAuthorization' | ErrorCode;
 
 /**
- * For market data, the provider documents 200, 400, 401, 403, 404 and 500; for reference data, it documents no status
- * (part 7 of src/provider/README.md). Every other status has the meaning of RFC 9110. A 400 does not say if a smaller
- * request helps. The caller, which knows the request, checks `fields.status`.
+ * For market data, the provider documents 200, 400, 401, 403, 404 and 500; for reference data, the provider documents
+ * no status (part 7 of src/provider/README.md). Every other status has the meaning of RFC 9110. A 400 does not say if a
+ * smaller request helps. The caller knows the request, and checks `fields.status`.
  */
 export function actionOf(status: number): StatusAction {
   // 206 (a part of the body) is a violation, because our requests never ask for a part.

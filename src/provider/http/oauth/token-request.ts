@@ -24,15 +24,16 @@ const LARGEST_RESPONSE_BYTES = 65_536;
 const LONGEST_QUOTE = 200;
 const LONGEST_LIFETIME_MS = 24 * 3_600_000;
 
-// The lifetime of a token whose `expires_in` is absent, null, 0, negative or not a number. A longer lifetime would hide
-// a withdrawn account; a shorter one would cause many token requests. A 401 renews the token earlier.
+// The lifetime of a token whose `expires_in` is absent, null, 0, negative or not a number. With a longer lifetime, a
+// withdrawn account is noticed late; with a shorter lifetime, many tokens are requested. After a 401, the token is
+// renewed at once.
 const DEFAULT_LIFETIME_MS = 5 * 60_000;
 
 // The library gets only these members of a response. With scope openid, a server can add an id_token. The library would
-// check its issuer, but here only the token address is known.
+// compare the issuer of the id_token, but here the issuer is unknown.
 const FIELDS = ['access_token', 'token_type', 'scope', 'error', 'error_description'];
 
-/** Requests tokens with basic authentication. After invalid_client, the form has the secret. @throws TOKEN_FAILED */
+/** Requests tokens with basic authentication; after invalid_client, with a form. Rejects with TOKEN_FAILED. */
 export function createTokenRequest(
   settings: OAuth2Settings,
   address: URL,
@@ -91,7 +92,7 @@ export function createTokenRequest(
   };
 }
 
-/** The current method to authenticate, and its secret: a client secret, or the PEM text of a private key. */
+/** The current method to authenticate, with its secret: a client secret, or the PEM text of a private key. */
 interface ClientLogin {
   readonly method: ClientAuthentication;
   readonly secret: string;
@@ -161,8 +162,8 @@ interface GrantRequest extends Pick<AuthorizationOptions, 'turns' | 'clock'> {
   readonly secret: string;
 }
 
-// Performs one client credentials grant with the library. Rejects with TOKEN_FAILED; its message and fields name the
-// OAuth error. An error of the library is never passed on, because it contains the whole response.
+// Performs one client credentials grant with the library. Rejects with TOKEN_FAILED; the error names the OAuth error.
+// An error of the library is never passed on, because it contains the whole response.
 async function requestGrant(request: GrantRequest, signal: AbortSignal): Promise<FetchedToken> {
   const { settings, endpoint, authentication, secret } = request;
   const server: oauth.AuthorizationServer = {
@@ -308,7 +309,7 @@ export interface OAuth2Settings {
   readonly type: 'oauth2';
   readonly tokenUrl: string;
   readonly clientId: string;
-  /** Absent or null: basic authentication, or the secret in the form if the endpoint refuses basic authentication. */
+  /** Absent or null: basic authentication. If the endpoint refuses basic authentication, the form has the secret. */
   readonly clientAuthentication?: ClientAuthentication | null | undefined;
   readonly clientSecret?: SecretSource | null | undefined;
   /** The PEM text of the key that signs the assertion of private_key_jwt. */

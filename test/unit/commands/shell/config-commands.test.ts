@@ -156,7 +156,7 @@ test('validate refuses the contents that run refuses', async (t) => {
     [{ kafka: 'kafka: { brokers: [a:65536] }' }, /kafka\.brokers.*host:port/],
     [
       { marketData: 'marketData: { url: https://a.example, auth: { type: apiKey, header: Host, value: abcdefgh } }' },
-      'marketData.auth.header cannot carry a key.',
+      'marketData.auth.header names a field that cannot hold an API key.',
     ],
     [
       { schemaRegistry: 'schemaRegistry: { url: https://a.example, proxy: "host:1" }' },
