@@ -188,8 +188,8 @@ export function movedOffset(
 type WrittenPlace = Place & { readonly timestampMs: number };
 
 /**
- * Finds the first record that the source wrote at this time or later, and returns the offset of the request for its
- * event. All later events follow this offset. `isOldest`: the topic has no record of the source before this time.
+ * Finds the first record that the source wrote at this time or later, and returns the offset of the request that got
+ * this record. All later events follow this offset. `isOldest`: the topic has no record of the source before this time.
  */
 async function placeAt(at: Installation, source: SourceSettings, atMs: number) {
   let isOldest = true;

@@ -227,8 +227,8 @@ left the list after the last walk do not count as differences: a walk deletes th
     ],
     help: `The series are those of the settings (prices.kinds). After an interruption, run the same command again: it
 continues where it stopped, while the broker keeps the offsets of a group without members (seven days by default).
-If the settings follow this kind, windows within the lookBack of the price processor are not written. A running
-connector sends its requests in addition to --rate: in steady operation, half of the limit keeps both within the limit.
+If the price processor follows this kind, windows within its lookBack are not written. A running connector sends its
+requests in addition to --rate. In steady operation, the default of --rate keeps both together within the limit.
 The exit code is 1 when a product is on no topic of instruments, or a request for it failed in this run or an
 interrupted run. A product without prices at the provider (404, 410), such as a repaid product, is not a failure. The
 messages name all these ISINs.`,
@@ -315,7 +315,7 @@ without --execute shows which dead letters were written already.`,
     arguments: [new Argument('<id...>', 'ids of dead-letters list')],
     options: [EXECUTE],
     help: `An event is decoded again with the current schemas and settings. It is written once, after the events that were
-written meanwhile. A walk reads the instrument of the event, or the row of the list, again in its newest state. For
+written meanwhile. A walk reads the newest state of the instrument of the event, or of the row of the list. For
 this, a running connector must have settings that can map the instrument. A dead letter of a pre-trade check has no
 input, so the check is requested again from the provider, by its id. A price needs no retry: the running connector
 requests it again. The exit code is 1 when a retry is impossible.`,

@@ -8,7 +8,7 @@ import type { Universe } from './universe.ts';
 
 /** Changes of the provider's data. Ids are decimal text, because JSON numbers would round them. */
 export type Change =
-  /** Changes an instrument and adds an event. Without an id: the first instrument, or a new instrument (`newissue`). */
+  /** Changes an instrument and adds an event. Without an id: the first instrument; for `newissue`, a new one. */
   | { readonly kind: EventKind; readonly id?: string }
   /** Delists an instrument: it leaves the list without an event. */
   | { readonly kind: 'vanish'; readonly id: string }

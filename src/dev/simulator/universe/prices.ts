@@ -175,7 +175,7 @@ function priceAt(key: number, step: number): number {
   return base + (mix(key, Math.floor(step / SWING_STEPS)) % 3_000) + (mix(key ^ 0x77, step) % 250);
 }
 
-/** A number of thousandths as decimal text. Some instruments have trailing zeros, or 18 or 28 fraction digits. */
+/** Converts thousandths to decimal text. Some instruments have trailing zeros, or 18 or 28 fraction digits. */
 function priceText(key: number, thousandths: number, salt: number): string {
   const plain = `${Math.floor(thousandths / 1_000)}.${String(thousandths % 1_000).padStart(3, '0')}`;
   const style = key % 16;

@@ -18,7 +18,7 @@ export interface Universe {
   versionOf(id: bigint): InstrumentVersion;
   put(id: bigint, version: InstrumentVersion): void;
   remove(id: bigint): void;
-  /** A new id, just above the ordinary ids and below the ids above 2^53. */
+  /** A new id: higher than all ordinary ids, and lower than the ids above 2^53. */
   nextId(): bigint;
   members(from: bigint): Iterable<Member>;
   nextListLagMs(): number;
