@@ -29,7 +29,7 @@ export interface PriceBoard {
   freshness(): Freshness | null;
   /** The keys of the products that the table may show: the first products with a bid and an ask. */
   knownIds(): readonly string[];
-  /** The newest bid and ask of some products; `names`: by instrument id. Cuts names and omits columns that do not fit. */
+  /** The newest bid and ask of some products; `names`: by instrument id. Cuts names and omits columns if necessary. */
   table(names: ReadonlyMap<string, string>, columns: number): readonly string[];
   freshnessLine(): string;
 }
