@@ -120,7 +120,7 @@ export interface Events {
   }): void;
   /** The processor has joined its group, or joined it again, with this number of partitions, perhaps 0. */
   processorJoined(event: { readonly partitions: number }): void;
-  /** This process begins to price a partition. Earlier writers are fenced; the offset and the table are read. */
+  /** This process begins to get the prices of a partition. Earlier writers are fenced; offset and table are read. */
   partitionAssigned(
     event: InputPartition & {
       readonly transactionalId: string;
@@ -163,7 +163,7 @@ export interface Events {
   /** A whole bulk request failed. After `waitMs`, one item is requested alone; the others wait for a success. */
   bulkAttemptFailed(event: FailedAttempt & { readonly kind: Kind; readonly items: number }): void;
   windowsMissed(event: WindowsMissed): void;
-  /** The price processor could not read its group, or could not get a schema of instruments. It tries again. */
+  /** The price processor could not read its group, or could not get a schema of instruments, and tries again. */
   processorAttemptFailed(
     event: FailedAttempt & {
       /** True if this process is still a member during the wait; otherwise it joins again after the wait. */

@@ -109,7 +109,7 @@ export const PRICE_METRICS = {
     'Status of the price processor: 1 for the current status, 0 for all others; absent while it waits for Kafka.',
     { status: STATUSES },
   ),
-  spconnect_prices_partitions: gauge([], 'Partitions of instruments topics that this process prices.'),
+  spconnect_prices_partitions: gauge([], 'Partitions of instruments topics whose prices this process requests.'),
   spconnect_prices_writer_lost_total: counter(
     ['code'],
     'Number of times that a partition lost its writer and opened a new one, by the code of the error.',
@@ -142,7 +142,7 @@ export const PRICE_METRICS = {
   ),
   spconnect_prices_ask_duration_seconds: histogram(['price'], 'Seconds that an answered bulk call took.'),
   spconnect_prices_commit_duration_seconds: histogram(['price'], 'Seconds that the transaction of a batch took.'),
-  spconnect_prices_instruments: gauge([], 'Instruments with an isin that this process prices.'),
+  spconnect_prices_instruments: gauge([], 'Instruments with an isin whose prices this process requests.'),
   spconnect_prices_unreadable_instruments: gauge(
     [],
     'Instruments that are not priced, because their newest record cannot be read.',

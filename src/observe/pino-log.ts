@@ -18,7 +18,7 @@ export interface CreateLogOptions {
   readonly isColoured?: boolean;
   /** Knows the secrets that must never appear, including secrets that are registered later. */
   readonly redaction?: Redaction;
-  /** Where lines are written. If absent: standard output, where a write never waits until someone reads the line. */
+  /** The output for lines. If absent: standard output, where no write waits until the line is read. */
   readonly destination?: LogDestination;
 }
 

@@ -260,7 +260,7 @@ export const PRICE_KINDS = { overview: OVERVIEW, daily: DAILY, intraday: INTRADA
 
 export type PriceQuery = OverviewQuery | DailyQuery | IntradayQuery;
 
-/** The parts of the request that the records repeat. */
+/** The parameters of the request that each price record contains. */
 export type AskedPrices =
   | { readonly kind: 'overview' }
   | { readonly kind: 'daily'; readonly fields: string }

@@ -17,7 +17,7 @@ export interface PartitionCoreSettings {
   readonly maxBackoffMs: number;
   /** Decides which instruments were repaid long ago: these are requested only once a day. */
   readonly repayment: Repayment;
-  /** The wall-clock time when the monotonic clock was 0. Read once: a corrected clock must not move the slots. */
+  /** The wall-clock time at monotonic time 0. Read once, because a corrected clock must not move the refresh slots. */
   readonly epochMs: number;
   readonly random: Random;
   readonly reported: ReportedFailures;
@@ -91,7 +91,7 @@ export type CoreResult =
   /** The instrument was deleted or got another isin after the request. A later result answers its records. */
   | { readonly kind: 'dropped' };
 
-/** Why a live instrument with an isin loses its price. */
+/** Why an instrument that exists and has an isin loses its price. */
 export type Withdrawal = 'isin-changed' | 'no-price';
 
 export type FailedOutcome = Exclude<QuestionOutcome, { readonly kind: 'prices' | 'dropped' }>;
@@ -107,7 +107,7 @@ export function problemOf(outcome: FailedOutcome): PriceProblem {
 
 const MOST_REMEMBERED = 200_000;
 
-/** Failures that already have a dead letter. Each problem of an instrument gets one, but not each refresh. */
+/** Failures that already have a dead letter. An instrument gets one per problem, not one per refresh. */
 export class ReportedFailures {
   readonly #keys = new Set<string>();
 

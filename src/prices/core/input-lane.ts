@@ -62,7 +62,7 @@ export class InputLane {
     this.#oldestMs = Math.min(this.#oldestMs, record.waitsSinceMs);
   }
 
-  /** Takes inputs from the front of the queue, until one is in flight: this answer must be committed first. */
+  /** Takes inputs from the front of the queue. Stops at an instrument in flight: its answer must be committed first. */
   nextBatch(nowMs: number): Batch | null {
     while (this.#mayAsk) {
       const taken = this.#mayBeTaken(nowMs) ? this.#take() : [];
@@ -86,7 +86,7 @@ export class InputLane {
     return mayTake ? first.readAtMs + this.#settings.lingerMs : Number.POSITIVE_INFINITY;
   }
 
-  /** A moment at or before the first timeout of a record. Like all `freeMs`, it leaves out the time of commits. */
+  /** A moment at or before the first timeout of a record. It does not count the time of commits, like `freeMs`. */
   nextOverdueMs(): number {
     return this.#oldestMs + this.#patienceMs;
   }
@@ -100,7 +100,7 @@ export class InputLane {
     for (const [at, position] of positions.entries()) open.outcomes[position] = outcomes[at];
   }
 
-  /** Takes answered inputs from the front, and all inputs up to the last timeout. `freeMs`: now, without commits. */
+  /** Takes answered inputs from the front, and all inputs up to the last timeout. `freeMs`: the time minus commits. */
   takeAnswered(freeMs: number): BatchPart[] {
     const overdue = this.#overdue(freeMs);
     const parts: BatchPart[] = [];

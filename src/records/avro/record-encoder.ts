@@ -12,7 +12,7 @@ export function createRecordEncoder(schemaText: string, schemaId: number): (reco
   return (record) => Buffer.concat([header, type.toBuffer(record)]);
 }
 
-/** A single value. Decimals: unscaled bytes, dates: days, moments: milli- or microseconds, longs: bigints. */
+/** Decimals are unscaled bytes, dates are days, moments are milli- or microseconds, and longs are bigints. */
 export type ScalarValue = boolean | number | bigint | string | Buffer;
 
 export interface AvroRecord {

@@ -29,7 +29,7 @@ function readInlined(name: SchemaName, folder: string, inlined: Set<string>): un
   return inline(JSON.parse(readFileSync(join(folder, `${name}.avsc`), 'utf8')), folder, inlined);
 }
 
-// Visits only positions of types, because a doc or a default may be the same word as a schema's name.
+// Looks only where types are written, because a doc or a default may be the same word as a schema's name.
 function inline(type: unknown, folder: string, inlined: Set<string>): unknown {
   if (typeof type === 'string')
     return isSchemaName(type) && !inlined.has(type) ? readInlined(type, folder, inlined) : type;

@@ -1,7 +1,6 @@
-// Extras are sent values that have no field, or whose field holds them in another form. An extra has a JSON pointer and
-// the value as minified JSON. The field `extras` of the nearest record lists the extras. If a value arrived minified,
-// only its position in the input is kept. `Extras` also keeps the path to the value that is being written, for dead
-// letters.
+// Extras are sent values that have no field, or whose field holds them in another form. An extra is a JSON pointer and
+// minified JSON, in the field `extras` of the nearest record. If a value arrived minified, only its position in the
+// input is kept. `Extras` also keeps the path to the value that is being written, for dead letters.
 
 import { type AssumedZone, parseInstant } from '../avro/instant.ts';
 import { BYTES } from '../json/json-bytes.ts';
