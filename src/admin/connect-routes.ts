@@ -229,7 +229,7 @@ function theOffset([only, ...more]: readonly unknown[], wanted: ConnectorOffset[
   if (!isObject(offset) || Object.keys(offset).length === 0 || !Object.values(offset).every(isPrimitive)) {
     throw new RestError(
       400,
-      'The offset must be a flat map of texts, numbers, booleans and nulls, or null to reset it',
+      'The offset must be a flat map of texts, numbers, booleans and nulls. To delete the offset, give null',
     );
   }
   return offset as SourceOffset;

@@ -108,7 +108,7 @@ const KINDS: Readonly<Record<Notified['kind'], readonly [text: string, level: Le
   deletionsStandStill: ['deletions suspended', 'bad'],
   walkGivenUp: ['walk given up', 'wait'],
   topicReplaced: ['topic replaced', 'wait'],
-  listLags: ['list lags the stream', 'bad'],
+  listLags: ['list lags behind the stream', 'bad'],
   sourceFailed: ['source failed', 'bad'],
 };
 
@@ -241,7 +241,7 @@ const BEHIND_AFTER_SECONDS = 30;
 function streamFact(source: SourceStatus, now: string): Fact {
   const { caughtUp: is, caughtUpAt: at, isRead, since, providerEndsAt, refusedAt } = source;
   const stream = (text: string) => fact('Stream', text, is === false || refusedAt !== null ? 'wait' : 'plain');
-  if (refusedAt !== null) return stream(`the provider refuses the offset since ${timeText(refusedAt)}`);
+  if (refusedAt !== null) return stream(`the provider has refused the offset since ${timeText(refusedAt)}`);
   if (providerEndsAt !== null)
     return stream(`the provider's stream ends at ${providerEndsAt}, before our offset ${since}`);
   const isLately = isRead && at !== null && secondsBetween(at, now) < BEHIND_AFTER_SECONDS;
@@ -270,7 +270,7 @@ function walkFact(walk: WalkStatus, now: string): Fact {
     return fact('Walk', `no. ${number}: ${size}, ${countText(gone)} gone, ${when}`);
   }
   const waitS = running && listAt !== null ? secondsBetween(now, listAt) : 0;
-  const waits = waitS > 0 ? `, reads the list in ${durationText(waitS)}, because the list may lag the stream` : '';
+  const waits = waitS > 0 ? `, reads the list in ${durationText(waitS)}, because the list may lag behind the stream` : '';
   const value = `no. ${number} ${running ? 'running' : 'not running'}: ${size}, started ${ago(startedAt, now)}${waits}`;
   if (ends === null) return fact('Walk', value);
   const share = { title: 'Progress of the walk', text: done, share: rows / ends, level: 'plain' } as const;
@@ -282,7 +282,7 @@ function processorCard(processor: ProcessorStatus, status: Now, fleet: Fleet | n
   const now = status.at;
   const kinds = freshness?.kinds ?? [];
   const nothing =
-    wanted === 'running' ? 'not known until instruments are read' : 'none are requested until it is resumed';
+    wanted === 'running' ? 'not known until instruments are read' : 'none are requested until the processor is resumed';
   return {
     ...heading(processor, status),
     about: `price processor, ${counted(partitions.length, 'partition')} of instruments here`,
@@ -392,5 +392,5 @@ function pricedText({ partitions }: DescribedMember, newest: Whole['newestPrices
   const [oldest] = instants;
   if (oldest === undefined) return size;
   if (oldest === '') return `${size}, one without a price`;
-  return `${size}, each with a price of the last ${durationText(Math.max(1, secondsBetween(oldest, now)))}`;
+  return `${size}, the newest price in each is at most ${durationText(Math.max(1, secondsBetween(oldest, now)))} old`;
 }

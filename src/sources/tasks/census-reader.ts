@@ -109,7 +109,7 @@ function strange({ topic, partition, offset }: CommittedRecord, why: string, cau
   return new ConnectorError(
     'RECORD_UNREADABLE',
     `The record at offset ${offset} of ${topic}, partition ${partition}, was not written by this source. ${why} Only this source may ` +
-      'write to the topic. Find the other writer, and write a null value under that key.',
+      'write to the topic. Find the other writer, and write a null value with the key of this record.',
     { cause, fields: { topic, partition, offset: String(offset) } },
   );
 }

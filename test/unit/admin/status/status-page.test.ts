@@ -66,7 +66,7 @@ test('a walk that was interrupted by the restart goes on with the rows of before
 
 test('a walk that waits for the list says how long and why, until it reads on', async (t) => {
   const { scene, board, page, pageCommitted, walkStarted } = await pageScene(t);
-  const waiting = /no\. 3 running: .*, reads the list in 8 min, because the list may lag the stream</;
+  const waiting = /no\. 3 running: .*, reads the list in 8 min, because the list may lag behind the stream</;
   walkStarted(3, 540_000);
   scene.now += 60_000;
   assert.match(await page(), waiting);
@@ -191,7 +191,7 @@ test('what another replica runs is shown from the groups and the topics, with no
   for (const part of [
     '2 replicas run sources; this one runs 1 of 2; 4 replicas price; this one has 1 of 4 partitions',
     '<dt>Runs at</dt><dd>10.0.0.2</dd>\n<dt>Offset</dt><dd>8-1</dd>',
-    '<dt>At 10.0.0.2</dt><dd>2 partitions (1, 2), each with a price of the last 1 min</dd>',
+    '<dt>At 10.0.0.2</dt><dd>2 partitions (1, 2), the newest price in each is at most 1 min old</dd>',
     '<dt>At 10.0.0.3</dt><dd>1 partition (3), one without a price</dd>',
     '<dt>At 10.0.0.4</dt><dd>0 partitions</dd>',
   ]) {
@@ -230,7 +230,7 @@ test('bars are as high as their shares, a single price shows, and ages end one s
   assert.ok((bars(byMinute).at(-1)?.[0] ?? 0) > 96, 'the newest minute stands at the end');
   assert.match(byMinute, /30 min ago/);
   assert.match(text, /<dt>Dead letters<\/dt><dd><span class="badge wait">5, and 35 of repaid products<\/span>/);
-  assert.match(text, /3 in the last whole minute, 0 since; 3\.4 on average and at most 8 since the start 5 min ago/);
+  assert.match(text, /3 in the last whole minute, 0 in the current minute; 3\.4 a minute on average, at most 8 a minute, since the start 5 min ago/);
 });
 
 test('the processor shows how fresh its prices are', async (t) => {
@@ -369,7 +369,7 @@ test('an offset that the provider refuses is said, and no retention is claimed u
   board.events.polled({ ...POLL, endpoint: 'instruments' });
   const refused = await page();
   assert.match(refused, /role="alert">The provider has refused the offset for 1 min 30 s: source instruments\.</);
-  assert.match(refused, /<span class="badge wait">the provider refuses the offset since 10:00:00 UTC</);
+  assert.match(refused, /<span class="badge wait">the provider has refused the offset since 10:00:00 UTC</);
   const [card = ''] = refused.split('</article>');
   assert.doesNotMatch(card, /are kept for|caught up/);
   assert.match(card, /Last poll<\/dt><dd>(<span[^>]*>)?refused</);

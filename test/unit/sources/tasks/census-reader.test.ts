@@ -70,7 +70,7 @@ for (const [what, key, value, says] of [
       const begin = /^The record at offset 1 of p\.instruments, partition 0, was not written by this source\. /;
       assert.match(error.message, begin);
       assert.match(error.message, says);
-      assert.match(error.message, /write a null value under that key\.$/);
+      assert.match(error.message, /write a null value with the key of this record\.$/);
       return true;
     });
   });
