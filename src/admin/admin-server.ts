@@ -18,8 +18,8 @@ const CHANGES_ARE_OFF =
   'access to Kafka.';
 
 const UNKNOWN_NAME =
-  'The Host header of this request is not a name of this server. Use the address of this server, localhost, or a name in ' +
-  'admin.allowedHosts (ADMIN_ALLOWED_HOSTS).';
+  'The Host header of this request is not a name of this server. Use the address of this server, localhost, or a ' +
+  'name in admin.allowedHosts (ADMIN_ALLOWED_HOSTS).';
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 

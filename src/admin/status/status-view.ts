@@ -270,7 +270,8 @@ function walkFact(walk: WalkStatus, now: string): Fact {
     return fact('Walk', `no. ${number}: ${size}, ${countText(gone)} gone, ${when}`);
   }
   const waitS = running && listAt !== null ? secondsBetween(now, listAt) : 0;
-  const waits = waitS > 0 ? `, reads the list in ${durationText(waitS)}, because the list may lag behind the stream` : '';
+  const waits =
+    waitS > 0 ? `, reads the list in ${durationText(waitS)}, because the list may lag behind the stream` : '';
   const value = `no. ${number} ${running ? 'running' : 'not running'}: ${size}, started ${ago(startedAt, now)}${waits}`;
   if (ends === null) return fact('Walk', value);
   const share = { title: 'Progress of the walk', text: done, share: rows / ends, level: 'plain' } as const;
@@ -392,5 +393,5 @@ function pricedText({ partitions }: DescribedMember, newest: Whole['newestPrices
   const [oldest] = instants;
   if (oldest === undefined) return size;
   if (oldest === '') return `${size}, one without a price`;
-  return `${size}, the newest price in each is at most ${durationText(Math.max(1, secondsBetween(oldest, now)))} old`;
+  return `${size}, each newest price is at most ${durationText(Math.max(1, secondsBetween(oldest, now)))} old`;
 }

@@ -28,7 +28,7 @@ const WORDS = {
   expired: 'pre-trade checks of that time',
   lost: 'pre-trade checks that came after our offset and that the provider no longer serves',
   restart:
-    'The source reads every pre-trade check that the provider still serves. Some checks may be written again, with the same key.',
+    'The source reads every pre-trade check that the provider still has. Some checks may come again with the same key.',
 };
 
 /** A check has a URL with which anyone can trade. So logs, errors and dead letters show only the id of a check. */

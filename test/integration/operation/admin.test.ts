@@ -164,7 +164,7 @@ testAdmin(
           'm',
         ),
       );
-      assert.match(stdout, /^ {2}At \S+ +\d+ partitions \([\d, ]+\), (the newest price in each is at most |one without)/m);
+      assert.match(stdout, /^ {2}At \S+ +\d+ partitions \([\d, ]+\), (each newest price is at most |one without)/m);
     }
     await replicas[1].stop();
     const alone = await eventually(

@@ -191,7 +191,7 @@ test('what another replica runs is shown from the groups and the topics, with no
   for (const part of [
     '2 replicas run sources; this one runs 1 of 2; 4 replicas price; this one has 1 of 4 partitions',
     '<dt>Runs at</dt><dd>10.0.0.2</dd>\n<dt>Offset</dt><dd>8-1</dd>',
-    '<dt>At 10.0.0.2</dt><dd>2 partitions (1, 2), the newest price in each is at most 1 min old</dd>',
+    '<dt>At 10.0.0.2</dt><dd>2 partitions (1, 2), each newest price is at most 1 min old</dd>',
     '<dt>At 10.0.0.3</dt><dd>1 partition (3), one without a price</dd>',
     '<dt>At 10.0.0.4</dt><dd>0 partitions</dd>',
   ]) {
@@ -230,7 +230,7 @@ test('bars are as high as their shares, a single price shows, and ages end one s
   assert.ok((bars(byMinute).at(-1)?.[0] ?? 0) > 96, 'the newest minute stands at the end');
   assert.match(byMinute, /30 min ago/);
   assert.match(text, /<dt>Dead letters<\/dt><dd><span class="badge wait">5, and 35 of repaid products<\/span>/);
-  assert.match(text, /3 in the last whole minute, 0 in the current minute; 3\.4 a minute on average, at most 8 a minute, since the start 5 min ago/);
+  assert.match(text, /3 in the last full minute, 0 in this minute; 3\.4 on average, at most 8 since the start 5 min ago/);
 });
 
 test('the processor shows how fresh its prices are', async (t) => {
