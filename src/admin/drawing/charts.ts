@@ -126,6 +126,6 @@ function sentence(complete: readonly number[], now: number): string {
   const span = minutes < MOST_MINUTES ? `since the start ${durationText(60 * complete.length)} ago` : 'in 4 h';
   if (sum + now === 0) return `none ${span}`;
   const highest = countText(Math.max(...complete));
-  const newest = `${countText(complete.at(-1) ?? 0)} in the last full minute, ${countText(now)} in this minute`;
+  const newest = `${countText(complete.at(-1) ?? 0)} in the last full minute, ${countText(now)} this minute`;
   return `${newest}; ${rateText(sum / complete.length)} on average, at most ${highest} ${span}`;
 }

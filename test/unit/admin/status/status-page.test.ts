@@ -230,7 +230,7 @@ test('bars are as high as their shares, a single price shows, and ages end one s
   assert.ok((bars(byMinute).at(-1)?.[0] ?? 0) > 96, 'the newest minute stands at the end');
   assert.match(byMinute, /30 min ago/);
   assert.match(text, /<dt>Dead letters<\/dt><dd><span class="badge wait">5, and 35 of repaid products<\/span>/);
-  assert.match(text, /3 in the last full minute, 0 in this minute; 3\.4 on average, at most 8 since the start 5 min ago/);
+  assert.match(text, /3 in the last full minute, 0 this minute; 3\.4 on average, at most 8 since the start 5 min ago/);
 });
 
 test('the processor shows how fresh its prices are', async (t) => {
