@@ -66,7 +66,10 @@ test('what the control path does not know is refused by its name, and the README
     ['publish', [{ kind: 'newissue' }, { kind: 'datachange', ids: '1' }], /datachange has no member ids; .*: kind, id/],
     ['publish', { kind: 'datachange', id: '77' }, /no instrument 77; GET ledger\/instruments lists them/],
     ['publish', { kind: 'vanish', id: 'x' }, /no instrument x/],
+    ['publish', { kind: 'event', envelope: { foo: 1 } }, /envelope must be a JSON text \(a string\)/],
+    ['publish', { kind: 'replace', id: '1000001', instrument: {} }, /instrument must be a JSON text \(a string\)/],
     ['checks', { id: '77' }, /no instrument 77/],
+    ['checks', { id: '1000001', raw: {} }, /raw must be a JSON text \(a string\)/],
     ['clock', { advanceMS: 1 }, /The body of POST clock has no member advanceMS; there are: advanceMs/],
     ['list', [], /is not an object/],
   ];

@@ -4,7 +4,7 @@ import { pipeline } from 'node:stream/promises';
 import { assertRule, type Endpoint, type FaultRule } from './faults/fault.ts';
 import type { Replica } from './ledger/event-log.ts';
 import type { Ledger, LedgerFilter } from './ledger/ledger.ts';
-import { assertMembers } from './members.ts';
+import { assertMembers, assertText } from './members.ts';
 import { assertChange, assertInstrument, type Change, type Published } from './universe/changes.ts';
 
 /** The prefix of the control paths. These requests need no token, and must come from this machine (loopback). */
@@ -44,6 +44,7 @@ export function createControl(
     'POST checks': (body) => {
       const { id, raw } = readChecked(body);
       assertInstrument(id, simulator.has);
+      if (raw !== undefined) assertText('raw', raw);
       return simulator.triggerCheck(id, raw);
     },
     'POST mutations': (body) => {

@@ -6,3 +6,8 @@ export function assertMembers(what: string, given: unknown, known: readonly stri
   if (unknown === undefined) return;
   throw new RangeError(`${what} has no member ${unknown}; there are: ${known.join(', ') || 'none'}.`);
 }
+
+/** Checks that a member is a JSON text. @throws RangeError if it is missing, or a JSON value in place of its text */
+export function assertText(member: string, value: unknown): void {
+  if (typeof value !== 'string') throw new RangeError(`${member} must be a JSON text (a string).`);
+}

@@ -33,7 +33,9 @@ test('a provider as we assume it is found to be so, with few requests that chang
   const asked = simulator.requests.last.length;
   assert.ok(asked < 30, `${asked} requests`);
 
+  simulator.publish({ kind: 'datachange' });
   const text = await spconnect('doctor');
+  assert.match(text.stdout, /^unknown +an expired offset gets +not known: the oldest events came; perhaps no offset/m);
   assert.match(text.stdout, /^ok +minId +inclusive +inclusive or exclusive: a row on two pages/m);
 });
 

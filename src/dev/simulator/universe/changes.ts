@@ -1,6 +1,6 @@
 import type { SimulatorClock } from '../clock.ts';
 import { type EventLog, offsetText } from '../ledger/event-log.ts';
-import { assertMembers } from '../members.ts';
+import { assertMembers, assertText } from '../members.ts';
 import { dateTimeText, dayText } from './calendar.ts';
 import type { InstrumentText } from './instrument-text.ts';
 import { type InstrumentVersion, ISSUED } from './instrument-version.ts';
@@ -43,6 +43,8 @@ const NEEDS_NO_INSTRUMENT = ['newissue', 'replace', 'event'];
 export function assertChange(change: Change, has: (id: string) => boolean): void {
   const kind = String(change?.kind);
   assertMembers(`The change ${kind}`, change, ['kind', ...(OTHER_MEMBERS[kind] ?? ['id'])]);
+  if (change.kind === 'event') assertText('envelope', change.envelope);
+  if (change.kind === 'replace') assertText('instrument', change.instrument);
   const { id } = { id: undefined, ...change };
   if (id !== undefined && !NEEDS_NO_INSTRUMENT.includes(kind)) assertInstrument(id, has);
 }
