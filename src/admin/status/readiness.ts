@@ -93,7 +93,7 @@ export function alarmsOf({
   const lasting = retrying.filter(({ seconds }) => seconds >= PASSES_WITHIN_SECONDS);
   for (const [code, some] of Map.groupBy(lasting, (one) => one.code)) {
     const length = durationText(Math.max(...some.map(({ seconds }) => seconds)));
-    const which = some.map(({ called, only }) => (only === null ? called : `${called} (only ${only})`));
+    const which = some.map(({ called, part }) => (part === null ? called : `${called} (${part})`));
     add(false, `Failing with ${code} for ${length}, and retried: ${which.join(', ')}.`);
   }
   for (const { name, refusedAt } of sources) {

@@ -4,7 +4,7 @@ import type { FailedAttempt } from '../../support/retry.ts';
 import type { TargetState, WorkerTarget } from '../../worker/target.ts';
 import type { AgeStep } from '../drawing/charts.ts';
 import { MinuteCounts } from './minute-counts.ts';
-import type { ProcessorStatus, ShownFreshness, TaskState } from './status.ts';
+import type { ProcessorStatus, ShownFreshness, TaskState, Trouble } from './status.ts';
 
 /** Learns the status of the price processor from events. */
 export function createStatusProcessor({
@@ -23,6 +23,10 @@ export function createStatusProcessor({
   const writerTroubles = new Map<string, string>();
   const written = { records: 0, deadLetters: 0, deadLettersOfRepaid: 0 };
   const minutes = new MinuteCounts(clock);
+  /** The failures of each kind since its last answer, and the kinds that were answered since a kind began to fail. */
+  const failing = new Map<string, Trouble>();
+  const answered = new Set<string>();
+  let kinds: readonly string[] = [];
   let assigned = 0;
   let known: Pick<ProcessorStatus, 'task' | 'trace' | 'changedAt' | 'lastBatchAt' | 'trouble'> = {
     task: 'unassigned',
@@ -38,16 +42,36 @@ export function createStatusProcessor({
   function setTask(task: TaskState, trace: string | null = null): void {
     const changedAt = known.task === task ? known.changedAt : isoNow();
     known = { ...known, task, trace, changedAt, trouble: null };
+    failing.clear();
   }
 
-  function setTrouble({ failures, waitMs, err }: FailedAttempt, only: string | null = null): void {
-    const since = known.trouble?.since ?? isoNow();
-    known = { ...known, trouble: { since, only, failures, message: describe(err), nextTryAt: isoNow(waitMs) } };
+  function troubleOf({ failures, waitMs, err }: FailedAttempt, since = shownTrouble()?.since): Trouble {
+    const message = describe(err);
+    const times = { since: since ?? isoNow(), nextTryAt: isoNow(waitMs) };
+    return { ...times, part: null, failures, message, restartTriesNow: false };
+  }
+
+  /** The processor's own trouble, or else the sum of the failures of all kinds that fail now. */
+  function shownTrouble(): Trouble | null {
+    const all = [...failing.values()];
+    const latest = all.at(-1);
+    if (known.trouble !== null || latest === undefined) return known.trouble;
+    const [since = latest.since] = all.map((one) => one.since).sort();
+    const failures = all.reduce((sum, one) => sum + one.failures, 0);
+    return { ...latest, since, failures, part: failingKinds() };
+  }
+
+  function failingKinds(): string | null {
+    if (kinds.every((kind) => failing.has(kind))) return kinds.length > 1 ? 'all kinds' : null;
+    const names = [...failing.keys()].sort().join(', ');
+    const isAnswered = kinds.every((kind) => failing.has(kind) || answered.has(kind));
+    return isAnswered ? `only ${names}; the other kinds are answered` : names;
   }
 
   const events = {
     processorStarted(event) {
       freshness = event.freshness;
+      kinds = event.kinds;
       if (event.refreshed) refreshed = event.refreshed;
       setTask('unassigned');
     },
@@ -68,27 +92,38 @@ export function createStatusProcessor({
       partitions.delete(keyOf(lost));
       writerTroubles.set(keyOf(lost), describe(err));
     },
-    batchPriced({ records, deadLetters, deadLettersOfRepaid, answered, kind }) {
+    batchPriced({ records, deadLetters, deadLettersOfRepaid, answered: answers }) {
       written.records += records;
       written.deadLetters += deadLetters;
       written.deadLettersOfRepaid += deadLettersOfRepaid;
       minutes.add(records);
       // Refused calls, and records without any response, do not show that the provider answers.
-      if (answered === 0) return;
-      // The provider may refuse one kind of prices while prices of another kind arrive.
-      const isOver = [kind, null].includes(known.trouble?.only ?? null);
-      known = { ...known, lastBatchAt: isoNow(), trouble: isOver ? null : known.trouble };
+      if (answers === 0) return;
+      known = { ...known, lastBatchAt: isoNow(), trouble: null };
     },
-    bulkAttemptFailed: (failed) => setTrouble(failed, failed.kind),
+    bulkAnswered({ kind }) {
+      failing.delete(kind);
+      answered.add(kind);
+    },
+    bulkAttemptFailed({ kind, ...failed }) {
+      const before = failing.get(kind);
+      if (failing.size === 0) answered.clear();
+      answered.delete(kind);
+      const failures = (before?.failures ?? 0) + 1;
+      const trouble = troubleOf({ ...failed, failures }, before?.since ?? known.trouble?.since);
+      known = { ...known, trouble: null };
+      // The kind that failed last is last.
+      failing.delete(kind);
+      failing.set(kind, trouble);
+    },
     processorAttemptFailed(failed) {
+      const trouble = troubleOf(failed);
       if (!failed.isMember) {
-        // The processor has no partition until it joins its group again. The earlier failure is still shown.
-        const { trouble } = known;
+        // The processor has no partition until it joins its group again.
         setTask('unassigned');
-        known = { ...known, trouble };
         assigned = 0;
       }
-      setTrouble(failed);
+      known = { ...known, trouble };
     },
     processorRests: ({ wanted }) => setTask(wanted === 'paused' ? 'paused' : 'unassigned'),
     processorFailed: ({ err }) => setTask('failed', describe(err)),
@@ -105,6 +140,7 @@ export function createStatusProcessor({
       const isReading = task === 'running' && partitions.size >= assigned && !isSilent;
       return {
         ...known,
+        trouble: shownTrouble(),
         name,
         wanted,
         task,

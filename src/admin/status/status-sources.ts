@@ -1,4 +1,5 @@
 import type { SourceSettings } from '../../config/settings.ts';
+import { ConnectorError } from '../../errors.ts';
 import { offsetKey, offsetPartition } from '../../kafka/offset-store.ts';
 import type { Events, SourceStarted, StreamPlace } from '../../observe/events.ts';
 import type { Clock } from '../../support/clock.ts';
@@ -8,6 +9,7 @@ import type { SourceStatus, TaskState, WalkStatus, Written } from './status.ts';
 
 /** A retry ends within this time, because the request, its token and its waits have deadlines. */
 const TRIED_WITHIN_MS = 5 * 60_000;
+const LIST_ONLY = 'only the list; the stream is answered';
 
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
 
@@ -117,7 +119,7 @@ export function createStatusSources({
         if (poll.caughtUp) known.caughtUpAt = known.lastPollAt;
         // The retry of another endpoint may never be sent. So its failure is hidden some time after the retry was due.
         const isOver = (known.trouble?.nextTryAt ?? '') <= isoNow(-TRIED_WITHIN_MS);
-        if (isOver || known.trouble?.only === null || known.trouble?.only === poll.endpoint) known.trouble = null;
+        if (isOver || known.trouble?.part === null || poll.endpoint === 'instruments') known.trouble = null;
       });
     },
     responseDiscarded({ source, why }) {
@@ -126,15 +128,17 @@ export function createStatusSources({
     },
     // Each event of an instruments source writes its instrument or a tombstone.
     streamCommitted: ({ source, items, deadLetters }) => addWritten(source, { items, instruments: items, deadLetters }),
-    attemptFailed({ source, part, endpoint = null, failures, waitMs, err }) {
-      const isLeft = part === 'replicas';
+    attemptFailed({ source, part: where, endpoint, failures, waitMs, err }) {
+      const isLeft = where === 'replicas';
       for (const known of all) {
         // If this replica has left the group, it runs no source.
         if (isLeft ? known.task === 'failed' || known.owned === false : known.name !== source) continue;
         const since = known.trouble?.since ?? isoNow();
         if (isLeft) setTask(known, 'unassigned');
         if (isLeft) known.owned = null;
-        known.trouble = { since, only: endpoint, failures, message: describe(err), nextTryAt: isoNow(waitMs) };
+        const part = endpoint === 'instruments' ? LIST_ONLY : null;
+        const restartTriesNow = !isLeft && !(err instanceof ConnectorError && err.retryAfterMs !== undefined);
+        known.trouble = { since, part, failures, message: describe(err), nextTryAt: isoNow(waitMs), restartTriesNow };
       }
     },
     walkStarted: ({ source, walk, waitMs }) => beginWalk(source, walk, 0, waitMs),
@@ -177,7 +181,7 @@ export function createStatusSources({
       // A failed or stopped source resumes its walk after it starts.
       const mayWalk = ['running', 'paused'].includes(task);
       // If only the list fails, the stream is still read.
-      const isHeld = (writerTrouble ?? refusedAt) !== null || (trouble !== null && trouble.only !== 'instruments');
+      const isHeld = (writerTrouble ?? refusedAt) !== null || trouble?.part === null;
       const isRead = task === 'running' && !isHeld && kafkaAnsweredAt === null;
       const seenAt = [caughtUpAt, kafkaAnsweredAt].filter((instant) => instant !== null).sort()[0] ?? null;
       return {

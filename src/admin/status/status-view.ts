@@ -148,6 +148,9 @@ function summary({ sources, ...now }: WholeStatus): string {
   return `${counted(sources.length, 'source')}: ${states || 'none runs in this process'}`;
 }
 
+/** A retry with a longer wait names the command that ends the wait. */
+const LONG_WAIT_SECONDS = 60;
+
 type Now = Pick<WholeStatus, 'at' | 'kafkaIsSilent' | 'kafkaSilentSeconds'>;
 
 function heading(shown: SourceStatus | ProcessorStatus, { at, kafkaIsSilent, kafkaSilentSeconds }: Now) {
@@ -160,9 +163,12 @@ function heading(shown: SourceStatus | ProcessorStatus, { at, kafkaIsSilent, kaf
   if (trace !== null) notes.push({ level: 'bad', label: 'Failed', text: trace });
   // While Kafka is silent, the silence is the cause of each failure.
   if (trouble !== null && !kafkaIsSilent) {
-    const wait = durationText(secondsBetween(at, trouble.nextTryAt));
-    const row = `${counted(trouble.failures, 'failure')} in a row${trouble.only === null ? '' : ` (only ${trouble.only})`}`;
-    const text = `${row}, next try in ${wait}.\n${trouble.message}`;
+    const { failures, part, message, restartTriesNow } = trouble;
+    const waitSeconds = secondsBetween(at, trouble.nextTryAt);
+    const row = `${counted(failures, 'failure')} in a row${part === null ? '' : ` (${part})`}`;
+    const isLong = restartTriesNow && waitSeconds > LONG_WAIT_SECONDS;
+    const hint = isLong ? `; spconnect restart ${name} tries now` : '';
+    const text = `${row}, next try in ${durationText(waitSeconds)}${hint}.\n${message}`;
     notes.push({ level: 'wait', label: 'Retrying', text });
   }
   if (writerTrouble !== null && !kafkaIsSilent) {
@@ -219,20 +225,31 @@ function capitalised(noun: string): string {
 }
 
 function sourceFacts(source: SourceStatus, now: string): readonly Fact[] {
-  const { name, type, lastPollAt, refusedAt, written, since, walk, secondsToNextWalk } = source;
+  const { name, type, lastPollAt, refusedAt, written, since, walk, trouble } = source;
   const streamed = counted(written.items, SOURCE_WORDS[type].item);
   const records = type === 'instruments' ? `${counted(written.instruments, 'instrument')}, ${streamed}` : streamed;
-  const next = secondsToNextWalk;
   return [
     streamFact(source, now),
     ...(since === null ? [] : [fact('Offset', since)]),
-    refusedAt === null ? sinceFact('Last poll', lastPollAt, now) : fact('Last poll', 'refused', 'wait'),
+    refusedAt === null
+      ? sinceFact(trouble?.part === null ? 'Last good poll' : 'Last poll', lastPollAt, now)
+      : fact('Last poll', 'refused', 'wait'),
     ...cliffFacts(source),
     ...(walk === null ? [] : [walkFact(walk, now)]),
-    ...(next === null ? [] : [fact('Next walk', next > 0 ? `in ${durationText(next)}` : 'with the next response')]),
+    ...nextWalkFacts(source, now),
     fact('Written', records),
     deadLetters(written.deadLetters, name),
   ];
+}
+
+/** A walk begins with a response of the stream, so a walk cannot begin before the next try of a failing stream. */
+function nextWalkFacts({ secondsToNextWalk: next, trouble }: SourceStatus, now: string): readonly Fact[] {
+  if (next === null) return [];
+  const retryIn = trouble?.part === null ? secondsBetween(now, trouble.nextTryAt) : null;
+  if (retryIn === null && next > 0) return [fact('Next walk', `in ${durationText(next)}`)];
+  const earliest = Math.max(next, retryIn ?? 0);
+  const from = earliest > 0 ? `, at the earliest in ${durationText(earliest)}` : '';
+  return [fact('Next walk', `with the next response of the stream${from}`)];
 }
 
 /** A stream that is behind for less than this counts as caught up: a busy stream does not always show its end. */

@@ -106,11 +106,13 @@ export interface SourceStatus {
 
 export interface Trouble {
   readonly since: string;
-  /** The only kind of prices, or the only endpoint, that is retried; null: everything is retried. */
-  readonly only: string | null;
+  /** The kinds of prices, or the list, that are retried, for people; null if the whole source or processor is. */
+  readonly part: string | null;
   readonly failures: number;
   readonly message: string;
   readonly nextTryAt: string;
+  /** True if a restart tries at once: the wait is our own, and the provider did not ask for this wait. */
+  readonly restartTriesNow: boolean;
 }
 
 export interface WalkStatus {

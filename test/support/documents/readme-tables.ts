@@ -17,7 +17,7 @@ const SOURCE_WORKER_FILE = new URL('../../../src/sources/source-worker.ts', impo
 
 const ACTIONS: Readonly<Record<ErrorAction, string>> = {
   retry: 'tries again after a back-off',
-  retrySlowly: 'tries again, seldom',
+  retrySlowly: 'tries again, seldom (`spconnect restart <source>` tries now)',
   askForLess: 'asks again for less',
   reopenWriter: 'opens a new writer, reads the committed position, goes on',
   stopSource: 'stops the source; the others go on',

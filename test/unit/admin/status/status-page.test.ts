@@ -380,18 +380,66 @@ test('an offset that the provider refuses is said, and no retention is claimed u
 test('what all retry for one reason is one line, with the age of the oldest trouble; each card has its own age', async (t) => {
   const { scene, board, page, alarms } = await pageScene(t);
   scene.now += 3_600_000;
+  board.events.processorStarted({ ...PROCESSOR, kinds: ['overview', 'daily'], freshness: () => null });
+  board.events.processorJoined({ partitions: 0 });
   board.events.attemptFailed(FAILED);
   board.events.bulkAttemptFailed({ kind: 'daily', items: 5, failures: 1, waitMs: 1_000, err: BUSY });
   scene.now += 60_000;
   board.events.attemptFailed({ ...FAILED, source: 'checks', err: new ConnectorError('PROVIDER_REFUSED', '403') });
   scene.now += 30_000;
   assert.deepEqual(alarms(), [
-    'Failing with PROVIDER_BUSY for 1 min 30 s, and retried: source instruments, the price processor (only daily).',
+    'Failing with PROVIDER_BUSY for 1 min 30 s, and retried: source instruments, the price processor (daily).',
     'Failing with PROVIDER_REFUSED for 30 s, and retried: source checks.',
   ]);
-  assert.match(await page(), />1 failure in a row \(only daily\), next try in/);
+  assert.match(await page(), />1 failure in a row \(daily\), next try in/);
   const ages = [...(await page()).matchAll(/retrying<\/span><span class="soft">([^<]*)/g)].map(([, age]) => age);
   assert.deepEqual(ages, ['for 1 min 30 s', 'for 30 s', 'for 1 min 30 s']);
+});
+
+test('failed calls count by kind until an answer, and the text names all kinds that fail now', async (t) => {
+  const { board, page } = await pageScene(t);
+  board.events.processorStarted({ ...PROCESSOR, kinds: ['overview', 'daily', 'intraday'], freshness: () => null });
+  board.events.processorJoined({ partitions: 0 });
+  const [fails, answers] = [true, false];
+  const steps: readonly (readonly [kind: string, fails: boolean, shown: string | undefined])[] = [
+    ['daily', fails, '1 failure in a row (daily)'],
+    ['overview', answers, '1 failure in a row (daily)'],
+    ['intraday', answers, '1 failure in a row (only daily; the other kinds are answered)'],
+    ['daily', fails, '2 failures in a row (only daily; the other kinds are answered)'],
+    ['overview', fails, '3 failures in a row (only daily, overview; the other kinds are answered)'],
+    ['intraday', fails, '4 failures in a row (all kinds)'],
+    ['daily', fails, '5 failures in a row (all kinds)'],
+    ['daily', answers, '2 failures in a row (only intraday, overview; the other kinds are answered)'],
+    ['intraday', answers, '1 failure in a row (only overview; the other kinds are answered)'],
+    ['overview', answers, undefined],
+  ];
+  for (const [kind, isFailure, shown] of steps) {
+    // The event counts the failures of these questions alone.
+    if (isFailure) board.events.bulkAttemptFailed({ kind, items: 5, failures: 1, waitMs: 1_000, err: BUSY });
+    else board.events.bulkAnswered({ kind, items: 5, durationMs: 1, drift: 0, roundedNumbers: 0 });
+    assert.equal(/>([^<]*failures? in a row[^<]*), next try in/.exec(await page())?.[1], shown);
+  }
+});
+
+test('a long wait names the command that ends it, and no walk begins before the next try', async (t) => {
+  const { board, page } = await pageScene(t);
+  const [refused, asked] = [undefined, 284_000].map(
+    (retryAfterMs) => new ConnectorError('PROVIDER_UNAUTHORIZED', '401', { retryAfterMs }),
+  );
+  const hint = /next try in 4 min 44 s; spconnect restart instruments tries now\./;
+  const walks = async () => /<dt>Next walk<\/dt><dd>([^<]*)</.exec(await page())?.[1];
+  board.events.polled({ ...POLL, secondsToNextWalk: 8 });
+  assert.equal(await walks(), 'in 8 s');
+  assert.match(await page(), /<dt>Last poll</);
+  board.events.attemptFailed({ ...FAILED, waitMs: 284_000, err: refused as Error });
+  assert.match(await page(), hint);
+  assert.match(await page(), /<dt>Last good poll</);
+  assert.equal(await walks(), 'with the next response of the stream, at the earliest in 4 min 44 s');
+  board.events.attemptFailed({ ...FAILED, waitMs: 284_000, err: asked as Error });
+  assert.doesNotMatch(await page(), hint, 'the provider has asked for this wait');
+  board.events.attemptFailed({ ...FAILED, waitMs: 5_000, err: refused as Error });
+  assert.doesNotMatch(await page(), /tries now/);
+  assert.equal(await walks(), 'with the next response of the stream, at the earliest in 8 s');
 });
 
 test('without its group a replica runs no source, and says why', async (t) => {
@@ -444,8 +492,15 @@ test('a price processor is ready while it is a member of its group that holds it
   const [first, second] = [0, 1].map((partition) => ({ topic: 'p.instruments', partition })) as [Held, Held];
   const assign = (held: Held) =>
     board.events.partitionAssigned({ ...held, transactionalId: 'x', offset: '0', instruments: 1, durationMs: 1 });
-  const priced = (answered: number, kind = 'overview') =>
-    board.events.batchPriced({ items: 1, answered, kind, records: 0, deadLetters: 0, deadLettersOfRepaid: 0 } as never);
+  const priced = (answered: number) =>
+    board.events.batchPriced({
+      items: 1,
+      answered,
+      kind: 'overview',
+      records: 0,
+      deadLetters: 0,
+      deadLettersOfRepaid: 0,
+    } as never);
   const joined = 'has joined its group; all 2 assigned partitions are ready';
 
   assert.equal(prices()[0], false);
@@ -467,7 +522,7 @@ test('a price processor is ready while it is a member of its group that holds it
   board.events.bulkAttemptFailed({ ...failure, kind: 'daily', items: 5 });
   priced(1);
   assert.match(status()?.trouble?.message ?? '', /group is away/, 'overview is answered, daily is not');
-  priced(1, 'daily');
+  board.events.bulkAnswered({ kind: 'daily', items: 1, durationMs: 1, drift: 0, roundedNumbers: 0 });
   assert.equal(status()?.trouble, null);
   board.events.processorAttemptFailed({ ...failure, isMember: false });
   assert.deepEqual(prices(), [false, 'has not joined its group: KAFKA_UNREACHABLE: The group is away.']);
