@@ -57,7 +57,7 @@ const PATIENCE_MS = 60_000;
 export interface DeadLetterTail {
   readonly reader: LogReader;
   readonly topic: TargetTopic;
-  /** The source's name in the header `spc-source` of its dead letters. */
+  /** The name of the source. The header `spc-source` of the source's dead letters has the same name. */
   readonly source: string;
   /** Called for each dead letter. The header `__connect.errors.topic` names the target topic of the letter. */
   readonly onLetter: (letter: Pick<CommittedRecord, 'headers'> & { readonly key: string | null }) => void;

@@ -4,7 +4,7 @@ export interface ReadToEnd {
   readonly topic: string;
   /** Each of these partitions must exist. */
   readonly partitions: readonly number[];
-  /** Skips records that the broker appended before this time, by the broker's clock and time index. */
+  /** Skips records that the broker appended before this time. The broker's clock and time index decide. */
   readonly sinceMs?: number;
   /** Reads only this number of offsets at the end of each partition. */
   readonly newest?: number;
@@ -43,7 +43,7 @@ export interface LogTail {
    * Delivers every existing committed record, and each new record within milliseconds of its commit. Does not report
    * the end. After each failure, waits (each time longer), then continues at the same offset. Never gives up.
    * @returns never; rejects with the signal's reason, the error of `onRecord`, or ConnectorError: KAFKA_UNREACHABLE if
-   *   the cluster is closed, or if the first request with `onlyNew` fails.
+   *   the `KafkaCluster` is closed, or if the first request with `onlyNew` fails.
    */
   follow(request: FollowLog): Promise<never>;
 }

@@ -53,7 +53,7 @@ export interface WriterOptions {
   readonly ownershipProof?: OwnershipProof['since'];
   /** How often operators' commands fenced this writer since the last call; never a reason for WRITER_IDS_SHARED. */
   readonly excused?: () => number;
-  /** The partitions that the writer uses, first the position's. An opening ends hanging transactions in all of them. */
+  /** The partitions that the writer uses; the first has the position. An opening ends hanging transactions in them. */
   readonly abortHanging?: () => readonly TopicPartition[];
   readonly abortHangingOffset?: Omit<ConsumerOffset, 'offset' | 'metadata'>;
 }

@@ -29,7 +29,7 @@ export function probableNextCursor(edges: BodyEdges, baseUrl: string): string | 
   return probableNext(edges, (links) => nextInstrumentCursor(links, baseUrl));
 }
 
-/** Finds text near the start or end of a body that looks like the next link. Returns its `read` result, or null. */
+/** Finds text near the start or end of a body that looks like the next link. Returns `read` of this link, or null. */
 export function probableNext(
   { first, last }: BodyEdges,
   read: (links: ReadonlyMap<string, unknown>) => string | null,

@@ -74,7 +74,7 @@ export async function fetchConsumerOffset(
     // The metadata is the topic's id, a space, and the writer's text. Older versions of the connector committed no id.
     const [id = '', ...rest] = metadata.split(' ');
     if (id !== '' && id !== (ids.get(topic) ?? id)) return null;
-    // -1: no offset is committed. -2: the beginning. kafkajs commits -2 when the log no longer contains the position.
+    // -1: no offset is committed. -2: the beginning of the log, which kafkajs commits if the position was deleted.
     return offset < 0n ? null : { offset, metadata: rest.join(' ') };
   } catch (cause) {
     signal.throwIfAborted();

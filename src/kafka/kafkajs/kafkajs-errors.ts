@@ -5,7 +5,7 @@ const MAX_CAUSES = 10;
 
 /**
  * The error codes of a fenced producer: INVALID_PRODUCER_EPOCH, INVALID_TXN_STATE, INVALID_PRODUCER_ID_MAPPING,
- * PRODUCER_FENCED. kafkajs does not know PRODUCER_FENCED, and shows its code 90 only in the error's text.
+ * PRODUCER_FENCED. kafkajs does not know PRODUCER_FENCED, and shows the code 90 only in the text of the error.
  */
 const FENCED_CODES: readonly unknown[] = [47, 48, 49, 90];
 const FENCED_TEXT = 'Unknown error code 90';

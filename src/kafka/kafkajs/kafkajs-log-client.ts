@@ -48,7 +48,7 @@ export interface Bounds {
 /** After any failure, the caller must close this client and open another client. */
 export type LogClient = Pick<KafkajsLogClient, 'connect' | 'byLeader' | 'bounds' | 'fetch' | 'close'>;
 
-/** With `behindOpen`, `high` of `bounds` is the high watermark; otherwise, the last stable offset. */
+/** Opens a client for a topic. Its `bounds` end at the last stable offset; with `behindOpen`, at the high watermark. */
 export type OpenLogClient = (topic: string, behindOpen?: boolean) => LogClient;
 
 export interface KafkajsLogClientOptions {

@@ -9,8 +9,8 @@ import { sendOnce } from './produce/send-messages.ts';
 import { askingForLast } from './writer-producer.ts';
 
 /*
- * Replaces functions of kafkajs 2.2.4 (the last release) that lose or repeat data, waste CPU, or fail needlessly. Each
- * replacement fits one exact source text of kafkajs' function. If the source text differs, loading fails.
+ * Replaces functions of kafkajs 2.2.4 (the last release) that lose data, repeat data, waste CPU or fail without need.
+ * Each replacement fits one exact source text of kafkajs' function. If the source text differs, loading fails.
  */
 
 type Kafkajs = typeof import('kafkajs');
@@ -159,7 +159,7 @@ type CreateFetchManager = (options: {
 
 /**
  * A stopped member must not fetch. When a partition's leader changes, the original replaces its fetch loops. If the
- * member leaves meanwhile, nothing ends the new loops, which take 100 % CPU. Here their first fetch ends them.
+ * member leaves meanwhile, nothing ends the new loops, which take 100 % CPU. Here the next `fetch` ends all loops.
  */
 function stoppedForGood(original: CreateFetchManager): CreateFetchManager {
   return (options) => {

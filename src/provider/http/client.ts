@@ -166,7 +166,7 @@ type ExchangeOutcome<T> =
   | { readonly accepted: true; readonly value: T }
   | { readonly accepted: false; readonly error: ConnectorError };
 
-/** Sends one request and reads the response, both within one deadline. The observer gets no request that we abort. */
+/** Sends one request and reads the response, both within one deadline. Does not report requests that we abort. */
 async function exchange<T>(
   request: Exchange,
   consume: (response: HttpResponse) => Promise<T>,

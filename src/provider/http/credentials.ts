@@ -22,7 +22,7 @@ export interface Authorization {
 
 export interface AuthorizationOptions extends NetworkOptions {
   readonly login?: string | undefined;
-  /** True: the token address may be plain http outside loopback. */
+  /** True: the token address may use plain http, even to another machine. */
   readonly allowHttp: boolean;
   readonly turns: RequestTurns;
   readonly clock: Clock;

@@ -96,7 +96,7 @@ export function reportMemberCount(options: MemberCountOptions): void {
     report();
     void count();
   });
-  // The next member of this process begins with the smaller share, for all members, until the group answers.
+  // Until the group answers, the next member of this process has the smaller share: all members count.
   signal.addEventListener('abort', () => {
     if (all > 0) members(all);
   });

@@ -8,7 +8,7 @@ import {
 } from './record-batch.ts';
 
 /*
- * A Produce request (version 7) in one buffer. The buffer begins with free room for the frame; then follow (bytes):
+ * A Produce request (version 7) in one buffer, after free room for the frame. Its fields, with their sizes in bytes:
  *
  *   transactional id · acks (2) · time-out (4) · topics [ name · partitions [ number (4) · length (4) · one batch ] ]
  *

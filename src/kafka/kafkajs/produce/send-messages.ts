@@ -21,7 +21,7 @@ import { type BatchRecord, RecordBatchWriter } from './record-batch.ts';
  * 2. One Produce request goes to each leader. If a request fails, the call fails: the broker has perhaps taken records.
  *    kafkajs' function repeats the request with newer metadata, and doubles these records within one transaction.
  * 3. If a broker *answered* that it is not the leader of a partition, the partition's batch is sent again. It is sent
- *    after all responses, with the same sequence number. A new leader that already has the batch knows this number.
+ *    after all responses, with the same sequence number, so that a new leader recognizes a batch that it already has.
  */
 
 const PRODUCE = { apiKey: 0, apiVersion: 7, apiName: 'Produce', expectResponse: () => true };

@@ -29,11 +29,11 @@ const LONGEST_LIFETIME_MS = 24 * 3_600_000;
 // renewed at once.
 const DEFAULT_LIFETIME_MS = 5 * 60_000;
 
-// The library gets only these members of a response. With scope openid, a server can add an id_token. The library would
-// compare the issuer of the id_token, but here the issuer is unknown.
+// The OAuth library gets only these members of a response. With scope openid, a server can add an id_token. The library
+// would compare the issuer of the id_token, but here the issuer is unknown.
 const FIELDS = ['access_token', 'token_type', 'scope', 'error', 'error_description'];
 
-/** Requests tokens with basic authentication; after invalid_client, with a form. Rejects with TOKEN_FAILED. */
+/** Requests tokens with basic authentication; after invalid_client, with the secret in the form. */
 export function createTokenRequest(
   settings: OAuth2Settings,
   address: URL,
@@ -279,7 +279,7 @@ async function readFields(
 interface TokenEndpoint {
   readonly address: URL;
   readonly name: string;
-  /** The group of settings with the login: `referenceData.auth`, `kafka.sasl`. */
+  /** The group of settings with the login, such as `referenceData.auth` or `kafka.sasl`. */
   readonly login: string;
   readonly turn: RequestEndpoint;
   failed(what: string, fields?: Readonly<Record<string, unknown>>, retryAfterMs?: number): ConnectorError;
