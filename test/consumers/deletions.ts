@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { follow } from './records.ts';
 
-// node test/consumers/deletions.ts <brokers> <registry> <prefix>
+// node --disable-warning=TimeoutNegativeWarning test/consumers/deletions.ts <brokers> <registry> <prefix>
 const [brokers = '', registry = '', prefix = ''] = process.argv.slice(2);
 
 // In memory, and so read from the beginning at each start: an instrument whose tombstone has been compacted away

@@ -1,6 +1,6 @@
 import { follow } from './records.ts';
 
-// node test/consumers/gaps.ts <brokers> <registry> <prefix>
+// node --disable-warning=TimeoutNegativeWarning test/consumers/gaps.ts <brokers> <registry> <prefix>
 const [brokers = '', registry = '', prefix = ''] = process.argv.slice(2);
 
 const LOST = ['retention-gap', 'offset-reset', 'filter-changed', 'stream-skipped'];

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Fields, follow } from './records.ts';
 
-// node test/consumers/no-price.ts <brokers> <registry> <prefix>
+// node --disable-warning=TimeoutNegativeWarning test/consumers/no-price.ts <brokers> <registry> <prefix>
 const [brokers = '', registry = '', prefix = ''] = process.argv.slice(2);
 
 await follow(

@@ -18,7 +18,8 @@ test('the program about gaps knows every notification of one', () => {
 
 /** What a program prints, as it runs until the test ends. */
 function start(t: TestContext, file: string, args: readonly string[]): () => string {
-  const child: ChildProcess = spawn(process.execPath, [join(root, 'test/consumers', file), ...args], {
+  const quietly = '--disable-warning=TimeoutNegativeWarning';
+  const child: ChildProcess = spawn(process.execPath, [quietly, join(root, 'test/consumers', file), ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   t.after(() => void child.kill('SIGKILL'));
@@ -62,5 +63,6 @@ testInstallation('consumers see deletions, instruments without a price, and gaps
   await seen('the missing price', noPrice, new RegExp(`^${other} has no price: no-isin$`, 'm'));
   simulator.resetStream('1000-0');
   await seen('the gap', gaps, /^\S+: events come again: /m);
+  assert.doesNotMatch(`${deletions?.()}${noPrice?.()}${gaps?.()}`, /Warning/);
   assert.deepEqual(await connector.stop(), []);
 });

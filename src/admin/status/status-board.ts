@@ -39,12 +39,17 @@ export interface StatusBoardOptions {
 
 export function createStatusBoard(options: StatusBoardOptions): StatusBoard {
   const { version, prefix, clock, targets, signal } = options;
-  const describe = (error: unknown) => options.redact(errorText(error));
+  const describe = (error: unknown, source?: string) => options.redact(errorText(error, source));
   const isoNow = () => new Date(clock.wallMs()).toISOString();
   const startedAt = isoNow();
   const sources = createStatusSources({ ...options, describe });
   const name = options.processor ?? '';
-  const processor = createStatusProcessor({ name, target: () => targets.of(name), clock, describe });
+  const processor = createStatusProcessor({
+    name,
+    target: () => targets.of(name),
+    clock,
+    describe: (error) => describe(error, name),
+  });
   const notifications: Notified[] = [];
   const notice = (source: string, kind: Notified['kind'], text: string) => {
     notifications.unshift({ at: isoNow(), source, kind, text });
@@ -60,7 +65,7 @@ export function createStatusBoard(options: StatusBoardOptions): StatusBoard {
     // These two events are also records on the notifications topic.
     walkCompleted: (event) => notice(event.source, 'walkCompleted', walkText(event)),
     sourceFailed({ source, err }) {
-      if (err instanceof ConnectorError) notice(source, 'sourceFailed', describe(err));
+      if (err instanceof ConnectorError) notice(source, 'sourceFailed', describe(err, source));
     },
     notified: ({ source, kind, text }) => notice(source, kind, options.redact(text)),
   };
@@ -101,11 +106,11 @@ function walkText({ walk, rows, added, corrected, gone }: WalkCompleted): string
   return `Walk ${walk}: ${counts.join(', ')}.`;
 }
 
-function errorText(error: unknown): string {
+function errorText(error: unknown, source: string | undefined): string {
   if (!(error instanceof Error)) return String(error);
   const own =
     error instanceof ConnectorError
-      ? [`${error.code}: ${error.message}`, adviceBehind(error)].filter((line) => line !== '').join('\n')
+      ? [`${error.code}: ${error.message}`, adviceBehind(error, source)].filter((line) => line !== '').join('\n')
       : `${error.name}: ${error.message}`;
   return error.cause instanceof Error ? `${own}\nCaused by: ${error.cause.message}` : own;
 }

@@ -35,7 +35,7 @@ export function createStatusSources({
   readonly sources: readonly Pick<SourceSettings, 'name' | 'type'>[];
   readonly targets: WorkerTargets;
   readonly clock: Pick<Clock, 'wallMs' | 'monotonicMs'>;
-  readonly describe: (error: unknown) => string;
+  readonly describe: (error: unknown, source?: string) => string;
 }) {
   const isoNow = (afterMs = 0) => new Date(clock.wallMs() + afterMs).toISOString();
   const all = sources.map((source) => nothingKnown(source, isoNow(), new MinuteCounts(clock)));
@@ -138,7 +138,14 @@ export function createStatusSources({
         if (isLeft) known.owned = null;
         const part = endpoint === 'instruments' ? LIST_ONLY : null;
         const restartTriesNow = !isLeft && !(err instanceof ConnectorError && err.retryAfterMs !== undefined);
-        known.trouble = { since, part, failures, message: describe(err), nextTryAt: isoNow(waitMs), restartTriesNow };
+        known.trouble = {
+          since,
+          part,
+          failures,
+          message: describe(err, known.name),
+          nextTryAt: isoNow(waitMs),
+          restartTriesNow,
+        };
       }
     },
     walkStarted: ({ source, walk, waitMs }) => beginWalk(source, walk, 0, waitMs),
@@ -169,7 +176,7 @@ export function createStatusSources({
     sourcePaused: ({ source }) => update(source, (known) => setTask(known, 'paused')),
     sourceResumed: ({ source }) => update(source, (known) => setTask(known, 'running')),
     sourceStopped: ({ source }) => update(source, (known) => setTask(known, 'unassigned')),
-    sourceFailed: ({ source, err }) => update(source, (known) => setTask(known, 'failed', describe(err))),
+    sourceFailed: ({ source, err }) => update(source, (known) => setTask(known, 'failed', describe(err, source))),
   } satisfies Partial<Events>;
 
   /** @param kafkaAnsweredAt the time of Kafka's last answer; null if Kafka is not silent */

@@ -442,6 +442,16 @@ test('a long wait names the command that ends it, and no walk begins before the 
   assert.equal(await walks(), 'with the next response of the stream, at the earliest in 8 s');
 });
 
+test('the remedy of an error has the name of its source, or of the price processor', async (t) => {
+  const { board, page } = await pageScene(t);
+  board.events.sourceFailed({ source: 'checks', err: new ConnectorError('TOO_MANY_DEAD_LETTERS', 'Too many.') });
+  board.events.processorFailed({ err: new ConnectorError('SCHEMA_NOT_REGISTERED', 'It is missing.') });
+  const text = await page();
+  assert.match(text, /spconnect preview checks/);
+  assert.match(text, /spconnect restart prices/);
+  assert.doesNotMatch(text, /&lt;source&gt;/);
+});
+
 test('without its group a replica runs no source, and says why', async (t) => {
   const { scene, board, check } = await pageScene(t);
   board.events.replicaJoined({ partitions: board.status().sources.map(({ partition }) => partition), sources: [] });
