@@ -36,7 +36,7 @@ export interface OffsetPartitionOptions {
   readonly kafka: Pick<KafkaCluster, 'topicIds'>;
   /** Resolves if the source's topics accept records; a separate writer verifies this. */
   readonly verifyStart?: (source: Source, signal: AbortSignal) => Promise<void>;
-  /** Returns the offsets by key. The value of an unreadable offset is an error, which stops only this source. */
+  /** Returns the offsets by key. For an unreadable offset, the value is an error. It stops only this source. */
   readonly readOffsets: (signal: AbortSignal) => Promise<ReadonlyMap<string, SourceOffset | ConnectorError>>;
   readonly targets: WorkerTargets;
   /** Absent if there is only one process, which needs no proof that it owns the partition. */
@@ -108,7 +108,7 @@ export async function runOffsetPartition(options: OffsetPartitionOptions): Promi
   return sources.map((source) => source.name);
 }
 
-/** Returns the sources that write a topic named by the error; all sources if no source writes such a topic. */
+/** Returns the sources that write one of the topics in the error; all sources if there is no such source. */
 function concernedBy({ sources, writtenBy }: OffsetPartitionOptions, error: ConnectorError): readonly Source[] {
   const named = error.fields.topics;
   if (!Array.isArray(named)) return sources;

@@ -25,7 +25,7 @@ export interface SourceTask {
   /**
    * No transaction is open during a poll, because an open transaction delays every reader of the topics.
    *
-   * @throws ConnectorError, whose action says if the poll is repeated, and if the repetition requests fewer items.
+   * @throws ConnectorError. Its action says if the poll is repeated, and if the repetition requests fewer items.
    */
   poll(signal: AbortSignal): Promise<SourceTurn>;
 }

@@ -52,7 +52,7 @@ function kafkaCheck({ hasAnswered, isSilent, answeredAt, silentSeconds }: Kafka)
 /** A greater difference between two clocks is shown as an alarm. The alert ClockWrong has the same limit. */
 const CLOCK_IS_WRONG_MS = 60_000;
 
-/** The current problems with their ages. Sources that are retried because of the same error code share one alarm. */
+/** The current problems with their ages. All retries with the same error code share one alarm. */
 export function alarmsOf({
   kafka,
   sources,

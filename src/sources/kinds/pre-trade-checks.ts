@@ -99,7 +99,7 @@ export const PRE_TRADE_CHECKS: SourceKind<SourceSettingsOf<'pre-trade-checks'>, 
   },
 };
 
-/** Null for an unknown id. @throws ConnectorError BODY_MALFORMED, whose message has no content of the check. */
+/** Null for an unknown id. @throws ConnectorError BODY_MALFORMED; its message has no content of the check. */
 export async function requestCheck(
   checks: PreTradeChecks,
   decoder: CheckDecoder,

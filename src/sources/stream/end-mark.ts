@@ -1,7 +1,7 @@
 import { hasReached } from './stream-response.ts';
 
 /*
- * Finds out if our offset has reached the end of a stream that never pauses and whose responses do not name the end of
+ * Finds out if our offset has reached the end of a stream that never pauses, if the responses do not name the end of
  * the log. The list gives a fresh start: the offset at which a new source begins. If our offset reaches this start, all
  * events from before the request are read. If our offset had passed this start a minute before the request, the list
  * lags. Then the start is not used, and an end that was reached earlier no longer counts.

@@ -55,7 +55,7 @@ export interface InstrumentsTaskOptions extends CoreTaskOptions {
 type Request = Exclude<CoreRequest, { kind: 'wait' }>;
 type AskedHere = Asked<CoreDecision, DecodedEvent>;
 
-/** Creates the task of an instruments source, which reads the event stream and, during a walk, the list. */
+/** Creates the task of an instruments source. It reads the event stream and, during a walk, also the list. */
 export function createInstrumentsTask(options: InstrumentsTaskOptions): SourceTask {
   const { source, core, deadRows, events, clock } = options;
   const pages = new ListPages(options.provider, clock);
