@@ -1,4 +1,5 @@
 import { inspect } from 'node:util';
+import { CONTENT_PROBLEMS } from '../support/connection-contents.ts';
 
 /**
  * A secret, or the content of a file, as a function that returns the text. Each call reads the file again, so that a
@@ -19,12 +20,16 @@ export class FileReference {
   }
 }
 
+type Content = 'secret' | keyof typeof CONTENT_PROBLEMS;
+/** A content of one line, which is a secret. The other contents are PEM. */
+type Line = Extract<Content, 'secret' | 'proxy'>;
+
 /** Creates secrets from the settings. Errors are sentences without the secret. */
 export interface SecretReader {
-  /** @throws Error if the text has control characters, because no header or login can contain them. */
-  fromText(text: string): Secret;
-  /** @throws Error if the file is unreadable, empty or too large, or if a file other than PEM has several lines. */
-  fromFile(path: string, content: 'secret' | 'pem'): Promise<Secret>;
+  /** @throws Error if the text has control characters, which no header or login can contain, or is no usable proxy. */
+  fromText(text: string, content?: Line): Secret;
+  /** @throws Error if the file is unreadable, empty or too large, or has no usable content of this kind. */
+  fromFile(path: string, content: Content): Promise<Secret>;
 }
 
 const MAXIMUM_CHARACTERS = 1_048_576;
@@ -37,15 +42,15 @@ export function createSecretReader(options: {
   readonly onSecret: (value: string, file?: string) => void;
 }): SecretReader {
   const { readFile, onSecret } = options;
-  async function read(path: string, content: 'secret' | 'pem'): Promise<string> {
+  async function read(path: string, content: Content): Promise<string> {
     const value = checked(await readFile(path), content);
-    if (content === 'secret') onSecret(value, path);
+    if (isLine(content)) onSecret(value, path);
     return value;
   }
 
   return {
-    fromText(text) {
-      const value = checked(text, 'secret');
+    fromText(text, content = 'secret') {
+      const value = checked(text, content);
       onSecret(value);
       const read = async () => value;
       return redacted(read, read, '[secret]');
@@ -61,18 +66,24 @@ export function createSecretReader(options: {
         newest = await read(path, content).catch(() => newest);
         return newest;
       };
-      return redacted(readAgain, readNow, content === 'secret' ? `[secret in ${path}]` : `[content of ${path}]`);
+      return redacted(readAgain, readNow, isLine(content) ? `[secret in ${path}]` : `[content of ${path}]`);
     },
   };
 }
 
-function checked(text: string, content: 'secret' | 'pem'): string {
+function isLine(content: Content): content is Line {
+  return content === 'secret' || content === 'proxy';
+}
+
+function checked(text: string, content: Content): string {
   if (text.length > MAXIMUM_CHARACTERS) throw new Error(`is longer than ${MAXIMUM_CHARACTERS} characters`);
-  const value = content === 'secret' ? text.replace(/\r?\n$/, '') : text;
+  const value = isLine(content) ? text.replace(/\r?\n$/, '') : text;
   if (value.trim() === '') throw new Error('is empty');
-  if (content === 'secret' && CONTROL_CHARACTER.test(value)) {
+  if (isLine(content) && CONTROL_CHARACTER.test(value)) {
     throw new Error('has a line break or another control character');
   }
+  const problem = content === 'secret' ? null : CONTENT_PROBLEMS[content](value);
+  if (problem !== null) throw new Error(problem);
   return value;
 }
 

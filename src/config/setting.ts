@@ -99,12 +99,16 @@ export function nullable<Schema extends z.ZodType>(schema: Schema) {
 }
 
 /** A secret, given as text or, under `<key>File`, as the path of a file. Wrap the group by `withSecretFiles`. */
-export function secret(secrets: SecretReader, wanted = 'the secret as text in quotes') {
+export function secret(
+  secrets: SecretReader,
+  wanted = 'the secret as text in quotes',
+  content: 'secret' | 'proxy' = 'secret',
+) {
   return z
     .unknown()
     .transform(async (value, context) => {
-      if (value instanceof FileReference) return readOr(context, () => secrets.fromFile(value.path, 'secret'));
-      if (typeof value === 'string') return readOr(context, async () => secrets.fromText(value));
+      if (value instanceof FileReference) return readOr(context, () => secrets.fromFile(value.path, content));
+      if (typeof value === 'string') return readOr(context, async () => secrets.fromText(value, content));
       context.addIssue({ code: 'invalid_type', expected: 'string', input: value });
       return z.NEVER;
     })
@@ -112,9 +116,9 @@ export function secret(secrets: SecretReader, wanted = 'the secret as text in qu
 }
 
 /** The path of a PEM file. Each call reads the file again, so that a rotated file is used. */
-export function pemFile(secrets: SecretReader) {
+export function pemFile(secrets: SecretReader, content: 'ca' | 'cert' | 'key') {
   return text('the path of a PEM file').transform((path, context) =>
-    readOr(context, () => secrets.fromFile(path, 'pem')),
+    readOr(context, () => secrets.fromFile(path, content)),
   );
 }
 

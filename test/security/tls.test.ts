@@ -60,12 +60,16 @@ test('a certificate of our own is shown to a server that asks for one', async (t
 });
 
 test('files that are no PEM are refused at once, by the name of their setting', (t) => {
-  const { client } = certificates;
-  for (const files of [{ cert: 'canary' }, { cert: client.cert, key: 'canary' }, { ca: 'canary', cert: 'canary' }]) {
-    assert.throws(() => clientFor(t, 'https://localhost', files), {
-      code: 'SETTINGS_INVALID',
-      message: 'referenceData.ca, cert or key cannot be used as PEM.',
-    });
+  const { ca, client, good } = certificates;
+  for (const [files, problem] of [
+    [{ cert: 'canary' }, 'cert has no certificate in PEM format, or a broken certificate.'],
+    [{ ...client, key: 'canary' }, 'key has no private key in PEM format, or needs a passphrase.'],
+    [{ ca: 'canary', cert: 'canary' }, 'ca has no certificate in PEM format.'],
+    [{ ca: ca.replace('MII', 'MIX') }, 'ca has a broken certificate, or another content than certificates.'],
+    [{ ...client, key: good.key }, /^referenceData\.cert and key cannot be used together \(.*mismatch\)\.$/],
+  ] as const) {
+    const message = typeof problem === 'string' ? `referenceData.${problem}` : problem;
+    assert.throws(() => clientFor(t, 'https://localhost', files), { code: 'SETTINGS_INVALID', message });
   }
 });
 

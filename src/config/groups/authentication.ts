@@ -98,7 +98,11 @@ export function clientSettings(secrets: SecretReader) {
       'The client secret, or clientSecretFile: a file that is read again when it changes.',
       null,
     ),
-    privateKey: setting(nullable(pemFile(secrets)), 'PEM file of the key that signs, for private_key_jwt.', null),
+    privateKey: setting(
+      nullable(pemFile(secrets, 'key')),
+      'PEM file of the key that signs, for private_key_jwt.',
+      null,
+    ),
     keyId: setting(nullable(text('text in quotes')), 'The id of privateKey at the token endpoint.', null),
     algorithm: setting(
       oneOf(['RS256', 'PS256', 'ES256', 'EdDSA']),

@@ -32,7 +32,7 @@ function parsed(value: unknown): URL | undefined {
 export function proxySettings(secrets: SecretReader) {
   return {
     proxy: setting(
-      nullable(secret(secrets, 'the URL of an http proxy in quotes')),
+      nullable(secret(secrets, 'the URL of an http proxy in quotes', 'proxy')),
       'The URL of an http proxy, with a login if the proxy needs one. Addresses of this machine are reached without the proxy.',
       null,
     ),
@@ -49,9 +49,9 @@ export function pemSettings(
   ca = 'PEM file of authorities to trust in addition to the usual authorities.',
 ) {
   return {
-    ca: setting(nullable(pemFile(secrets)), ca, null),
-    cert: setting(nullable(pemFile(secrets)), 'PEM file of our client certificate; needs key.', null),
-    key: setting(nullable(pemFile(secrets)), 'PEM file of the private key of our client certificate.', null),
+    ca: setting(nullable(pemFile(secrets, 'ca')), ca, null),
+    cert: setting(nullable(pemFile(secrets, 'cert')), 'PEM file of our client certificate; needs key.', null),
+    key: setting(nullable(pemFile(secrets, 'key')), 'PEM file of the private key of our client certificate.', null),
   };
 }
 

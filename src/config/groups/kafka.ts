@@ -131,7 +131,7 @@ function saslSettings(secrets: SecretReader) {
     scope: setting(nullable(text('scopes, like kafka')), 'The requested scope.', null),
     extensions: setting(nullable(extensions), 'SASL extensions that the brokers require, for oauthbearer.', null),
     ...proxySettings(secrets),
-    ca: setting(nullable(pemFile(secrets)), 'PEM file of the authorities to trust at the token endpoint.', null),
+    ca: setting(nullable(pemFile(secrets, 'ca')), 'PEM file of the authorities to trust at the token endpoint.', null),
     allowWithoutTls: setting(
       flag(),
       'Send the login over networks without TLS: for tests, never in production.',

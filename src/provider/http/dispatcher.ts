@@ -1,10 +1,10 @@
-import { X509Certificate } from 'node:crypto';
 import type { Agent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import { BlockList, isIP } from 'node:net';
 import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls';
 import { type Dispatcher, Pool, ProxyAgent } from 'undici';
 import { ConnectorError } from '../../errors.ts';
+import { CONTENT_PROBLEMS } from '../../support/connection-contents.ts';
 import { isLoopback } from '../../support/loopback.ts';
 import { http } from '../../support/node-http.ts';
 import type { CurrentFiles, NetworkFiles } from './current-files.ts';
@@ -72,16 +72,16 @@ export function usableFiles(name: string, files: NetworkFiles): NetworkFiles {
 }
 
 function proxyAddress(proxy: string, name: string): string {
-  const uri = URL.parse(proxy);
-  if (uri === null || !['http:', 'https:'].includes(uri.protocol)) {
-    throw new ConnectorError('SETTINGS_INVALID', `${name}.proxy is not an http or https address.`);
+  assertUsable(name, { proxy });
+  return new URL(proxy).href;
+}
+
+function assertUsable(name: string, files: NetworkFiles): void {
+  for (const setting of ['ca', 'cert', 'key', 'proxy'] as const) {
+    const content = files[setting];
+    const problem = content === undefined ? null : CONTENT_PROBLEMS[setting](content);
+    if (problem !== null) throw new ConnectorError('SETTINGS_INVALID', `${name}.${setting} ${problem}.`);
   }
-  try {
-    decodeURIComponent(uri.username + uri.password);
-  } catch {
-    throw new ConnectorError('SETTINGS_INVALID', `${name}.proxy has a login with a bare %; write it as %25.`);
-  }
-  return uri.href;
 }
 
 /** Trusts the authorities in `ca`, in addition to the usual authorities or (`only`) instead of them. */
@@ -91,8 +91,8 @@ export function secureContextOf(
 ): { secureContext?: SecureContext } {
   if (ca === undefined && cert === undefined && key === undefined) return {};
   const usual = trust === 'only' && ca !== undefined ? [] : getCACertificates('default');
+  assertUsable(name, { ca, cert, key });
   try {
-    if (ca !== undefined) parseCertificates(ca);
     return {
       secureContext: createSecureContext({
         ca: [...usual, ...(ca === undefined ? [] : [ca])],
@@ -101,16 +101,9 @@ export function secureContextOf(
       }),
     };
   } catch (cause) {
-    throw new ConnectorError('SETTINGS_INVALID', `${name}.ca, cert or key cannot be used as PEM.`, { cause });
+    const why = cause instanceof Error ? cause.message : 'unknown';
+    throw new ConnectorError('SETTINGS_INVALID', `${name}.cert and key cannot be used together (${why}).`, { cause });
   }
-}
-
-/** Throws if a certificate is unreadable. TLS would ignore such a certificate, and would trust fewer authorities. */
-function parseCertificates(pem: string): void {
-  const blocks = pem.match(/-----BEGIN ([A-Z0-9 ]*CERTIFICATE)-----[\s\S]*?-----END \1-----/g) ?? [];
-  const begun = pem.match(/-----BEGIN /g) ?? [];
-  if (blocks.length === 0 || blocks.length < begun.length) throw new Error('A certificate is missing or incomplete.');
-  for (const block of blocks) new X509Certificate(block);
 }
 
 /** An agent for a library that uses Node.js' own HTTP client, with the certificates and the proxy of `network`. */

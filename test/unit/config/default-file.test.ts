@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
+import { generateKeyPairSync } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { test } from 'node:test';
+import { rootCertificates } from 'node:tls';
 import { isMap, isPair, isScalar, parseDocument, visit } from 'yaml';
 import { settingsJsonSchema } from '../../../config/json-schema.ts';
 import { loadSettings } from '../../../src/config/load.ts';
@@ -139,18 +141,21 @@ test('files of certificates and a key that signs come from the environment, in p
   };
   const registry = { SCHEMA_REGISTRY_CA_FILE: '/run/registry-ca.pem', PROVIDER_CA_FILE: '/run/provider-ca.pem' };
   const env = { ...rest, ...signing, ...kafka, ...registry };
-  const settings = await loadSettings({ text, env, readFile: async (path) => `content of ${path}` });
+  const { privateKey } = generateKeyPairSync('ed25519');
+  const key = privateKey.export({ type: 'pkcs8', format: 'pem' });
+  const contentOf = (path: string) => `${/key/.test(path) ? key : rootCertificates[0]}\ncontent of ${path}`;
+  const settings = await loadSettings({ text, env, readFile: async (path) => contentOf(path) });
   const { auth, ca } = settings.referenceData;
   assert.ok(auth.type === 'oauth2');
   const credentials = [auth.clientSecret, auth.keyId, await auth.privateKey?.()];
-  assert.deepEqual(credentials, [null, 'mine', 'content of /run/key.pem']);
+  assert.deepEqual(credentials, [null, 'mine', contentOf('/run/key.pem')]);
   const authorities = [await ca?.(), await settings.schemaRegistry.ca?.()];
-  assert.deepEqual(authorities, ['content of /run/provider-ca.pem', 'content of /run/registry-ca.pem']);
+  assert.deepEqual(authorities, [contentOf('/run/provider-ca.pem'), contentOf('/run/registry-ca.pem')]);
   const { ssl, sasl } = settings.kafka;
-  assert.deepEqual([await ssl?.ca?.(), ssl?.cert], ['content of /run/kafka-ca.pem', null]);
+  assert.deepEqual([await ssl?.ca?.(), ssl?.cert], [contentOf('/run/kafka-ca.pem'), null]);
   const files = [await sasl?.privateKey?.(), await sasl?.ca?.()];
-  assert.deepEqual(files, ['content of /run/kafka-key.pem', 'content of /run/login-ca.pem']);
+  assert.deepEqual(files, [contentOf('/run/kafka-key.pem'), contentOf('/run/login-ca.pem')]);
 
-  const off = await problemsIn(text, { env: { ...env, KAFKA_SSL: '' }, readFile: async () => 'content' });
+  const off = await problemsIn(text, { env: { ...env, KAFKA_SSL: '' }, readFile: async (path) => contentOf(path) });
   assert.match(off.join(), /kafka\.ssl\.ca: is set, but TLS is off; set kafka\.ssl\.enabled: true/);
 });

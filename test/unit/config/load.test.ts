@@ -100,7 +100,7 @@ marketData:
 kafka: { brokers: a:1, ssl: true, sasl: { mechanism: plain, username: me, passwordFile: /run/kafka } }
 schemaRegistry: { url: https://r.example, auth: { type: bearer, tokenFile: /run/registry } }
 admin: { tokenFile: /run/admin }`;
-  const settings = await loadSettings({ text: files, env: {}, readFile: async (path) => `in ${path}` });
+  const settings = await loadSettings({ text: files, env: {}, readFile: async (path) => `http://in${path}` });
   const { referenceData, marketData, kafka, schemaRegistry, admin } = settings;
   const { auth } = referenceData;
   assert.ok(auth.type === 'oauth2' && marketData?.auth.type === 'apiKey' && schemaRegistry.auth.type === 'bearer');
@@ -108,7 +108,7 @@ admin: { tokenFile: /run/admin }`;
   const read = [...secrets, kafka.sasl?.password, schemaRegistry.auth.token, admin.token].map((secret) => secret?.());
   assert.deepEqual(
     await Promise.all(read),
-    ['client', 'proxy', 'key', 'other-proxy', 'kafka', 'registry', 'admin'].map((name) => `in /run/${name}`),
+    ['client', 'proxy', 'key', 'other-proxy', 'kafka', 'registry', 'admin'].map((name) => `http://in/run/${name}`),
   );
 });
 

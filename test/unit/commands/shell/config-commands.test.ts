@@ -147,12 +147,17 @@ test('validate refuses the contents that run refuses', async (t) => {
   for (const [own, problem] of [
     [
       provider(`proxy: "\${PROXY}"`),
-      /^\S+:1:78 referenceData\.proxy \(from PROXY\) is not an http or https address\.$/m,
+      /^\S+:1:78 referenceData\.proxy: is not an http or https address \(from PROXY\)$/m,
     ],
-    [provider('proxy: "host:3128"'), 'referenceData.proxy is not an http or https address.'],
-    [provider('proxy: "http://u:a%@host:1"'), 'referenceData.proxy has a login with a bare %; write it as %25.'],
-    [provider(`ca: ${pem}`), 'referenceData.ca, cert or key cannot be used as PEM.'],
-    [{ kafka: `kafka: { brokers: [a:1], ssl: { ca: ${pem} } }` }, 'kafka.ssl.ca, cert or key cannot be used as PEM.'],
+    [provider('proxy: "host:3128"'), 'referenceData.proxy: is not an http or https address'],
+    [
+      { ...provider(`proxy: "\${PROXY}", ca: ${pem}`), log: 'log: { leve: info }' },
+      /:1:78 referenceData\.proxy: .*\n\S+:1:94 referenceData\.ca: .*\n\S+:4:8 log\.leve: .*\n$/,
+    ],
+    [provider('proxy: "http://u:a%@host:1"'), 'referenceData.proxy: has a login with a bare %; write it as %25'],
+    [provider(`ca: ${pem}`), `referenceData.ca: ${pem} has no certificate in PEM format`],
+    [provider(`cert: ${pem}, key: ${pem}`), `referenceData.key: ${pem} has no private key in PEM format`],
+    [{ kafka: `kafka: { brokers: [a:1], ssl: { ca: ${pem} } }` }, `kafka.ssl.ca: ${pem} has no certificate`],
     [{ kafka: 'kafka: { brokers: [a:65536] }' }, /kafka\.brokers.*host:port/],
     [
       { marketData: 'marketData: { url: https://a.example, auth: { type: apiKey, header: Host, value: abcdefgh } }' },
@@ -160,7 +165,7 @@ test('validate refuses the contents that run refuses', async (t) => {
     ],
     [
       { schemaRegistry: 'schemaRegistry: { url: https://a.example, proxy: "host:1" }' },
-      'schemaRegistry.proxy is not an http or https address.',
+      'schemaRegistry.proxy: is not an http or https address',
     ],
   ] as const) {
     const { code, stdout } = await runWith(['validate', '--config', await settingsFile(t, settingsText(own))], { env });

@@ -1,0 +1,36 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+
+/** Each function says why a content cannot be used for connections, after a name; null if the content can be used. */
+export const CONTENT_PROBLEMS = {
+  proxy(address: string): string | null {
+    const uri = URL.parse(address);
+    if (uri === null || !['http:', 'https:'].includes(uri.protocol)) return 'is not an http or https address';
+    const isDecodable = succeeds(() => decodeURIComponent(uri.username + uri.password));
+    return isDecodable ? null : 'has a login with a bare %; write it as %25';
+  },
+  /** Checks every certificate. TLS would ignore a broken certificate, and would trust fewer authorities. */
+  ca(pem: string): string | null {
+    const blocks = pem.match(/-----BEGIN ([A-Z0-9 ]*CERTIFICATE)-----[\s\S]*?-----END \1-----/g) ?? [];
+    const begun = pem.match(/-----BEGIN /g) ?? [];
+    if (begun.length === 0) return 'has no certificate in PEM format';
+    const isWhole = blocks.length === begun.length && succeeds(() => blocks.map((block) => new X509Certificate(block)));
+    return isWhole ? null : 'has a broken certificate, or another content than certificates';
+  },
+  cert(pem: string): string | null {
+    return succeeds(() => new X509Certificate(pem))
+      ? null
+      : 'has no certificate in PEM format, or a broken certificate';
+  },
+  key(pem: string): string | null {
+    return succeeds(() => createPrivateKey(pem)) ? null : 'has no private key in PEM format, or needs a passphrase';
+  },
+};
+
+function succeeds(work: () => unknown): boolean {
+  try {
+    work();
+    return true;
+  } catch {
+    return false;
+  }
+}
