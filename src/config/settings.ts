@@ -190,7 +190,7 @@ interface PricedSource {
 
 const ADVICE = 'give each source a different legalCountry, or name only one source';
 
-// A topic of prices has one record per instrument. So two sources must not price the same instrument: if one source
+// A topic of prices has one record per instrument. So only one source may get prices for an instrument: if one source
 // drops the instrument, its price is deleted, although the other source still has the instrument.
 function checkPricedSources(
   { marketData, prices, sources }: Unchecked<Record<'marketData' | 'prices' | 'sources', unknown>>,

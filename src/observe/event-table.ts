@@ -23,7 +23,7 @@ const MINUTE_MS = 60_000;
 /** The most dead letters of a response that get a log line. The log line of the response counts all dead letters. */
 const MOST_DEAD_LINES = 20;
 const PRICES = 'prices';
-const COMMITTED = 'committed within a minute';
+const COMMITTED = 'committed during the last minute';
 const WALK_RESULTS = ['added', 'corrected', 'unchanged', 'reEncoded', 'gone'] as const;
 
 /** The log line and the metrics of every event, in one table so that they cannot differ. */
@@ -124,7 +124,11 @@ const EVENTS: { readonly [Of in Name]: Row<EventOf<Of>> } = {
     level: 'debug',
     text: 'batch priced',
     fields: ({ prices: _, ...event }) => event,
-    minute: ['priced within a minute', 'kind', ...(['items', 'priced', 'records', 'problems', 'deadLetters'] as const)],
+    minute: [
+      'prices of the last minute',
+      'kind',
+      ...(['items', 'priced', 'records', 'problems', 'deadLetters'] as const),
+    ],
     count(batch, add, observe) {
       const { kind: price, priced, problems, unusable, dropped } = batch;
       // A batch whose calls were all refused, or that made no call, does not count: the provider may be down.

@@ -64,7 +64,7 @@ export function createLogOutput(options: LogOutputOptions): LogOutput {
     }
   }
 
-  /** Reports only when half of the backlog is free. Otherwise a slow reader would receive mostly such reports. */
+  /** Reports only when half of the backlog is free. Otherwise a slow reader would receive mostly these reports. */
   function tellOfDropped(): void {
     if (dropped === reported || bytes > LARGEST_BACKLOG_BYTES / 2) return;
     if (keep(droppedLine(dropped - reported))) reported = dropped;

@@ -58,7 +58,7 @@ const following = {
   gapProof: setting(duration('1s', '1d'), 'How long a refused offset is requested again before it is given up.', '5m'),
   offsetHold: setting(
     duration('12h', '4d'),
-    'How long a fresh offset waits before it replaces an offset that does not move. Must exceed the longest lag of the event log.',
+    'How long a fresh offset waits before it replaces an offset that does not move. Must be longer than the longest lag of the event stream.',
     '24h',
   ),
   behindLimit: setting(

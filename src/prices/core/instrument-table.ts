@@ -85,7 +85,7 @@ export class InstrumentTable {
     this.#keys.delete(id);
   }
 
-  /** The hashes of the rows that `isAskedFor` accepts. The buffer of the array may be longer. */
+  /** The hashes of the rows that `isAskedFor` accepts. The result may be a part of a longer buffer. */
   hashes(isAskedFor: (row: number) => boolean): Int32Array<ArrayBuffer> {
     const hashes = new Int32Array(this.size);
     let count = 0;

@@ -198,8 +198,9 @@ export class RowReader {
     return i + 1;
   }
 
-  // Returns the note for a second member of one name. With the same spelling, the value replaces the earlier value. If
-  // one of two spellings is capitalised, its member is kept among the unknown members until the object ends.
+  // Returns the note for a second member of the same name. If its spelling is the same too, its value replaces the
+  // earlier value. If one of the two spellings is capitalised, that member is kept among the unknown members until the
+  // object ends.
   #placeOfSecond(key: Key, frame: number, own: number): number {
     const isSame = (this.tape[own] as number) < 0 === key.capitalised;
     if (isSame) {
@@ -216,7 +217,7 @@ export class RowReader {
     return own;
   }
 
-  // The note of a member's capitalised spelling: an unknown member with -1 - slot in place of its key's start.
+  // The note for a member's capitalised spelling. It is kept like an unknown member, with -1 - slot as its key's start.
   #otherSpelling(frame: number, slot: number): number {
     for (let at = this.tape[frame + 1] as number; at !== 0; at = this.tape[at] as number) {
       if (this.tape[at + 1] === -1 - slot) return at + UNKNOWN_NOTE;

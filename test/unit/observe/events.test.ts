@@ -10,7 +10,7 @@ import { keptLog } from './log-lines.ts';
 const MESSAGES = {
   debug: ['schemas registered', 'poll answered', 'stream committed', 'batch priced', 'bulk request answered'],
   info: [
-    ['committed within a minute', 'stopped', 'Kafka answers again', 'admin server listens', 'topic created'],
+    ['committed during the last minute', 'stopped', 'Kafka answers again', 'admin server listens', 'topic created'],
     ['source started', 'source paused', 'source resumed', 'source stopped by an operator'],
     ['walk started', 'walk resumed', 'walk completed', 'page committed', 'instruments deleted'],
     ['partition assigned', 'partition lost', 'writer opened', 'joined the replicas'],
