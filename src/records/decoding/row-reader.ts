@@ -3,7 +3,7 @@
 // For an object that the schema knows, a *frame* on the tape replaces a JavaScript object. The tape is one array of
 // integers, which is reused for each row:
 //
-//   note                 two integers: the value's start; the position of its frame or, without a frame, the value's end
+//   note                 two integers: the value's start; its frame's position or, without a frame, its end
 //   frame of an object   the object's end; its first unknown member, or 0; a note for each member of the plan
 //   frame of a list      the list's end; the number of its elements; its first element
 //   element of a list    the next element; a note
