@@ -64,14 +64,14 @@ async function openClients(settings: Settings, signal: AbortSignal): Promise<voi
     () => createSubjects(settings.schemaRegistry, systemClock),
     async () => (await openKafka(settings)).close(),
   ];
-  let problems = '';
+  const problems = new Set<string>();
   for (const open of clients) {
     await open().catch((error: unknown) => {
       if (!(error instanceof ConnectorError) || error.code !== 'SETTINGS_INVALID') throw error;
-      problems += `\n${error.message}`;
+      problems.add(error.message);
     });
   }
-  if (problems !== '') throw new ConnectorError('SETTINGS_INVALID', problems);
+  if (problems.size > 0) throw new ConnectorError('SETTINGS_INVALID', ['', ...problems].join('\n'));
 }
 
 function openKafka(settings: Settings): Promise<KafkaCluster> {

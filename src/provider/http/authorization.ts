@@ -3,6 +3,7 @@ import {
   type Authorization,
   type AuthorizationOptions,
   type Credentials,
+  loginOf,
   readEncodedSecret,
   readSecret,
   type SecretSource,
@@ -31,13 +32,13 @@ export function createAuthorization(settings: AuthorizationSettings, options: Au
     case 'oauth2':
       return createClientCredentials(settings, options);
     case 'bearer': {
-      const read = () => readSecret(settings.token, `${options.name}.auth.token`);
+      const read = () => readSecret(settings.token, `${loginOf(options)}.token`);
       return rereadEachTime(async () => ({ authorization: `Bearer ${await read()}` }));
     }
     case 'basic': {
       if (settings.user.includes(':'))
         throw invalid(options, 'user holds a colon, but basic authentication cannot send a colon');
-      const read = () => readEncodedSecret(settings.password, `${options.name}.auth.password`);
+      const read = () => readEncodedSecret(settings.password, `${loginOf(options)}.password`);
       return rereadEachTime(async () => {
         const pair = Buffer.from(`${settings.user}:${await read()}`, 'utf8').toString('base64');
         return { authorization: `Basic ${pair}` };
@@ -47,7 +48,7 @@ export function createAuthorization(settings: AuthorizationSettings, options: Au
       const field = settings.header.toLowerCase();
       if (!FIELD_NAME.test(field) || RESERVED_FIELDS.test(field))
         throw invalid(options, 'header names a field that cannot hold an API key');
-      const read = () => readSecret(settings.value, `${options.name}.auth.value`);
+      const read = () => readSecret(settings.value, `${loginOf(options)}.value`);
       return rereadEachTime(async () => ({ [field]: await read() }));
     }
     case 'none':
@@ -67,5 +68,5 @@ function rereadEachTime(read: () => Promise<Credentials>): Authorization {
 }
 
 function invalid(options: AuthorizationOptions, what: string): ConnectorError {
-  return new ConnectorError('SETTINGS_INVALID', `${options.name}.auth.${what}.`);
+  return new ConnectorError('SETTINGS_INVALID', `${loginOf(options)}.${what}.`);
 }

@@ -6,7 +6,7 @@ import type { HttpObserver } from '../../support/http-observer.ts';
 import type { Log } from '../../support/log.ts';
 import { untilAborted } from '../../support/until-aborted.ts';
 import { parseAddress, requestTarget } from './address.ts';
-import type { Authorization, AuthorizationOptions, Credentials } from './credentials.ts';
+import { type Authorization, type AuthorizationOptions, type Credentials, loginOf } from './credentials.ts';
 import { openCurrentDispatcher } from './dispatcher.ts';
 import { ageSeconds, type HttpResponse, headerField, serverDate } from './http-response.ts';
 import { quotedText } from './quoted-text.ts';
@@ -59,7 +59,7 @@ export interface HttpClient {
   close(): Promise<void>;
 }
 
-export interface HttpClientOptions extends Omit<AuthorizationOptions, 'login' | 'random'> {
+export interface HttpClientOptions extends Omit<AuthorizationOptions, 'random'> {
   readonly name: 'referenceData' | 'marketData';
   readonly baseUrl: string;
   readonly maxBodyBytes: number;
@@ -83,6 +83,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     const { timeoutMs = Number.POSITIVE_INFINITY } = request;
     const common = {
       name,
+      login: loginOf(options),
       endpoint,
       from: `${method} ${address}${endpoint} of ${name}`,
       method,
@@ -147,6 +148,7 @@ function codeOf(error: unknown): string {
 interface Exchange {
   readonly dispatcher: Dispatcher;
   readonly name: string;
+  readonly login: string;
   readonly endpoint: string;
   readonly from: string;
   readonly method: 'GET' | 'POST';
@@ -243,9 +245,18 @@ async function handle<T>(
   const problem = await problemOf(request, response, deadline);
   deadline.throwIfAborted();
   const code = action === 'renewAuthorization' ? 'PROVIDER_UNAUTHORIZED' : action;
-  const { from, endpoint, name, clock } = request;
+  const { from, endpoint, name, login, clock } = request;
   const { statusCode: status, headers } = response;
-  const error = refusedResponse(code, { from, endpoint, status, headers, problem, wallMs: clock.wallMs(), name });
+  const error = refusedResponse(code, {
+    from,
+    endpoint,
+    status,
+    headers,
+    problem,
+    wallMs: clock.wallMs(),
+    name,
+    login,
+  });
   if (action === 'renewAuthorization') return { accepted: false, error };
   throw error;
 }

@@ -21,6 +21,7 @@ export interface Authorization {
 }
 
 export interface AuthorizationOptions extends NetworkOptions {
+  /** The group of settings with the login that is in effect; by default `<name>.auth`. */
   readonly login?: string | undefined;
   /** True: the token address may use plain http, even to another machine. */
   readonly allowHttp: boolean;
@@ -29,6 +30,10 @@ export interface AuthorizationOptions extends NetworkOptions {
   readonly random: Random;
   readonly log: Log;
   readonly observer?: HttpObserver | undefined;
+}
+
+export function loginOf({ name, login = `${name}.auth` }: Pick<AuthorizationOptions, 'name' | 'login'>): string {
+  return login;
 }
 
 /** Reads a secret's current value; called at each use, so that a rotated file takes effect without a restart. */

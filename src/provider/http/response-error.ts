@@ -35,22 +35,25 @@ export function refusedResponse(
     readonly problem: ProblemText;
     readonly wallMs: number;
     readonly name: string;
+    readonly login: string;
   },
 ): ConnectorError {
-  const { from, endpoint, status, headers, problem, wallMs, name } = options;
+  const { from, endpoint, status, headers, problem, wallMs } = options;
   const members = Object.entries(problem.members).map(([member, text]) => `${member}: ${text}`);
   const parts = [problem.said, ...members].filter((text) => text !== '');
   const said = parts.length === 0 ? '' : ` (${parts.join('; ')})`;
   const validation = problem.validation.length === 0 ? {} : { validation: problem.validation };
   const details = members.length === 0 ? {} : { problem: problem.members };
-  return new ConnectorError(code, `${from} was answered with ${status}${said}${advice(code, status, headers, name)}.`, {
+  return new ConnectorError(code, `${from} was answered with ${status}${said}${advice(code, options)}.`, {
     retryAfterMs: retryAfterMs(headers, wallMs),
     fields: { status, endpoint, dateMs: serverDate(headers), ...validation, ...details },
   });
 }
 
-function advice(code: ErrorCode, status: number, headers: HeaderFields, name: string): string {
-  if (code === 'PROVIDER_UNAUTHORIZED') return `; check ${name}.auth and the account's permissions`;
+type Refused = Parameters<typeof refusedResponse>[1];
+
+function advice(code: ErrorCode, { status, headers, name, login }: Refused): string {
+  if (code === 'PROVIDER_UNAUTHORIZED') return `; check ${login} and the account's permissions`;
   if (status === 404) return `; check ${urlSetting(name)}`;
   if (code !== 'PROVIDER_REDIRECT') return '';
   // Only the host is shown, because the path and query of a redirect can contain a session id or a token.

@@ -2,7 +2,7 @@ import { ConnectorError } from '../../../errors.ts';
 import { backOffMs } from '../../../support/back-off.ts';
 import { untilAborted } from '../../../support/until-aborted.ts';
 import { parseAddress } from '../address.ts';
-import type { Authorization, AuthorizationOptions } from '../credentials.ts';
+import { type Authorization, type AuthorizationOptions, loginOf } from '../credentials.ts';
 import { createTokenRequest, type OAuth2Settings } from './token-request.ts';
 
 const LONGEST_MARGIN_MS = 30_000;
@@ -16,8 +16,8 @@ const PAUSE = { initialMs: 1_000, maximumMs: 60_000 };
  * in use; without a valid token, callers get the last error.
  */
 export function createHeldToken(settings: OAuth2Settings, options: HeldTokenOptions) {
-  const { name, login = `${name}.auth`, clock, random, log, observer, marginMs = usualMarginMs } = options;
-  const address = parseAddress(settings.tokenUrl, `${login}.tokenUrl`, options.allowHttp);
+  const { name, clock, random, log, observer, marginMs = usualMarginMs } = options;
+  const address = parseAddress(settings.tokenUrl, `${loginOf(options)}.tokenUrl`, options.allowHttp);
   const requestToken = createTokenRequest(settings, address, options);
   let token: { readonly value: string; readonly renewAtMs: number; readonly expiresAtMs: number } | undefined;
   let failure: { readonly error: ConnectorError; readonly untilMs: number; readonly count: number } | undefined;

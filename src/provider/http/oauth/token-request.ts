@@ -9,6 +9,7 @@ import { collectBytes } from '../body-chunks.ts';
 import {
   type AuthorizationOptions,
   isSendable,
+  loginOf,
   readEncodedSecret,
   readSecret,
   type SecretSource,
@@ -39,7 +40,8 @@ export function createTokenRequest(
   address: URL,
   options: AuthorizationOptions,
 ): (signal: AbortSignal) => Promise<FetchedToken> {
-  const { name, login = `${name}.auth`, timeoutMs, turns } = options;
+  const { name, timeoutMs, turns } = options;
+  const login = loginOf(options);
   const endpoint = tokenEndpoint(address, name, login);
   let method = settings.clientAuthentication ?? 'client_secret_basic';
 

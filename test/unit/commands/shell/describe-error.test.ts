@@ -25,6 +25,7 @@ test('what to do is said once: a message that says it itself is not followed by 
         problem: NO_PROBLEM,
         wallMs: 0,
         name: 'referenceData',
+        login: 'referenceData.auth',
       }),
     ),
     new ConnectorError('BODY_TOO_LARGE', 'The body has more than 1 byte; ask for less, or raise maxBodyBytes.'),

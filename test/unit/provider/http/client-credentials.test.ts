@@ -165,8 +165,11 @@ test('the password of a basic login may have any characters, since it is encoded
   const { authorization: sent = '' } = await authorization.headers(never);
   assert.equal(Buffer.from(sent.slice('Basic '.length), 'base64').toString('utf8'), `Zoë:${password}`);
 
-  const empty = createAuthorization({ type: 'basic', user: 'user', password: async () => '' }, options());
-  await assert.rejects(empty.headers(never), { code: 'TOKEN_FAILED', message: 'marketData.auth.password is empty.' });
+  for (const login of ['marketData.auth', 'referenceData.auth']) {
+    const settings = { type: 'basic', user: 'user', password: async () => '' } as const;
+    const empty = createAuthorization(settings, { ...options(), login });
+    await assert.rejects(empty.headers(never), { code: 'TOKEN_FAILED', message: `${login}.password is empty.` });
+  }
 });
 
 test('settings that cannot work are refused at once, by name and without their values', () => {

@@ -467,7 +467,9 @@ test('a page is repeated once with new credentials after a 401, and no more', as
   assert.equal(await client(['good']).get(page, text, never), '{}');
   await assert.rejects(client(['bad', 'good']).get(page, text, never), { code: 'PROVIDER_UNAUTHORIZED' });
   await assert.rejects(client([]).get(page, text, never), { code: 'PROVIDER_UNAUTHORIZED', action: 'retrySlowly' });
-  assert.deepEqual(seen, ['Bearer old', 'Bearer good', 'Bearer old', 'Bearer bad', 'Bearer old']);
+  const shared = { name: 'marketData', login: 'referenceData.auth', authorization: authorization([]) } as const;
+  await assert.rejects(clientFor(t, url, shared).get(page, text, never), /401; check referenceData\.auth and/);
+  assert.deepEqual(seen, ['Bearer old', 'Bearer good', 'Bearer old', 'Bearer bad', 'Bearer old', 'Bearer old']);
   assert.doesNotMatch(log.lines.join(), /Bearer|good|bad/);
 });
 
