@@ -1,3 +1,5 @@
+import { isTooShortToRedact } from '../../observe/redaction.ts';
+
 // Unsafe characters: control and format characters (terminal escapes, marks of text direction), line separators.
 const UNSAFE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 const ADDRESS = /\b[a-z][a-z0-9+.-]{0,30}:\/\/[^\s"']+/gi;
@@ -10,12 +12,9 @@ const ADDRESS = /\b[a-z][a-z0-9+.-]{0,30}:\/\/[^\s"']+/gi;
 export function quotedText(text: string, longest: number, secrets: readonly string[] = []): string {
   let clean = text;
   for (const secret of secrets) {
-    if (secret.length >= SHORTEST_SECRET) clean = clean.replaceAll(secret, '[secret]');
+    if (!isTooShortToRedact(secret)) clean = clean.replaceAll(secret, '[secret]');
   }
   clean = clean.replace(ADDRESS, '[address]');
   const cut = clean.length > longest ? `${clean.slice(0, longest)}…` : clean;
   return cut.replace(UNSAFE, (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`);
 }
-
-// A shorter secret is not removed, because ordinary words can contain it.
-const SHORTEST_SECRET = 4;

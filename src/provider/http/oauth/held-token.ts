@@ -79,7 +79,8 @@ function usualMarginMs(lifetimeMs: number): number {
 }
 
 function paused(last: ConnectorError, waitMs: number): ConnectorError {
-  return new ConnectorError('TOKEN_FAILED', last.message, { cause: last, retryAfterMs: waitMs, fields: last.fields });
+  const { message, cause, fields } = last;
+  return new ConnectorError('TOKEN_FAILED', message, { cause, retryAfterMs: waitMs, fields });
 }
 
 // Callers that wait at the same time share one request. If the signal of a caller aborts, the other callers still get

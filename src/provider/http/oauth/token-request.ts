@@ -71,9 +71,9 @@ export function createTokenRequest(
   async function takeTurn(signal: AbortSignal): Promise<void> {
     try {
       await turns.take(endpoint.turn, signal);
-    } catch (cause) {
-      if (!(cause instanceof ConnectorError)) throw cause;
-      const { message, fields, retryAfterMs: waitMs } = cause;
+    } catch (error) {
+      if (!(error instanceof ConnectorError)) throw error;
+      const { message, cause, fields, retryAfterMs: waitMs } = error;
       throw new ConnectorError('TOKEN_FAILED', message, { cause, fields, retryAfterMs: waitMs });
     }
   }

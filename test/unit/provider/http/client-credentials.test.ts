@@ -104,7 +104,9 @@ test('a token endpoint that fails is left alone for a while', async (t) => {
     [1_001, 1_999],
   ] as const) {
     settings.nowMs = nowMs;
-    await assert.rejects(value(authorization), { code: 'TOKEN_FAILED', action: 'retry', retryAfterMs: waitMs });
+    const error = await value(authorization).catch((caught) => caught);
+    const { code, action, retryAfterMs, cause } = error;
+    assert.deepEqual([code, action, retryAfterMs, cause], ['TOKEN_FAILED', 'retry', waitMs, undefined]);
   }
   assert.equal(requests.length, 2);
   settings.nowMs = 3_000;
@@ -284,6 +286,17 @@ test('the client authenticates as the settings say, and asks for scope, audience
   });
   assert.match(sent?.authorization ?? '', /^Basic /);
   assert.equal(sent?.form.get('client_secret'), null);
+});
+
+test('a secret that is too short to redact leaves the words of the token endpoint whole', async (t) => {
+  const { url } = await tokenEndpoint(t, [{ error: 'invalid_client', error_description: 'The client is unknown.' }]);
+  for (const [secret, says] of [
+    ['nknow', /invalid_client: The client is unknown\./],
+    ['unknown', /invalid_client: The client is \[secret\]\./],
+  ] as const) {
+    const authorization = createAuthorization(oauth2(url, { clientSecret: async () => secret }), options());
+    await assert.rejects(value(authorization), says);
+  }
 });
 
 test('a way of authentication that the settings name is the only one that is tried', async (t) => {
