@@ -21,13 +21,11 @@ export class FileReference {
 }
 
 type Content = 'secret' | keyof typeof CONTENT_PROBLEMS;
-/** A content of one line, which is a secret. The other contents are PEM. */
-type Line = Extract<Content, 'secret' | 'proxy'>;
 
 /** Creates secrets from the settings. Errors are sentences without the secret. */
 export interface SecretReader {
   /** @throws Error if the text has control characters, which no header or login can contain, or is no usable proxy. */
-  fromText(text: string, content?: Line): Secret;
+  fromText(text: string, content?: 'secret' | 'proxy'): Secret;
   /** @throws Error if the file is unreadable, empty or too large, or has no usable content of this kind. */
   fromFile(path: string, content: Content): Promise<Secret>;
 }
@@ -71,9 +69,8 @@ export function createSecretReader(options: {
   };
 }
 
-function isLine(content: Content): content is Line {
-  return content === 'secret' || content === 'proxy';
-}
+/** True for a content of one line, which is a secret. The other contents are PEM. */
+const isLine = (content: Content) => content === 'secret' || content === 'proxy';
 
 function checked(text: string, content: Content): string {
   if (text.length > MAXIMUM_CHARACTERS) throw new Error(`is longer than ${MAXIMUM_CHARACTERS} characters`);

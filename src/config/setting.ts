@@ -99,15 +99,12 @@ export function nullable<Schema extends z.ZodType>(schema: Schema) {
 }
 
 /** A secret, given as text or, under `<key>File`, as the path of a file. Wrap the group by `withSecretFiles`. */
-export function secret(
-  secrets: SecretReader,
-  wanted = 'the secret as text in quotes',
-  content: 'secret' | 'proxy' = 'secret',
-) {
+export function secret(secrets: SecretReader, wanted = 'the secret as text in quotes', content?: 'proxy') {
   return z
     .unknown()
     .transform(async (value, context) => {
-      if (value instanceof FileReference) return readOr(context, () => secrets.fromFile(value.path, content));
+      if (value instanceof FileReference)
+        return readOr(context, () => secrets.fromFile(value.path, content ?? 'secret'));
       if (typeof value === 'string') return readOr(context, async () => secrets.fromText(value, content));
       context.addIssue({ code: 'invalid_type', expected: 'string', input: value });
       return z.NEVER;

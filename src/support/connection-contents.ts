@@ -17,9 +17,7 @@ export const CONTENT_PROBLEMS = {
     return isWhole ? null : 'has a broken certificate, or another content than certificates';
   },
   cert(pem: string): string | null {
-    return succeeds(() => new X509Certificate(pem))
-      ? null
-      : 'has no certificate in PEM format, or a broken certificate';
+    return succeeds(() => new X509Certificate(pem)) ? null : 'has no usable certificate in PEM format';
   },
   key(pem: string): string | null {
     return succeeds(() => createPrivateKey(pem)) ? null : 'has no private key in PEM format, or needs a passphrase';

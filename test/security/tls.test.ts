@@ -62,7 +62,7 @@ test('a certificate of our own is shown to a server that asks for one', async (t
 test('files that are no PEM are refused at once, by the name of their setting', (t) => {
   const { ca, client, good } = certificates;
   for (const [files, problem] of [
-    [{ cert: 'canary' }, 'cert has no certificate in PEM format, or a broken certificate.'],
+    [{ cert: 'canary' }, 'cert has no usable certificate in PEM format.'],
     [{ ...client, key: 'canary' }, 'key has no private key in PEM format, or needs a passphrase.'],
     [{ ca: 'canary', cert: 'canary' }, 'ca has no certificate in PEM format.'],
     [{ ca: ca.replace('MII', 'MIX') }, 'ca has a broken certificate, or another content than certificates.'],

@@ -245,18 +245,8 @@ async function handle<T>(
   const problem = await problemOf(request, response, deadline);
   deadline.throwIfAborted();
   const code = action === 'renewAuthorization' ? 'PROVIDER_UNAUTHORIZED' : action;
-  const { from, endpoint, name, login, clock } = request;
   const { statusCode: status, headers } = response;
-  const error = refusedResponse(code, {
-    from,
-    endpoint,
-    status,
-    headers,
-    problem,
-    wallMs: clock.wallMs(),
-    name,
-    login,
-  });
+  const error = refusedResponse(code, { ...request, status, headers, problem, wallMs: request.clock.wallMs() });
   if (action === 'renewAuthorization') return { accepted: false, error };
   throw error;
 }
