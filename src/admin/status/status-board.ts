@@ -44,12 +44,8 @@ export function createStatusBoard(options: StatusBoardOptions): StatusBoard {
   const startedAt = isoNow();
   const sources = createStatusSources({ ...options, describe });
   const name = options.processor ?? '';
-  const processor = createStatusProcessor({
-    name,
-    target: () => targets.of(name),
-    clock,
-    describe: (error) => describe(error, name),
-  });
+  const ofPrices = { name, describe: (error: unknown) => describe(error, name) };
+  const processor = createStatusProcessor({ ...ofPrices, target: () => targets.of(name), clock });
   const notifications: Notified[] = [];
   const notice = (source: string, kind: Notified['kind'], text: string) => {
     notifications.unshift({ at: isoNow(), source, kind, text });

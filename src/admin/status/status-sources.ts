@@ -138,14 +138,8 @@ export function createStatusSources({
         if (isLeft) known.owned = null;
         const part = endpoint === 'instruments' ? LIST_ONLY : null;
         const restartTriesNow = !isLeft && !(err instanceof ConnectorError && err.retryAfterMs !== undefined);
-        known.trouble = {
-          since,
-          part,
-          failures,
-          message: describe(err, known.name),
-          nextTryAt: isoNow(waitMs),
-          restartTriesNow,
-        };
+        const times = { since, nextTryAt: isoNow(waitMs) };
+        known.trouble = { ...times, part, failures, message: describe(err, known.name), restartTriesNow };
       }
     },
     walkStarted: ({ source, walk, waitMs }) => beginWalk(source, walk, 0, waitMs),
