@@ -15,8 +15,8 @@ export function compareTopic(wanted: TopicSpecification, found: FoundTopic): str
       'TOPIC_MISMATCH',
       `Topic ${name} has ${found.partitions} partitions, but the connector expects ${wanted.partitions}. Set ` +
         `topics.partitions to ${found.partitions}, name another topic, or delete the topic: kafka-topics.sh --delete ` +
-        `--topic ${name}. Then a walk fills an instruments topic again at once, and refreshes fill a prices topic; ` +
-        'all other records are lost. Do not add partitions: every key would move.',
+        `--topic ${name}. If you delete an instruments topic, a walk fills it again at once; price refreshes fill a ` +
+        'prices topic again. All other records are lost. Do not add partitions: every key would move.',
       { fields: { topic: name, wanted: wanted.partitions, found: found.partitions } },
     );
   }

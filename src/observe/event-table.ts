@@ -13,7 +13,7 @@ interface Row<Event> {
   readonly level: keyof Log;
   readonly text: string;
   readonly fields?: (event: Event) => object;
-  /** If set, one log line a minute sums up these events: its message, the field to group by, and the summed fields. */
+  /** If set, one log line a minute sums up these events. Its parts: a message, the field to group by, fields to add. */
   readonly minute?: readonly [text: string, of: keyof Event & string, ...counts: (keyof Event & string)[]];
   /** Changes the counters and histograms. Gauges are not changed here: admin/status/status-gauges.ts sets them. */
   readonly count?: (event: Event, add: Add, observe: Observe) => void;

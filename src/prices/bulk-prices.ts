@@ -10,7 +10,7 @@ export type PriceKind = PriceQuery['kind'] | `${Exclude<PriceQuery['kind'], 'ove
 
 /** An instrument whose price is requested: one item of a bulk call. */
 export interface PriceQuestion extends PricedInstrument {
-  /** Up to here, windows were answered before: milliseconds since the epoch by the provider's clock. If absent: now. */
+  /** The end of the windows that were answered earlier, as epoch milliseconds by the provider's clock. If absent: now. */
   readonly answeredMs?: number | undefined;
 }
 
@@ -38,9 +38,9 @@ export type PriceResponse =
 
 export interface BulkResponse {
   readonly answers: readonly PriceResponse[];
-  /** The number of unknown fields, which extras keeps, plus the number of duplicate keys, whose last value counts. */
+  /** The number of unknown fields, which `extras` keeps, plus the number of duplicate keys. The last duplicate counts. */
   readonly drift: number;
-  /** The number of decimals and instants that are rounded in their field; extras keeps their text. */
+  /** The number of decimals and instants that are rounded in their field; `extras` keeps their text. */
   readonly roundedNumbers: number;
 }
 

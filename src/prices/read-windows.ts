@@ -101,7 +101,7 @@ export async function readWindows(options: {
 /** For each series: up to which moment windows were answered before a session, in ms by the provider's clock. */
 export interface AnsweredSeries {
   readonly committed: ReadonlyMap<PriceKind, number>;
-  /** The earliest moment of any product in the previous session. For a failing product, it may lie before the mark. */
+  /** The earliest moment up to which a product was answered in the previous session, also if the product fails. */
   readonly carried: ReadonlyMap<PriceKind, number>;
 }
 

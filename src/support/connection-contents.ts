@@ -1,6 +1,6 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 
-/** Each function says why a content cannot be used for connections, after a name; null if the content can be used. */
+/** Each function returns why a content cannot be used for connections, to follow its name in a text; null: usable. */
 export const CONTENT_PROBLEMS = {
   proxy(address: string): string | null {
     const uri = URL.parse(address);

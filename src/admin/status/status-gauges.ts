@@ -3,7 +3,7 @@ import { STATUSES } from '../../observe/metric-table.ts';
 import type { ProcessorStatus, ShownKind, SourceStatus, Status } from './status.ts';
 import { stateIn, WAITING } from './status-view.ts';
 
-/** The provider chooses the status in the name of a problem, so only a valid status becomes a label. */
+/** A problem's name may contain an HTTP status of the provider. Names with an invalid status become `other`. */
 const KNOWN_PROBLEM = /^((status|refused) [1-5][0-9]{2}|mismatch|unanswered|unusable|none)$/;
 
 /**

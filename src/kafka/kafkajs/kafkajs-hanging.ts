@@ -137,7 +137,7 @@ async function touchAll(
 
 const ADDED = { key: null, addsOnly: true };
 
-/** Adds the group or the position's partition first. Then the coordinator reports a commit, even if the rest fails. */
+/** Adds the group or the first partition first: then the coordinator reports a commit, even if the others fail. */
 async function addAfterFence(
   transaction: Transaction,
   partitions: readonly TopicPartition[],
@@ -213,7 +213,7 @@ export class LastTransaction {
     this.#wasCommitted = false;
   }
 
-  /** Call it before the fence. If this writer never requested its last commit, a reported commit was an earlier one. */
+  /** Call it before the fence. If this writer did not request the last commit, an earlier transaction was committed. */
   async wasCommitted(producer: WriterProducer): Promise<boolean> {
     const state = await producer.lastTransaction?.();
     if (state === undefined) return false;

@@ -198,9 +198,9 @@ export class RowReader {
     return i + 1;
   }
 
-  // Returns the note for a second member of the same name. If its spelling is the same too, its value replaces the
-  // earlier value. If one of the two spellings is capitalised, that member is kept among the unknown members until the
-  // object ends.
+  // Returns the note for a member that occurs again; its key may be spelled `name` or `Name`. With the same spelling,
+  // the later value replaces the earlier value. With the other spelling, the capitalised member is kept among the
+  // unknown members until the object ends.
   #placeOfSecond(key: Key, frame: number, own: number): number {
     const isSame = (this.tape[own] as number) < 0 === key.capitalised;
     if (isSame) {
@@ -217,7 +217,7 @@ export class RowReader {
     return own;
   }
 
-  // The note for a member's capitalised spelling. It is kept like an unknown member, with -1 - slot as its key's start.
+  // The note for a member's capitalised spelling: an unknown member whose key has the number `-1 - slot` as its start.
   #otherSpelling(frame: number, slot: number): number {
     for (let at = this.tape[frame + 1] as number; at !== 0; at = this.tape[at] as number) {
       if (this.tape[at + 1] === -1 - slot) return at + UNKNOWN_NOTE;

@@ -120,7 +120,7 @@ export function followOffset(state: FollowerState, answer: OffsetResponse, at: F
   };
 }
 
-/** Takes a fresh start: the offset of a new source. A start that equals our offset shows that there is no gap. */
+/** Takes a fresh start: the offset that a new source gets. A start that equals our offset shows that there is no gap. */
 export function takeStart(state: FollowerState, fresh: StreamStart, at: FollowerContext): FollowerOutcome {
   const { offset, stream } = state;
   const { since, newest = null, askedMs = at.nowMs } = fresh;
@@ -128,7 +128,7 @@ export function takeStart(state: FollowerState, fresh: StreamStart, at: Follower
   // The response to a request without an offset may begin with the provider's oldest check.
   const isOurs = since === offset.since || (isWithoutOffset && newest !== null && newest === offset.since);
   const ours = shown(offset.since, at);
-  // If the sign against our offset (`GapSign`) is `unmoved`, only the newest offset can replace our offset.
+  // If our offset is in doubt because it is `unmoved` (`GapSign`), only the newest offset can replace our offset.
   const isRenewal = stream.doubt.sign === 'unmoved';
   const given = isWithoutOffset && isRenewal ? newest : since;
   const shownStart = given === null ? null : shown(given, at);
@@ -197,7 +197,7 @@ export function isOverdue(
   return answeredMs === null || nowMs - answeredMs >= pollIntervalMs;
 }
 
-/** Returns a notification once: after the stream has ended before our offset for `gapProof`. */
+/** Returns a notification once: when the end of the stream was lower than our offset for the time `gapProof`. */
 function behindNotice(
   before: FollowerOffset,
   after: FollowerOffset,
@@ -241,8 +241,8 @@ function healGap(
 }
 
 /**
- * Ends the repetition of events when our offset reaches the furthest offset. Also ends the repetition if the stream
- * still ends before the furthest offset after `offsetHold`: then the provider has begun a new stream.
+ * Ends the repetition of events when our offset reaches the furthest offset. If the end of the
+ * stream is still lower after the time `offsetHold`, the provider has begun a new stream: the repetition ends too.
  */
 function passAgain(
   offset: FollowerOffset,
