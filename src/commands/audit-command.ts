@@ -8,12 +8,13 @@ import type { InstrumentsProvider } from '../sources/tasks/instruments-provider.
 import { SHRINK_ALWAYS_ALLOWED } from '../sources/walk/instruments-messages.ts';
 import { mayDelete } from '../sources/walk/sweep.ts';
 import { knownSource, loadWholeSettings } from './command-settings.ts';
-import { type ComparisonOptions, compareList, MOST_SUSPECTS } from './list-comparison.ts';
+import { type ComparisonOptions, compareList, MOST_SUSPECTS, stayingText } from './list-comparison.ts';
 import { atProvider, type ProviderSession, sessionReader } from './provider-session.ts';
 import { commandProgress, print, textTable } from './shell/output.ts';
 import { type CommandContext, EXIT_CODES } from './shell/terminal.ts';
 
 const LONGEST_VALUE = 60;
+const TOO_MANY = 'a walk does not delete so many without --allow-shrink';
 
 export async function auditCommand(
   context: CommandContext,
@@ -42,7 +43,7 @@ export async function auditCommand(
 const MEANINGS = {
   missing: 'the list has the instrument, the topic does not',
   different: 'the list and the topic differ in the fields above',
-  extra: 'only the topic has the instrument; the next walk is overdue, or would not delete so many instruments',
+  extra: 'only the topic has the instrument',
 } as const;
 
 function rowsOf({ source, differences }: AuditReport): string[][] {
@@ -64,24 +65,31 @@ function short(value: unknown): string {
 }
 
 function summaryOf(report: AuditReport): string {
-  const { source, topic, rows, unmapped, withoutId, differences, left, walks, unsettled } = report;
-  const kinds = Object.entries(MEANINGS).flatMap(([kind, meaning]) => {
+  const { source, topic, rows, unmapped, withoutId, differences, left, staying, walks, unsettled } = report;
+  const { unreadSince, remainsBecause } = report;
+  const meanings = { ...MEANINGS, extra: [MEANINGS.extra, ...remainsBecause].join('; ') };
+  const kinds = Object.entries(meanings).flatMap(([kind, meaning]) => {
     const count = differences.filter((one) => one.kind === kind).length;
     return count === 0 ? [] : [{ kind, meaning, count }];
   });
   const totals = kinds.map(({ kind, count }) => `${count} ${kind}`).join(', ');
   const extra = kinds.find(({ kind }) => kind === 'extra')?.count ?? 0;
-  const allowed = extra > SHRINK_ALWAYS_ALLOWED ? ` --allow-shrink ${extra}` : '';
+  const allowed = remainsBecause.includes(TOO_MANY) ? ` --allow-shrink ${extra}` : '';
   const lines = [
     `Compared ${topic} with the list of source ${source} (${counted(rows, 'row')}): ${totals || 'no differences'}.`,
     ...kinds.map(({ kind, meaning }) => `${kind}: ${meaning}.`),
     left.length > 0 &&
-      `${counted(left.length, 'instrument')} left the list. This does not count as a difference: ${whenDeleted(walks)}.`,
+      `${counted(left.length, 'instrument')} left the list. This does not count as a difference. ${whenDeleted(walks)}`,
+    staying.length > 0 && stayingText(staying.length),
     unmapped > 0 && `${counted(unmapped, 'row')} could not be mapped and compared: see spconnect dead-letters list.`,
     withoutId > 0 &&
       `${counted(withoutId, 'row')} without a readable id: the audit did not look for instruments that left the list.`,
     unsettled.length > 0 &&
       `${counted(unsettled.length, 'instrument')} changed during the audit and could not be compared.`,
+    kinds.length > 0 &&
+      unreadSince !== null &&
+      `The offset of source ${source} was last committed at ${unreadSince}. If the connector is stopped or behind, ` +
+        'it may only have to read its stream first.',
     kinds.length > 0 &&
       `To correct the topic, request a walk, and audit again when it is done: spconnect walk ${source}${allowed}`,
   ];
@@ -89,17 +97,16 @@ function summaryOf(report: AuditReport): string {
 }
 
 function whenDeleted(walks: WalkTimes | null): string {
-  if (walks === null) return 'the source deletes nothing';
-  const after = `the last walk, started at ${walks.startedAt}, found them`;
-  const rule = 'If the list is complete, the walk deletes instruments that no recent event names';
-  return walks.isRunning
-    ? `${after} and still runs`
-    : `${after}. The next begins at ${walks.nextAt}, or on request. ${rule}`;
+  if (walks === null) return 'The source deletes nothing.';
+  const { startedAt, nextAt, isRunning } = walks;
+  if (isRunning) return `The last walk started at ${startedAt} and still runs.`;
+  const next = `The last walk started at ${startedAt}. The next begins at ${nextAt}, or on request.`;
+  return `${next} If the list is complete, that walk deletes instruments that no recent event names.`;
 }
 
 interface AuditDifference {
   readonly id: string;
-  /** `extra`: only the topic has the instrument, and the next walk is overdue or would refuse this deletion. */
+  /** `extra`: only the topic has the instrument, although walks should have deleted it: see `remainsBecause`. */
   readonly kind: keyof typeof MEANINGS;
   readonly fields: ReturnType<typeof fieldDifferences>;
 }
@@ -136,16 +143,17 @@ async function audit(at: Installation, session: ProviderSession, { source, settl
   };
   const comparison = await compareList(at, session, {
     source,
-    withEvents: false,
+    asWalk: false,
     settle,
     onProgress,
     onRow(difference, row) {
       if (row.kind === 'record' && difference !== 'reEncoded') suspect(row.id, row.value);
     },
   });
-  const { committed, topic, digestOf, read, settled, held, counts, withoutId, gone } = comparison;
-  // A row without a readable id may belong to any instrument in `gone`.
-  if (withoutId === 0) for (const id of gone) suspect(id, null);
+  const { committed, topic, digestOf, read, settled, census, counts, withoutId, gone, staying, unreadSince } =
+    comparison;
+  // A row without a readable id may belong to any of these instruments.
+  if (withoutId === 0) for (const id of [...gone, ...staying]) suspect(id, null);
   const walks = committed && walksOf(committed);
   const neighbours = session.instruments(source, NEIGHBOURS).provider;
   const providerReader = sessionReader('Instrument');
@@ -175,13 +183,18 @@ async function audit(at: Installation, session: ProviderSession, { source, settl
     suspects = unsettled;
   }
   const inOrder = found.toSorted((a, b) => (BigInt(a.id) < BigInt(b.id) ? -1 : 1));
+  const named = new Set(staying.map(String));
+  const stays = ({ id, kind }: AuditDifference) => kind === 'extra' && named.has(id);
+  const others = inOrder.filter((one) => !stays(one));
   return {
     source: source.name,
     topic: topic.name,
     rows: counts.rows,
     unmapped: counts.deadLetters,
     withoutId,
-    ...withoutLeft(inOrder, source, walks, { instruments: held, nowMs: clock.wallMs() }),
+    ...withoutLeft(others, source, walks, { instruments: census.size, nowMs: clock.wallMs() }),
+    staying: inOrder.filter(stays).map(({ id }) => id),
+    unreadSince,
     walks: source.tombstones ? walks : null,
     unsettled: [...suspects.keys()].map(String),
   };
@@ -197,22 +210,32 @@ function walksOf(committed: NonNullable<Awaited<ReturnType<typeof compareList>>[
 type WalkTimes = ReturnType<typeof walksOf>;
 
 /**
- * Separates the instruments that `left` the list after the last walk: only the next walk can delete them. If the next
- * walk is overdue, or would refuse so many deletions, these instruments are differences instead.
+ * Separates the instruments that `left` the list: the next walk can delete them. If a reason prevents their deletion
+ * in time, these instruments are differences instead, and `remainsBecause` has the reasons.
  */
 function withoutLeft(
   found: readonly AuditDifference[],
   { maxShrink, tombstones }: AuditRequest['source'],
   walks: WalkTimes | null,
   { instruments, nowMs }: { readonly instruments: number; readonly nowMs: number },
-): { readonly differences: readonly AuditDifference[]; readonly left: readonly string[] } {
+) {
   const extra = found.filter(({ kind }) => kind === 'extra');
-  // A resumed walk cannot decide about deletions, so one walk without deletions is normal.
-  const isOnTime =
-    walks !== null && nowMs <= Date.parse(walks.nextAt ?? '') + walks.intervalMs && walks.withoutDeletion <= 1;
+  const others = found.filter(({ kind }) => kind !== 'extra');
+  const left = extra.map(({ id }) => id);
   const mayGo = mayDelete(extra.length, instruments, { maxShrink, shrinkAlwaysAllowed: SHRINK_ALWAYS_ALLOWED });
-  if (tombstones && !(isOnTime && mayGo)) return { differences: found, left: [] };
-  return { differences: found.filter(({ kind }) => kind !== 'extra'), left: extra.map(({ id }) => id) };
+  const remainsBecause: string[] = [];
+  if (!tombstones || extra.length === 0) return { differences: others, left, remainsBecause };
+  if (!mayGo) remainsBecause.push(TOO_MANY);
+  if (walks === null) remainsBecause.push('the source has no readable committed offset');
+  else {
+    const { nextAt = '', intervalMs, withoutDeletion } = walks;
+    if (nowMs > Date.parse(nextAt) + intervalMs) remainsBecause.push(`a walk has been due since ${nextAt}`);
+    // A resumed walk cannot decide about deletions, so one walk without deletions is normal.
+    if (withoutDeletion > 1) remainsBecause.push(`the last ${withoutDeletion} walks could not decide what to delete`);
+  }
+  return remainsBecause.length > 0
+    ? { differences: found, left: [], remainsBecause }
+    : { differences: others, left, remainsBecause };
 }
 
 /** The current record of one instrument in the list; null if the list has no row with this id. */

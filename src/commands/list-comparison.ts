@@ -30,8 +30,8 @@ export const MOST_SUSPECTS = 10_000;
 
 export interface ComparisonOptions {
   readonly source: SourceSettingsOf<'instruments'>;
-  /** True: as in a walk, a row is not used if a newer event on the topic contradicts it. */
-  readonly withEvents: boolean;
+  /** True: as in a walk, `onRow` gets no row that a recent event on the topic contradicts. */
+  readonly asWalk: boolean;
   /** The longest time from a change at the provider to its record on the topic; undefined: from the settings. */
   readonly settle: number | undefined;
   readonly onProgress: (text: string) => void;
@@ -43,25 +43,31 @@ const NO_EVENT: ReadonlySet<bigint> = new Set();
 
 /**
  * Compares the provider's whole list with the instruments topic, as a walk does. Writes and registers nothing. `held`:
- * number of instruments on the topic. `gone`: instruments without a row, in order. `withoutId`: number of rows without
- * a readable id; each may belong to an instrument in `gone`.
+ * number of instruments on the topic. `gone`: instruments without a row. `staying`: the same, but a recent event names
+ * each, so a walk does not delete them yet. `withoutId`: number of rows without a readable id; each may belong to an
+ * instrument in `gone` or `staying`. `unreadSince`: the time of the committed offset, ISO 8601, if the connector had
+ * time to commit a newer offset; otherwise null.
  *
  * @throws ConnectorError FILTER_CHANGED if the topic holds another list; or an error of provider, registry or Kafka.
  */
 export async function compareList(
   at: Installation,
   session: ProviderSession,
-  { source, withEvents, settle, onProgress, onRow }: ComparisonOptions,
+  { source, asWalk, settle, onProgress, onRow }: ComparisonOptions,
 ) {
   const { settings, kafka, clock, signal } = at;
   const committed = await committedInstruments(at, source);
   const topic = { name: topicOf(settings, source.topics.instruments), partitions: settings.topics.partitions };
   const { provider, referenceData } = session.instruments(source, source.limit);
   const { digests, read } = await valuesOf(at, topic.name);
-  const ageMs = recordAge(committed?.serverDate ?? null, clock.wallMs());
+  const { serverDate = null } = committed ?? {};
+  const nowMs = clock.wallMs();
+  const offsetAgeMs = serverDate === null ? 0 : nowMs - serverDate.ownMs;
+  // A walk begins after a new response, so the provider's time of the offset is moved to now.
+  const time = serverDate && { ...serverDate, dateMs: serverDate.dateMs + Math.max(0, offsetAgeMs) };
   const { eventsEndpoint } = referenceData;
-  const events = withEvents ? { eventRecords: { eventsEndpoint, ...readUpTo(committed), ageMs } } : {};
-  const census = await readCensus({ reader: kafka.logReader, topic, digests, ...events, signal });
+  const eventRecords = { eventsEndpoint, ...readUpTo(committed), ageMs: recordAge(time, nowMs) };
+  const census = await readCensus({ reader: kafka.logReader, topic, digests, eventRecords, signal });
   const held = census.size;
   onProgress(`${counted(held, 'instrument')} on ${topic.name}`);
   const flaws = new Set<WalkFlaw>();
@@ -70,7 +76,7 @@ export async function compareList(
   for await (const page of session.pages(provider)) {
     const rows = rowFacts(page.decoded.rows);
     const sorted: SortedRows = sortRows({ minId, rows }, NO_EVENT, census, lastId);
-    for (const position of sorted.write) {
+    for (const position of asWalk ? sorted.write : rows.keys()) {
       const [row, decoded] = [rows[position], page.decoded.rows[position]];
       if (row !== undefined && decoded !== undefined) onRow(differenceOf(row, census), decoded, census);
     }
@@ -82,8 +88,11 @@ export async function compareList(
     minId = page.next;
     onProgress(`${countText(counts.rows)} of about ${countText(held)} rows compared`);
   }
-  const gone = missingIds(census, NO_EVENT);
+  const [missing, named] = [missingIds(census, NO_EVENT), missingIds(census, NO_EVENT, true)];
+  const [gone, staying] = source.tombstones ? [missing, named] : [[...missing, ...named], []];
   const settleMs = settle ?? source.pollIntervalMs + source.handoffMarginMs + COMMIT_MS;
+  const isUnread = serverDate !== null && offsetAgeMs > source.pollIntervalMs + settleMs;
+  const unreadSince = isUnread ? new Date(serverDate.ownMs).toISOString() : null;
   const digestOf = async (value: Buffer | null): Promise<bigint | null> => {
     const found = value === null ? null : digests.of(value);
     if (found === null || 'digest' in found) return found?.digest ?? null;
@@ -106,7 +115,18 @@ export async function compareList(
     });
     return newest;
   }
-  return { committed, topic, provider, digestOf, read, settled, census, held, counts, flaws, lastId, withoutId, gone };
+  return {
+    ...{ committed, topic, provider, digestOf, read, settled, census, held, counts, flaws, lastId, withoutId },
+    ...{ gone, staying, unreadSince },
+  };
+}
+
+/** Explains why a walk does not delete these instruments yet. */
+export function stayingText(count: number): string {
+  return (
+    `Only the topic has ${counted(count, 'instrument')} that an event of the last 90 minutes names: no walk deletes these yet. ` +
+    'The first walk that begins more than 90 minutes after the event deletes them, if maxShrink allows it.'
+  );
 }
 
 function differenceOf({ id, digest }: RowFacts, census: Census): RowDifference {

@@ -10,7 +10,7 @@ import { SHRINK_ALWAYS_ALLOWED } from '../sources/walk/instruments-messages.ts';
 import { planSweep } from '../sources/walk/sweep.ts';
 import { MOST_VERIFYING, placesToVerify } from '../sources/walk/walk-steps.ts';
 import { knownSource, loadWholeSettings } from './command-settings.ts';
-import { type ComparisonOptions, compareList, MOST_SUSPECTS } from './list-comparison.ts';
+import { type ComparisonOptions, compareList, MOST_SUSPECTS, stayingText } from './list-comparison.ts';
 import { atProvider, type ProviderSession } from './provider-session.ts';
 import { commandProgress, print, textTable } from './shell/output.ts';
 import type { CommandContext } from './shell/terminal.ts';
@@ -62,6 +62,7 @@ const KINDS = {
   reEncoded: 'would be written in the current schema',
   deadLetters: 'cannot be mapped, and would be dead letters',
   gone: 'only on the topic',
+  staying: 'only on the topic, stay for now: an event of the last 90 minutes names them',
 } as const;
 type PlannedKind = keyof typeof KINDS;
 type WalkPlan = Awaited<ReturnType<typeof planWalk>>;
@@ -85,7 +86,7 @@ function planText({ source, topic, rows, held, counts, deletes, deletesNot, isSe
     typeof deletesNot === 'string'
       ? DELETES_NOT[deletesNot]
       : `the list cannot be trusted (${deletesNot?.join(', ')}), so a walk would delete nothing`;
-  const { gone, contradicting, touched, knownDeadLetters: known } = counts;
+  const { gone, staying, contradicting, touched, knownDeadLetters: known } = counts;
   const sentences = [
     'Nothing was written.',
     `The list of source ${source} has ${counted(rows, 'row')}, ${topic} holds ${counted(held, 'instrument')}.`,
@@ -93,6 +94,7 @@ function planText({ source, topic, rows, held, counts, deletes, deletesNot, isSe
       (deletes
         ? `A walk would delete ${countText(gone)}.`
         : `Only the topic has ${counted(gone, 'instrument')}: ${why}.`),
+    staying > 0 && stayingText(staying),
     contradicting > 0 &&
       `${counted(contradicting, 'row')} would not be used, because recent events contradict ${contradicting === 1 ? 'it' : 'them'}.`,
     touched > 0 &&
@@ -112,7 +114,7 @@ interface PlanRequest extends Pick<ComparisonOptions, 'source' | 'settle' | 'onP
 /**
  * Compares the list with the topic and verifies the end of the list, as a walk does. Fences no writer and joins no
  * group. `touched`: the number of instruments that the stream changed meanwhile; a walk does not write these.
- * `knownDeadLetters`: rows that are dead letters already. `gone`: instruments that only the topic has.
+ * `knownDeadLetters`: rows that are dead letters already. `gone`, `staying`: see `compareList`.
  */
 async function planWalk(at: Installation, session: ProviderSession, request: PlanRequest) {
   const { source, allowShrink, ids: most, settle, onProgress } = request;
@@ -132,7 +134,7 @@ async function planWalk(at: Installation, session: ProviderSession, request: Pla
   let knownDeadLetters = 0;
   const comparison = await compareList(at, session, {
     source,
-    withEvents: true,
+    asWalk: true,
     settle,
     onProgress,
     onRow(difference, row, census) {
@@ -141,14 +143,18 @@ async function planWalk(at: Installation, session: ProviderSession, request: Pla
     },
   });
   const { committed, topic, provider, census, held, counts, flaws, lastId, settled, digestOf } = comparison;
-  for (const id of comparison.gone) suspect(id, 'gone', census);
+  for (const kind of ['gone', 'staying'] as const) for (const id of comparison[kind]) suspect(id, kind, census);
   const isSettled = suspects.size <= MOST_SUSPECTS;
   const newest = isSettled && suspects.size > 0 ? await settled(suspects) : null;
   const touched = new Set<bigint>();
   const { added, corrected, reEncoded, unchanged, contradicting, rows } = counts;
   const deadLetters = counts.deadLetters - knownDeadLetters;
-  const planned = { added, corrected, reEncoded, deadLetters, gone: comparison.gone.length };
-  const ids: Record<PlannedKind, string[]> = { added: [], corrected: [], reEncoded: [], deadLetters: [], gone: [] };
+  const [gone, staying] = [comparison.gone.length, comparison.staying.length];
+  const planned = { added, corrected, reEncoded, deadLetters, gone, staying };
+  const ids: Record<PlannedKind, string[]> = {
+    ...{ added: [], corrected: [], reEncoded: [], deadLetters: [] },
+    ...{ gone: [], staying: [] },
+  };
   for (const [id, { kind, before }] of suspects) {
     if (newest !== null && (await digestOf(newest.get(id) ?? null)) !== before) {
       touched.add(id);

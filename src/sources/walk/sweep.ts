@@ -43,9 +43,13 @@ export function planSweep(options: {
     : refused('tooMany');
 }
 
-/** Returns the sorted missing ids, except ids that a recent event names, because the list may lag behind this event. */
-export function missingIds(census: Census, touched: ReadonlySet<bigint>): readonly bigint[] {
-  const missing = [...census.unseen()].filter((id) => !touched.has(id) && census.reportedAgeMs(id) === null);
+/**
+ * Returns the sorted missing ids, except ids that a recent event names, because the list may lag behind this event.
+ * With `named`, returns only the missing ids that a recent event names.
+ */
+export function missingIds(census: Census, touched: ReadonlySet<bigint>, named = false): readonly bigint[] {
+  const isNamed = (id: bigint) => census.reportedAgeMs(id) !== null;
+  const missing = [...census.unseen()].filter((id) => !touched.has(id) && isNamed(id) === named);
   return missing.sort((a, b) => (a < b ? -1 : 1));
 }
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { installation, testInstallation } from '../../support/connectors/installation.ts';
 import { fenceSource } from '../../support/ledgers/at-rest.ts';
+import { eventually } from '../../support/runner/eventually.ts';
 
 test('a topic that is what the provider has passes, also while the provider goes on', async (t) => {
   const edit = [{ pointer: '/issuePrice', value: '"1"' }];
@@ -78,7 +79,12 @@ testInstallation(
     );
     assert.doesNotMatch(again.stdout, /[^\P{Cc}\n]/u);
     assert.match(again.stderr, /: 1 missing, 1 different\.\nmissing: .*\ndifferent: .*\n1 instrument left the list\. /);
-    assert.match(again.stderr, /^To correct the topic, .*: spconnect walk instruments\n$/m);
+    const unread =
+      /^The offset of source instruments was last committed at 20\d\d-\S+Z\. .* read its stream first\.\n/m;
+    assert.match(
+      again.stderr,
+      new RegExp(`${unread.source}To correct the topic, .*: spconnect walk instruments\n$`, 'm'),
+    );
 
     // More than the next walk would delete unasked.
     const gone = [...simulator.ledger.instruments()].slice(1, 27).filter(({ id }) => id !== third?.id);
@@ -86,6 +92,7 @@ testInstallation(
     const many = await scene.spconnect('audit instruments --settle 200ms');
     assert.equal(many.code, 1);
     assert.match(many.stderr, new RegExp(`, ${gone.length + 1} extra\\.$`, 'm'));
+    assert.match(many.stderr, /^extra: .*; a walk does not delete so many without --allow-shrink\.$/m);
     assert.match(many.stderr, new RegExp(`spconnect walk instruments --allow-shrink ${gone.length + 1}\n$`));
   },
 );
@@ -96,16 +103,32 @@ testInstallation(
   async (_t, scene) => {
     const connector = await scene.start();
     await connector.event('walkCompleted');
+    // Events name more instruments than one walk deletes; then the list drops these instruments.
+    const [first, ...others] = [...scene.simulator.ledger.instruments()].map(({ id }) => String(id));
+    const named = others.slice(-30);
+    for (const id of named) scene.simulator.publish({ kind: 'datachange', id });
+    await eventually(
+      'the events',
+      () => scene.read('instrument-events'),
+      ({ length }) => length === named.length,
+    );
     await connector.stop();
     await fenceSource(scene.kafka, scene.prefix);
-    const [first] = [...scene.simulator.ledger.instruments()];
-    scene.simulator.publish({ kind: 'vanish', id: String(first?.id) });
+    for (const id of [first ?? '', ...named]) scene.simulator.publish({ kind: 'vanish', id });
+    const [{ staying, left }] = JSON.parse((await scene.spconnect('audit --settle 200ms --output json')).stdout);
+    assert.deepEqual([staying, left], [named, [first]]);
+    const dry = await scene.spconnect('walk instruments --dry-run --settle 200ms --ids 30 --output json');
+    const { counts, ids, deletes } = JSON.parse(dry.stdout);
+    assert.deepEqual([counts.gone, ids.gone, ids.staying, deletes], [1, [first], named, true]);
+    const stay = /Only the topic has 30 instruments that an event .*more than 90 minutes after the event deletes them/;
+    assert.match(dry.stderr, stay);
     const audit = await scene.spconnect('audit --settle 200ms');
     assert.equal(audit.code, 0, `${audit.stdout}${audit.stderr}`);
     assert.equal(audit.stdout, '');
+    assert.match(audit.stderr, stay);
     assert.match(
       audit.stderr,
-      /no differences\.\n1 instrument left the list\. This does not count as a difference: the last walk, .* found them\. The next begins at 20\d\d-.* no recent event names\.$/m,
+      /no differences\.\n1 instrument left the list\. This does not count as a difference\. The last walk started at 20\d\d-\S+Z\. The next begins at 20\d\d-.* no recent event names\.$/m,
     );
 
     // The row may be any of those that did not come.

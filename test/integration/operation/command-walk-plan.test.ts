@@ -49,6 +49,7 @@ testInstallation(
       reEncoded: [],
       deadLetters: [third],
       gone: [first],
+      staying: [],
     });
     assert.deepEqual([changed.counts.unchanged, changed.rows, changed.deletes], [37, 40, true]);
 
