@@ -42,14 +42,17 @@ export async function deadLettersList(context: CommandContext, options: ListOpti
   const { source, since = 0, limit } = options;
   const letters: DeadLetter[] = [];
   const counts = new Map<string, number>();
-  await atLetters(context, (at) =>
-    eachDeadLetter(at, (letter) => {
+  await atLetters(context, (at) => {
+    const names = [...at.settings.sources.map(({ name }) => name), PRICE_PROCESSOR, BACKFILL];
+    if (source !== undefined && !names.includes(source))
+      context.stderr.write(`No source of the settings has the name ${printable(source)}.\n`);
+    return eachDeadLetter(at, (letter) => {
       if ((source !== undefined && letter.source !== source) || letter.timestampMs < since) return;
       counts.set(letter.source, (counts.get(letter.source) ?? 0) + 1);
       letters.push(letter);
       if (letters.length > limit) letters.shift();
-    }),
-  );
+    });
+  });
   const rows = letters.map((letter) => [
     letter.id,
     new Date(letter.timestampMs).toISOString(),

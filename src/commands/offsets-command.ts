@@ -85,17 +85,19 @@ export async function offsetsReset(
   print(context, before, withoutControls(before.problem === null ? members.join('') : `${before.problem}\n`));
   if (before.offset === null && before.problem === null) {
     stderr.write(`Source ${name} has no committed offset: there is nothing to reset.\n`);
-  } else if (done) {
-    const next = `The source starts from the beginning when it is resumed (spconnect resume ${name}).`;
-    stderr.write(`The offset of source ${name} was deleted. ${next}${besidesText(change)}\n`);
-  } else {
-    if (execute) throw new Error(`The offset of source ${name} was not deleted.`);
-    stderr.write(
-      `Nothing was changed. --execute deletes the offset of source ${name}. The source then starts from the beginning, with a ` +
-        'complete walk and the newest offset of the stream. Events that the source has not read yet are lost. All records on ' +
-        `the topics stay.${besidesText(change)}\n`,
-    );
+    return;
   }
+  if (execute && !done) throw new Error(`The offset of source ${name} was not deleted.`);
+  stderr.write(`${resetText(source, done)}${besidesText(change)}\n`);
+}
+
+/** Exported for tests. */
+export function resetText(source: Pick<SourceSettings, 'name' | 'type'>, done: boolean): string {
+  const { name } = source;
+  const what = done
+    ? `The offset of source ${name} was deleted.`
+    : `Nothing was changed. --execute deletes the offset of source ${name}.`;
+  return `${what} After spconnect resume ${name}: ${kindOf(source).afterReset} All records on the topics stay.`;
 }
 
 function besidesText({ isStopped, besides, before }: OffsetChange): string {

@@ -211,7 +211,8 @@ list and the topic, and writes nothing. Like a walk, it does not count instrumen
     options: [SETTLE],
     help: `Rows that differ are compared again after --settle, because the provider may change its list meanwhile. The
 exit code is 1 when the topic differs, or could not be compared completely: a walk corrects the topic. Instruments that
-left the list after the last walk do not count as differences: a walk deletes them, unless a recent event names them.`,
+left the list do not count as differences, if a walk can delete them in time, or if an event of the last 90 minutes
+names them: they then stay for now.`,
     examples: ['audit instruments'],
     load: async () => (await import('../audit-command.ts')).auditCommand,
   },
@@ -227,8 +228,10 @@ left the list after the last walk do not count as differences: a walk deletes th
     ],
     help: `The series are those of the settings (prices.kinds). After an interruption, run the same command again: it
 continues where it stopped, while the broker keeps the offsets of a group without members (seven days by default).
-If the price processor follows this kind, windows within its lookBack are not written. A running connector sends its
-requests in addition to --rate. In steady operation, the default of --rate keeps both together within the limit.
+If the price processor follows this kind, the range must end an hour before its lookBack. A later --to is refused, and
+nothing is written. The message names the first window that is too late. The last accepted --to is the day before this
+window for daily prices, and the start of this window for intraday prices. A running connector sends its requests in
+addition to --rate. In steady operation, the default of --rate keeps both together within the limit.
 The exit code is 1 when a product is on no topic of instruments, or a request for it failed in this run or an
 interrupted run. A product without prices at the provider (404, 410), such as a repaid product, is not a failure. The
 messages name all these ISINs.`,
@@ -246,7 +249,7 @@ each offset.`,
     load: async () => (await import('../offsets-command.ts')).offsetsList,
   },
   'offsets reset': {
-    description: 'Delete the committed offset of a source, so that it starts from the beginning.',
+    description: 'Delete the committed offset of a source, so that it starts like a new source.',
     arguments: [SOURCE],
     options: [EXECUTE],
     help: 'Stop the source first (spconnect stop), and resume it afterwards. The committed offset goes to stdout: keep it.',

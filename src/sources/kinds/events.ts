@@ -26,6 +26,7 @@ export const EVENTS: SourceKind<SourceSettingsOf<'events'>, FollowerOffset> = {
   connectorClass: 'EventsSource',
   walks: false,
   hidesInput: false,
+  afterReset: `${WORDS.restart} Events that were not read yet are lost.`,
   offsets: { words: '<digits>-<digits>', form: EVENT_OFFSET, areOrdered: true },
   streamTopic: ({ topics }) => topics['instrument-events'],
   readOffset: (source, committed) =>

@@ -10,6 +10,7 @@ import { readCensus, recordAge } from '../tasks/census-reader.ts';
 import { eventRecords, type InstrumentTargets, rowRecords } from '../tasks/instrument-records.ts';
 import { createInstrumentsTask, type InstrumentsTaskOptions, isDeletion } from '../tasks/instruments-task.ts';
 import { KnownDeadRows, readKnownDeadRows } from '../tasks/known-dead-rows.ts';
+import { INSTRUMENT_WORDS } from '../tasks/notification-texts.ts';
 import { InstrumentsCore } from '../walk/instruments-core.ts';
 import { SHRINK_ALWAYS_ALLOWED } from '../walk/instruments-messages.ts';
 import {
@@ -30,6 +31,7 @@ export const INSTRUMENTS: SourceKind<SourceSettingsOf<'instruments'>, Instrument
   connectorClass: 'InstrumentsSource',
   walks: true,
   hidesInput: false,
+  afterReset: `${INSTRUMENT_WORDS.restart} Events that were not read yet are lost.`,
   offsets: { words: '<digits>-<digits>', form: EVENT_OFFSET, areOrdered: true },
   streamTopic: ({ topics }) => topics['instrument-events'],
   readOffset: (source, committed) => readInstrumentsOffset(committed, source.name, filterText(source)),

@@ -32,6 +32,8 @@ export interface SourceKind<Own extends SourceSettings = SourceSettings, Offset 
   readonly walks: boolean;
   /** True if the dead letters of the source have no value. Then a retry requests the item from the provider again. */
   readonly hidesInput: boolean;
+  /** Tells operators how the source continues after a reset of its offset. */
+  readonly afterReset: string;
   /** `form`: matches a valid offset; `words`: this form, for people; `areOrdered`: two offsets can be compared. */
   readonly offsets: { readonly words: string; readonly form: RegExp; readonly areOrdered: boolean };
   streamTopic(source: Own): string;

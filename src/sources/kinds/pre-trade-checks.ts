@@ -36,6 +36,7 @@ export const PRE_TRADE_CHECKS: SourceKind<SourceSettingsOf<'pre-trade-checks'>, 
   connectorClass: 'PreTradeChecksSource',
   walks: false,
   hidesInput: true,
+  afterReset: WORDS.restart,
   offsets: { words: 'at most 256 printable characters, and no URL', form: CHECK_OFFSET, areOrdered: false },
   streamTopic: ({ topics }) => topics['pre-trade-checks'],
   readOffset: ({ name: source }, committed) =>

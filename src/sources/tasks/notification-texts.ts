@@ -89,7 +89,7 @@ function followerText(notification: FollowerNotification, words: typeof INSTRUME
   }
 }
 
-const INSTRUMENT_WORDS = {
+export const INSTRUMENT_WORDS = {
   suspected:
     'Our offset is more than six and a half days old, by at least one clock. The provider keeps events for seven ' +
     'days. The source reads all events that the provider still has, and a walk updates every instrument.',

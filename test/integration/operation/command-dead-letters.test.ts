@@ -54,7 +54,10 @@ testInstallation(
     );
     assert.match(text.stderr, /^The newest 1 of 3 \(instruments 3\); --source or --limit shows others\.\n$/);
     const none = await scene.spconnect('dead-letters list --source other');
-    assert.deepEqual([none.code, none.stdout, none.stderr], [0, '', 'No dead letter matches.\n']);
+    assert.deepEqual(
+      [none.code, none.stdout, none.stderr],
+      [0, '', 'No source of the settings has the name other.\nNo dead letter matches.\n'],
+    );
 
     const shown = await scene.spconnect(`dead-letters show ${ids[0]}`);
     assert.match(shown.stdout, /^spc-pointer +\/issuePrice$/m);

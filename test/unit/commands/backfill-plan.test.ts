@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { checkedRate, checkRange, opensWithin, pagePlan } from '../../../src/commands/backfill/backfill-plan.ts';
 import { DAILY, INTRADAY } from '../../../src/config/price-kinds/all.ts';
+import { runWith } from './shell/terminal.ts';
 
 const DAY_MS = 86_400_000;
 const NOW_MS = Date.UTC(2026, 4, 10, 0, 30);
@@ -10,7 +11,7 @@ const refuse = (text: string) => assert.fail(text);
 const [days] = DAILY.plans({ fields: ['OHLC'], ...times });
 const windows = days?.windows;
 
-test('windows that the processor follows, or followed an hour ago, are refused; of another kind, only open ones', () => {
+test('windows that the processor follows, or followed an hour ago, are refused; of another kind, only open ones', async () => {
   assert.ok(windows);
   const fromMs = Date.UTC(2026, 0, 1);
   const toMs = Date.UTC(2026, 4, 2);
@@ -26,6 +27,8 @@ test('windows that the processor follows, or followed an hour ago, are refused; 
     checkRange({ fromMs, toMs: lastMs }, windows, now, refuse);
     assert.throws(() => checkRange({ fromMs, toMs: lastMs + DAY_MS }, windows, now, refuse), why);
   }
+  const { stdout } = await runWith(['backfill', '--help']);
+  assert.match(stdout, /A later --to is refused, .* accepted --to is the day before this\s+window for daily prices/s);
 });
 
 test('a backfill takes half of the limit, or what it is given within the limit', () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { movedOffset, offsetRow } from '../../../src/commands/offsets-command.ts';
+import { movedOffset, offsetRow, resetText } from '../../../src/commands/offsets-command.ts';
 import { loadSettings } from '../../../src/config/load.ts';
 import { firstOffset, writeInstrumentsOffset } from '../../../src/sources/walk/instruments-offset.ts';
 import { settingsText } from '../config/settings-text.ts';
@@ -32,4 +32,18 @@ test('what was suspected of the earlier place, and held beside it, does not go a
     { since, standingMs, standingLeastMs, gapSuspectedFrom, heldSince, heldMs },
     { since: '4-0', standingMs: 0, standingLeastMs: 0, gapSuspectedFrom: null, heldSince: null, heldMs: null },
   );
+});
+
+test('a reset tells how a source of each type continues, and only instruments have a walk', () => {
+  for (const [type, continues] of [
+    ['instruments', /stream continues from now, and a walk updates every instrument\. Events .* are lost/],
+    ['events', /the source continues with the events from now on\. Events that were not read yet are lost/i],
+    ['pre-trade-checks', /the source reads every pre-trade check that the provider still has/i],
+  ] as const) {
+    for (const done of [false, true]) {
+      const text = resetText({ name: 'a', type }, done);
+      assert.match(text, continues);
+      assert.equal(/walk/.test(text), type === 'instruments', text);
+    }
+  }
 });
