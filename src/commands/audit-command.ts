@@ -160,11 +160,8 @@ async function audit(at: Installation, session: ProviderSession, { source, settl
   const differenceOf = async (id: bigint, row: Buffer | null, onTopic: Buffer | null): Promise<AuditDifference> => {
     if (onTopic === null) return { id: String(id), kind: 'missing', fields: [] };
     if (row === null) return { id: String(id), kind: 'extra', fields: [] };
-    return {
-      id: String(id),
-      kind: 'different',
-      fields: fieldDifferences(providerReader.read(row), await read(onTopic)),
-    };
+    const fields = fieldDifferences(providerReader.read(row), await read(onTopic));
+    return { id: String(id), kind: 'different', fields };
   };
   const found: AuditDifference[] = [];
   for (let round = 1; round <= ROUNDS && suspects.size > 0; round++) {
@@ -183,17 +180,22 @@ async function audit(at: Installation, session: ProviderSession, { source, settl
     suspects = unsettled;
   }
   const inOrder = found.toSorted((a, b) => (BigInt(a.id) < BigInt(b.id) ? -1 : 1));
+  const extra = inOrder.filter(({ kind }) => kind === 'extra').map(({ id }) => id);
   const named = new Set(staying.map(String));
-  const stays = ({ id, kind }: AuditDifference) => kind === 'extra' && named.has(id);
-  const others = inOrder.filter((one) => !stays(one));
+  const left = extra.filter((id) => !named.has(id));
+  const isOnlyNamed = left.length === 0 || !source.tombstones;
+  const remainsBecause = isOnlyNamed ? [] : reasons(left.length, census.size, source.maxShrink, walks, clock.wallMs());
+  const isGoing = remainsBecause.length === 0;
   return {
     source: source.name,
     topic: topic.name,
     rows: counts.rows,
     unmapped: counts.deadLetters,
     withoutId,
-    ...withoutLeft(others, source, walks, { instruments: census.size, nowMs: clock.wallMs() }),
-    staying: inOrder.filter(stays).map(({ id }) => id),
+    differences: inOrder.filter(({ id, kind }) => kind !== 'extra' || !(isGoing || named.has(id))),
+    left: isGoing ? left : [],
+    remainsBecause,
+    staying: extra.filter((id) => named.has(id)),
     unreadSince,
     walks: source.tombstones ? walks : null,
     unsettled: [...suspects.keys()].map(String),
@@ -209,33 +211,17 @@ function walksOf(committed: NonNullable<Awaited<ReturnType<typeof compareList>>[
 
 type WalkTimes = ReturnType<typeof walksOf>;
 
-/**
- * Separates the instruments that `left` the list: the next walk can delete them. If a reason prevents their deletion
- * in time, these instruments are differences instead, and `remainsBecause` has the reasons.
- */
-function withoutLeft(
-  found: readonly AuditDifference[],
-  { maxShrink, tombstones }: AuditRequest['source'],
-  walks: WalkTimes | null,
-  { instruments, nowMs }: { readonly instruments: number; readonly nowMs: number },
-) {
-  const extra = found.filter(({ kind }) => kind === 'extra');
-  const others = found.filter(({ kind }) => kind !== 'extra');
-  const left = extra.map(({ id }) => id);
-  const mayGo = mayDelete(extra.length, instruments, { maxShrink, shrinkAlwaysAllowed: SHRINK_ALWAYS_ALLOWED });
-  const remainsBecause: string[] = [];
-  if (!tombstones || extra.length === 0) return { differences: others, left, remainsBecause };
-  if (!mayGo) remainsBecause.push(TOO_MANY);
-  if (walks === null) remainsBecause.push('the source has no readable committed offset');
-  else {
-    const { nextAt = '', intervalMs, withoutDeletion } = walks;
-    if (nowMs > Date.parse(nextAt) + intervalMs) remainsBecause.push(`a walk has been due since ${nextAt}`);
+/** The reasons why the next walk does not delete the instruments that left the list, or not in time. */
+function reasons(left: number, held: number, maxShrink: number, walks: WalkTimes | null, nowMs: number): string[] {
+  const { nextAt = '', intervalMs = 0, withoutDeletion = 0 } = walks ?? {};
+  const found = [
+    !mayDelete(left, held, { maxShrink, shrinkAlwaysAllowed: SHRINK_ALWAYS_ALLOWED }) && TOO_MANY,
+    walks === null && 'the source has no readable committed offset',
+    nowMs > Date.parse(nextAt) + intervalMs && `a walk has been due since ${nextAt}`,
     // A resumed walk cannot decide about deletions, so one walk without deletions is normal.
-    if (withoutDeletion > 1) remainsBecause.push(`the last ${withoutDeletion} walks could not decide what to delete`);
-  }
-  return remainsBecause.length > 0
-    ? { differences: found, left: [], remainsBecause }
-    : { differences: others, left, remainsBecause };
+    withoutDeletion > 1 && `the last ${withoutDeletion} walks could not decide what to delete`,
+  ];
+  return found.filter((reason) => reason !== false);
 }
 
 /** The current record of one instrument in the list; null if the list has no row with this id. */

@@ -25,13 +25,8 @@ const STATES: Readonly<Partial<Record<ErrorCode, TopicFinding['state']>>> = {
   TOPIC_MISMATCH: 'wrong',
 };
 
-export function topicsVerify(context: CommandContext): Promise<void> {
-  return eachTopic(context, { create: false });
-}
-
-export function topicsCreate(context: CommandContext): Promise<void> {
-  return eachTopic(context, { create: true });
-}
+export const topicsVerify = (context: CommandContext) => eachTopic(context, { create: false });
+export const topicsCreate = (context: CommandContext) => eachTopic(context, { create: true });
 
 async function eachTopic(context: CommandContext, how: EnsureOptions): Promise<void> {
   const { stderr, signal, exitWith } = context;
