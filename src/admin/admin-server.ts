@@ -187,7 +187,7 @@ function isSame(given: string, wanted: string): boolean {
 
 /**
  * True if a request's `Host` is a name of this server: an address, `localhost`, `admin.host`, or an entry of
- * `admin.allowedHosts`. In these entries, `.example` means every name that ends so, and `*` means every name.
+ * `admin.allowedHosts`. An entry `.example` means every name with this end, and `*` means every name.
  *
  * The owner of another site can point the host name of the site at this server. Then the browser treats the site and
  * this server as one site, and a page of the site could read responses. But the browser sends the host name in `Host`,

@@ -34,14 +34,14 @@ interface Finding {
   readonly state: 'ok' | 'differs' | 'unknown';
 }
 
-/** The found behaviour, and true if the connector assumes the same; null if the request could not show this. */
+/** `isAsAssumed`: true if the connector assumes the found behaviour; null if the request could not show it. */
 type Verdict = readonly [found: string, isAsAssumed: boolean | null];
 
 function finding(what: string, assumed: string, [found, isAsAssumed]: Verdict): Finding {
   return { what, found, assumed, state: isAsAssumed === null ? 'unknown' : isAsAssumed ? 'ok' : 'differs' };
 }
 
-/** Judges a response. If the request fails, `unanswered` judges the status; null: no response, or no token. */
+/** Judges a response. `unanswered` judges the status of a failed request; null means no response, or no token. */
 async function probe<Answer>(
   asked: Promise<Answer>,
   judge: (answer: Answer) => Verdict,
@@ -170,7 +170,7 @@ async function probeStream(
     const count = rowsOf(body, 'events').length;
     return [`${count} events, links.next ${next.value}, nextId ${nextId ?? 'of another form'}`, nextId !== null];
   };
-  // A provider where no offset has expired yet returns the oldest events too.
+  // If no offset has expired yet at the provider, the response also has the oldest events.
   const expired = ({ body }: Whole): Verdict =>
     rowsOf(body, 'events').length === 0
       ? ['no events', true]

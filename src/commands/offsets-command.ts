@@ -388,7 +388,7 @@ async function unreadableFrom(
   }
 }
 
-/** Returns a problem only after two unreadable responses, because one response may be damaged on its way; else null. */
+/** Null if one of two responses is readable: the other response may have been damaged on its way. */
 async function problemAt(
   session: ProviderSession,
   stream: SkippableStream,

@@ -18,7 +18,7 @@ import { print, textTable } from './shell/output.ts';
 import { type CommandContext, EXIT_CODES } from './shell/terminal.ts';
 import { compareTopics } from './topics-command.ts';
 
-/** `validate`: shows all problems of the settings at once. With --connect, it also checks the services in them. */
+/** `validate`: shows all problems of the settings at once. With --connect, also checks the services of the settings. */
 export async function validateCommand(
   context: CommandContext,
   { connect }: { readonly connect: boolean },
@@ -105,7 +105,7 @@ interface CheckOptions {
   readonly signal: AbortSignal;
 }
 
-/** An ISIN with a correct check digit that providers probably do not know. */
+/** An ISIN that has a correct check digit. Providers probably do not know this ISIN. */
 const UNKNOWN_ISIN = 'XS0000000009';
 
 /** Tries every service of the settings and changes nothing. Failures come first. Exported for tests. */
@@ -233,13 +233,13 @@ async function checkRegistry({ settings, signal }: CheckOptions): Promise<readon
       }
       return 'will be registered';
     });
-    // The other requests would fail too.
+    // The requests for the other subjects would fail too.
     if (check.code === 'REGISTRY_UNREACHABLE' || check.code === 'TOKEN_FAILED')
       return [{ ...check, what: 'schema registry' }, notTried('subjects')];
     if (check.code === 'REGISTRY_REFUSED') refused ??= check;
     checks.push(check);
   }
-  // A server that refuses every request may not be a registry.
+  // If a server refuses every request, it is perhaps not a registry.
   if (refused !== null && checks.every(({ toDo }) => toDo === refused.toDo)) {
     return [{ ...refused, what: 'schema registry' }, notTried('subjects')];
   }

@@ -20,12 +20,12 @@ import { type Context, type ContextOptions, createContext } from './context.ts';
 import { type PlannedSources, planSources } from './planned-topics.ts';
 import { createVerifiedTopics, type VerifiedTopics } from './verified-topics.ts';
 
-/** The longest time for a stop. Orchestrators usually kill a process after 10 s, and its exit takes a moment too. */
+/** The longest time for a stop. Orchestrators usually kill a process after 10 s, and the exit itself takes a moment. */
 const STOP_DEADLINE_MS = 7_000;
 const START_BACK_OFF: BackOff = { initialMs: 500, maximumMs: 30_000 };
 
 export interface ConnectorOptions extends ContextOptions {
-  /** The path of the settings file in texts; by default the usual file. */
+  /** The path of the settings file that messages name; default: the usual file. */
   readonly settingsFile?: string;
   readonly events: Events;
   /** If this signal aborts, the connector finishes or aborts open transactions, and closes all connections. */

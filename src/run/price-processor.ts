@@ -34,7 +34,7 @@ import type { VerifiedTopics } from './verified-topics.ts';
 const TABLES_AT_ONCE = 2;
 const BATCHES_READ_AHEAD = 4;
 
-/** An instrument's record waits at most this long for its price. Meanwhile, the price of an earlier ISIN may stay. */
+/** A record waits at most this long for its price. If its ISIN is new, the price of the old ISIN stays meanwhile. */
 const ANSWER_WITHIN_MS = 30_000;
 
 /** A small batch waits this long, to share a call with batches of other partitions. `linger` includes this wait. */

@@ -34,7 +34,7 @@ export async function requestWalk(
   return walk;
 }
 
-/** Requests that a source, or the processor, runs, pauses or stops, until the next request. Throws as requestWalk. */
+/** Requests a state of a source or of the processor. The state holds until the next request. Throws as requestWalk. */
 export async function requestState(place: StatesPlace, source: string, state: TargetState): Promise<void> {
   await changeState(place, source, (wanted) => ({ ...wanted, state }));
 }

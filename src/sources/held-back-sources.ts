@@ -5,8 +5,8 @@ import type { WorkerTarget } from '../worker/target.ts';
 
 /*
  * All sources on one partition of the offsets topic share a transactional writer. So a failed commit drops the fetched
- * pages of all these sources. A source that fails twice in two minutes, or that certainly caused the failure, must
- * wait, each time for longer. Then a separate writer verifies the source's topics.
+ * pages of all these sources. A source must wait if it fails twice in two minutes, or if it certainly caused the
+ * failure. Each further wait is longer. After the wait, a separate writer verifies the source's topics.
  */
 
 const HOLD: BackOff = { initialMs: 1_000, maximumMs: 60_000 };

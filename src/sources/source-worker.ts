@@ -42,9 +42,9 @@ export interface SourceWorkerOptions {
 }
 
 /**
- * The loop of every source: poll, commit one transaction, and wait for the time that the poll has returned. A paused
- * source finishes its poll and keeps its task. A failed poll is repeated after a back-off that depends on the error's
- * action. A failed commit is not repeated, because only the committed offset shows if the commit succeeded.
+ * The loop of every source: poll, commit one transaction, and wait for the time that the poll returned. A paused source
+ * finishes its poll and keeps its task. A failed poll is repeated after a back-off that depends on the error's action.
+ * A failed commit is not repeated, because only the committed offset shows if the commit succeeded.
  *
  * Never resolves: rejects with the signal's reason, or with an error that no repetition corrects.
  */

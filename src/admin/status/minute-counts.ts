@@ -21,7 +21,7 @@ export class MinuteCounts {
     this.#ring[at] = (this.#ring[at] ?? 0) + records;
   }
 
-  /** Returns a count for each of the last MOST_MINUTES minutes, the current minute last; fewer after a start. */
+  /** Returns the counts of at most MOST_MINUTES minutes. The last count is for the current minute. */
   counts(): readonly number[] {
     this.#moveOn();
     const known = Math.min(MOST_MINUTES, this.#minute + 1);

@@ -34,7 +34,7 @@ function setSource(shown: SourceStatus, status: Status, set: Meters['set']): voi
   set('spconnect_seconds_to_next_walk', { source }, secondsToNextWalk);
 }
 
-/** No value is known while an unassigned task waits for Kafka. */
+/** While Kafka is silent, the state of an unassigned task is unknown, so its values are null. */
 function stateValues(shown: SourceStatus | ProcessorStatus, status: Status) {
   const now = stateIn(shown, status);
   return STATUSES.map((state) => [state, now === WAITING ? null : Number(state === now)] as const);

@@ -23,7 +23,7 @@ export function createStatusProcessor({
   const writerTroubles = new Map<string, string>();
   const written = { records: 0, deadLetters: 0, deadLettersOfRepaid: 0 };
   const minutes = new MinuteCounts(clock);
-  /** The failures of each kind since its last answer, and the kinds that were answered since a kind began to fail. */
+  /** `failing`: the failures since a kind's last answer. `answered`: kinds with an answer while other kinds fail. */
   const failing = new Map<string, Trouble>();
   const answered = new Set<string>();
   let kinds: readonly string[] = [];
@@ -112,7 +112,7 @@ export function createStatusProcessor({
       const failures = (before?.failures ?? 0) + 1;
       const trouble = troubleOf({ ...failed, failures }, before?.since ?? known.trouble?.since);
       known = { ...known, trouble: null };
-      // The kind that failed last is last.
+      // Moves the kind to the end of the map, because the newest failure must be the last entry.
       failing.delete(kind);
       failing.set(kind, trouble);
     },

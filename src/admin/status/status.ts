@@ -106,7 +106,7 @@ export interface SourceStatus {
 
 export interface Trouble {
   readonly since: string;
-  /** The kinds of prices, or the list, that are retried, for people; null if the whole source or processor is. */
+  /** The retried part in words: kinds of prices, or the list. Null: the whole source or processor is retried. */
   readonly part: string | null;
   readonly failures: number;
   readonly message: string;

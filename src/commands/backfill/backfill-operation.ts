@@ -89,7 +89,7 @@ export async function backfill(at: Installation, request: BackfillRequest) {
   });
 }
 
-/** All series of this kind in the settings, followed or not. */
+/** All series of this kind in the settings, even if the price processor does not follow the kind. */
 function seriesOf({ settings }: Installation, kind: BackfilledKind): readonly EnabledKind[] {
   const { prices } = settings;
   const { overview, daily, intraday } = prices.kinds;

@@ -24,7 +24,7 @@ import { marginMs } from '../walk/list-lag.ts';
 import { instrumentDecoders, instrumentRequests } from './instrument-requests.ts';
 import { itemAgain, rowsFrom, type SourceContext, type SourceKind, type TaskContext, withSchemas } from './kind.ts';
 
-/** The form of an instrument's id. From an id, the preview reads the list; from any other value, the stream. */
+/** The form of an instrument's id. The preview reads the list from an id, and the stream from any other value. */
 const ID = /^\d{1,19}$/;
 
 export const INSTRUMENTS: SourceKind<SourceSettingsOf<'instruments'>, InstrumentsOffset> = {

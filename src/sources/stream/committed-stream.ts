@@ -26,7 +26,7 @@ export interface AgainUpTo {
   readonly fromMs: number;
 }
 
-/** `since`: the furthest offset ever read. `end`: the stream's end while it repeats events or is behind; else null. */
+/** `since`: the furthest offset ever read. `end`: the end of a stream that repeats events or is behind; else null. */
 export function readUpTo(stream: (CommittedStream & { readonly since: string | null }) | null): {
   readonly since: string | null;
   readonly end: string | null;

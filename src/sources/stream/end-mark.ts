@@ -1,13 +1,13 @@
 import { hasReached } from './stream-response.ts';
 
 /*
- * Finds out if our offset has reached the end of a stream that never pauses, if the responses do not name the end of
- * the log. The list gives a fresh start: the offset at which a new source begins. If our offset reaches this start, all
- * events from before the request are read. If our offset had passed this start a minute before the request, the list
- * lags. Then the start is not used, and an end that was reached earlier no longer counts.
+ * Finds the end of a stream that always has more events and does not name the end of its log. The list gives a fresh
+ * start: the offset at which a new source begins. If our offset reaches this start, all events from before the request
+ * are read. If our offset had passed this start a minute before the request, the list lags. Then the start is not used,
+ * and an end that was reached earlier no longer counts.
  */
 
-/** After this time without a response that shows the stream's end, and then at this interval, the list is requested. */
+/** The list is requested after this time without a response that shows the stream's end, and then at this interval. */
 const LOOK_EVERY_MS = 60_000;
 /** If our offset has reached a fresh start, the stream counts as read to its end until this time after the request. */
 const SEEN_COUNTS_MS = 2 * LOOK_EVERY_MS;

@@ -37,7 +37,7 @@ export type FollowerNotification =
       readonly since: string | null;
       readonly ageMs: number;
     }
-  /** Events are certainly lost: they are older than the retention. */
+  /** Events are certainly lost, because the provider no longer keeps them. */
   | {
       readonly kind: 'gapCertain';
       readonly fromMs: number;
@@ -46,7 +46,7 @@ export type FollowerNotification =
       readonly since: string | null;
       readonly to: ResponseTime;
     }
-  /** For some minutes, the stream has ended before our offset. `endsAt`: the first offset at which the stream ended. */
+  /** For some minutes, the stream's end has been lower than our offset. `endsAt`: the first such end. */
   | {
       readonly kind: 'streamBehind';
       readonly to: ResponseTime;

@@ -222,7 +222,7 @@ function gapNotification(
   return { kind: isReset ? 'streamReset' : 'gapProven', why, fromMs, to, lostAfter, goesOnAfter };
 }
 
-/** Replaces our offset. `again`: events up to the furthest offset repeat. @throws RETENTION_GAPS_REPEAT. */
+/** Replaces our offset. `again`: events up to the furthest offset ever read repeat. @throws RETENTION_GAPS_REPEAT. */
 function healGap(
   before: FollowerOffset,
   offset: FollowerOffset,
@@ -241,8 +241,8 @@ function healGap(
 }
 
 /**
- * Ends the repetition of events when our offset reaches the furthest offset. If the end of the
- * stream is still lower after the time `offsetHold`, the provider has begun a new stream: the repetition ends too.
+ * Ends the repetition of events when our offset reaches the furthest offset that was ever read. If the end of the
+ * stream is still lower after the time `offsetHold`, the provider has begun a new stream. Then the repetition ends too.
  */
 function passAgain(
   offset: FollowerOffset,

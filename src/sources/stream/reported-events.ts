@@ -3,16 +3,16 @@ import { isBefore } from './stream-response.ts';
 /** At most this many responses are remembered. The oldest ones are kept, because they show the longest lag. */
 const MOST_RESPONSES = 1_000;
 
-/** Remembers responses of the stream with events on the topic. All events of a response come after its `since`. */
+/** Remembers the stream's responses with events on the topic. All these events come after the requested `since`. */
 export class ReportedEvents {
   readonly #notBeyond: string | null;
   #newest: string | null = null;
   #oldestRemembered: string | null = null;
   readonly #idsOfNewest = new Set<bigint>();
   readonly #agesMs = new Map<string, number>();
-  /** The current end of a stream that is behind; null if the stream is not behind. */
+  /** The current end of the provider's stream if this end is lower than our offset; otherwise null. */
   readonly #end: string | null;
-  /** The requested offset of the newest response that began before `#end`. */
+  /** The highest requested offset that is lower than `#end`. */
   #acrossEnd: string | null = null;
   readonly #idsAcrossEnd = new Set<bigint>();
 
@@ -46,7 +46,7 @@ export class ReportedEvents {
     }
   }
 
-  /** The newest response that began before the end may contain events after the end. */
+  /** The response to the highest offset below the end may contain events after the end. */
   #addAcrossEnd(since: string, id: bigint | null): void {
     if (this.#acrossEnd === null || isBefore(this.#acrossEnd, since)) {
       this.#acrossEnd = since;

@@ -181,7 +181,7 @@ function isHeldEnough(
   return sign === 'unmoved' && held.heldMs >= offsetHoldMs;
 }
 
-/** Begins a round half of `gapProof` after the last round; an hour after it, if no evidence is against our offset. */
+/** Begins a round half of `gapProof` after the last round, or an hour after it if no round has found evidence. */
 function beginRound(
   doubt: Doubt,
   held: HeldOffset | null,

@@ -19,7 +19,7 @@ function compareDigits(a: string | undefined, b: string | undefined): number {
   return first < second ? -1 : 1;
 }
 
-/** One response of a stream. Few events do not show the stream's end: a server may send fewer than requested. */
+/** One response of a stream. It may have fewer events than requested before the end of the stream. */
 export interface StreamResponse {
   /** The offset for the next request: the cursor of this response. */
   readonly next: string;

@@ -35,9 +35,9 @@ import {
 export interface Stream {
   readonly answeredMs: number | null;
   readonly takenMs: number | null;
-  /** When the provider last confirmed our offset, at the earliest; null before the first response. */
+  /** The earliest possible time of the last confirmation of our offset; null before the first response. */
   readonly servedMs: number | null;
-  /** When the provider last confirmed our offset, at the latest. */
+  /** The latest possible time of the last confirmation of our offset by the provider. */
   readonly servedLatestMs: number | null;
   readonly heldFromMs: number | null;
   readonly dueMs: number;
@@ -251,7 +251,7 @@ export interface FreshStart {
   readonly askedMs: number;
 }
 
-/** Ignores a start from before the sign. A start that is not before our offset ends the hold of a lower offset. */
+/** Ignores a start requested before the sign. A start that is not below our offset ends the hold of a lower offset. */
 export function takeFreshStart<Offset extends { readonly held: HeldOffset | null }>(
   stream: Stream,
   offset: Offset,
@@ -291,12 +291,12 @@ export function secondsToRetentionCliff(
 interface StreamRun {
   /** The number of events in the largest response. */
   readonly most: number;
-  /** The number of small responses at the end. */
+  /** The number of consecutive small responses, up to the newest response. */
   readonly small: number;
 }
 
 const FIRST_REPEAT_MS = 1_000;
-/** The pauses between small responses, from the first to the longest. */
+/** The first pause and the longest pause between small responses. */
 const FIRST_READ_ON_MS = 50;
 const LONGEST_READ_ON_MS = 1_000;
 

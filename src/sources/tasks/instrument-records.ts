@@ -8,7 +8,7 @@ import type { EventFacts, RowFacts } from '../walk/instruments-messages.ts';
 
 /** The header with the type of an event, so that consumers can filter without decoding. */
 const EVENT_TYPE = 'spc-event-type';
-/** The header omits a longer type, because the size limit of a topic includes headers. The value has every type. */
+/** A longer type is not in the header, because the size limit of a topic includes headers. The value has any type. */
 const LONGEST_TYPE = 100;
 
 export interface InstrumentTargets {

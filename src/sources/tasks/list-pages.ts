@@ -13,7 +13,7 @@ interface Asked {
   isDecoded: boolean;
   /** The probable next cursor; null before the page has arrived. */
   probableNext: string | null;
-  /** The first response of the stream for the drain of this page; null if not requested or already used. */
+  /** The first response of the stream for this page's drain; null if it was not requested, or was used already. */
   drain: DrainAhead | null;
 }
 

@@ -108,7 +108,7 @@ export class Census {
     return (this.#marksOf(id) & OTHER_SCHEMA) === 0 ? 'same' : 'sameUnderOtherSchema';
   }
 
-  /** An event of this age added an instrument that a row showed, so the list is not older. Infinity: no such row. */
+  /** The list includes an event of this age: a row showed an instrument that the event added. Infinity: no such row. */
   get newestShownMs(): number {
     return this.#newestShownMs;
   }

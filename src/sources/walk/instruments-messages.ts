@@ -22,7 +22,7 @@ export type CoreRequest =
   | { readonly kind: 'stream'; readonly since: string }
   | { readonly kind: 'census' }
   | ({ readonly kind: 'page' } & PageRequest)
-  /** Requests the list after its last page. `minId`: null if the list was empty. Never prefetched. */
+  /** Requests the rows after the last page of the list. `minId`: null if the list was empty. Never prefetched. */
   | { readonly kind: 'behindLast'; readonly minId: string | null }
   | { readonly kind: 'commit'; readonly decision: CoreDecision };
 

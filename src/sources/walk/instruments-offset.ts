@@ -67,7 +67,7 @@ export interface InstrumentsOffset extends FollowerOffset {
 }
 
 const VERSION = 2;
-/** The walk interval after a lag. When it ends, the next census no longer remembers the events of this census. */
+/** The walk interval after a lag. After this time, the next census no longer remembers the events of this census. */
 const AFTER_LAG_MS = REMEMBERED_MS + 300_000;
 
 /** True if the stream repeats events or ends before our offset. Then only walks update the instruments. */
