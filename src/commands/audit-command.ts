@@ -211,7 +211,7 @@ function walksOf(committed: NonNullable<Awaited<ReturnType<typeof compareList>>[
 
 type WalkTimes = ReturnType<typeof walksOf>;
 
-/** The reasons why the next walk does not delete the instruments that left the list, or not in time. */
+/** Why the next walk does not delete the instruments that left the list, or deletes them too late. */
 function reasons(left: number, held: number, maxShrink: number, walks: WalkTimes | null, nowMs: number): string[] {
   const { nextAt = '', intervalMs = 0, withoutDeletion = 0 } = walks ?? {};
   const found = [

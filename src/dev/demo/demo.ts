@@ -193,7 +193,7 @@ async function startParts(
 }
 
 /**
- * Starts the connector. `walked`: the first complete walk; null if the connector ended before. `statusPage`: the
+ * Starts the connector. `walked`: the first complete walk; null if the connector ended earlier. `statusPage`: the
  * address of the status page; null before the page is ready.
  */
 function startConnector({

@@ -94,7 +94,9 @@ interface Product {
   readonly bid: string;
   readonly ask: string;
   readonly observedAt: string;
-  /** `pulled` or empty. Without this column, a price that does not change would look like an error. */
+  /**
+   * `pulled` if the issuer offers no bid and ask, else empty. Without this column, a price that stays would look wrong.
+   */
   readonly quoting: string;
   /** The monotonic time of the last price. */
   readonly pricedMs: number;
@@ -173,8 +175,8 @@ function createRate(clock: Clock) {
 
 /**
  * Waits until every instrument has a price, or a reason why it has no price. Waits at most a minute, and ends when the
- * signal aborts. The processor may not have read the newest instruments yet, so this function compares its number of
- * instruments with the provider's number.
+ * signal aborts. The processor may not have read the newest instruments yet, so this function compares the number of
+ * instruments that the processor knows with the provider's number.
  * @param instruments the number of instruments at the provider
  */
 export async function firstPrices(

@@ -3,15 +3,15 @@ import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
-/** The range of ports ends before the ports of outgoing connections (Linux: from 32768, macOS: from 49152). */
+/** The range of ports is below the ports of outgoing connections (Linux: from 32768, macOS: from 49152). */
 const FIRST_PORT = 20_000;
 const LAST_PORT = 29_999;
 const MAXIMUM_TRIES = 200;
 
 /**
- * Returns free ports of the loopback interface. While this process lives, no other caller gets these ports. Does not
- * let the system choose (port 0): the system would choose a port of the range for outgoing connections. A client's
- * connection could then take the port of a broker that restarts.
+ * Returns free ports of the loopback interface. While this process lives, no other caller gets these ports. This
+ * function does not ask the system for a port (port 0), because the system could return a port of outgoing connections.
+ * A client's connection could then take the port of a broker that restarts.
  * @param pick a random whole number from `first` to below `limit`.
  */
 export async function freePorts(count: number, pick: (first: number, limit: number) => number = randomInt) {

@@ -103,8 +103,8 @@ function lastWords(logFile: string): string {
 export type EndWatch = () => void;
 
 /**
- * Runs a shell script if this process is killed by SIGKILL. A shell reads a pipe from this process. It runs the script
- * when the pipe ends. Without /bin/sh (Windows), the script never runs.
+ * Runs a shell script if this process is killed by SIGKILL. A shell reads a pipe from this process. When the pipe ends,
+ * the shell runs the script. Without /bin/sh (Windows), the script never runs.
  * @param script the text of the script; its arguments are "$@"
  */
 export function runWhenOrphaned(script: string, args: readonly string[], env: StackEnvironment = {}): EndWatch {

@@ -7,7 +7,7 @@ import type { StackEnvironment } from './stack-context.ts';
 
 const MINIMUM_JAVA = 17;
 
-/** The usual folders of Java on Linux (packages, archives), macOS (packages, Homebrew), and of SDKMAN and IntelliJ. */
+/** The usual folders of Java: those of Linux and macOS, and those of Homebrew, SDKMAN and IntelliJ. */
 const USUAL_PLACES = [
   '/usr/lib/jvm/*/bin/java',
   '/usr/java/*/bin/java',

@@ -27,7 +27,7 @@ export interface LocalKafkaOptions extends StackContext {
   /** Broker settings that replace settings of the local stack. A function gets the addresses of the node. */
   readonly settings?: BrokerSettings | ((node: NodeAddress) => BrokerSettings);
   readonly nodes?: number;
-  /** The folder of the data, which `stop` keeps. Without `dataFolder`, the data is temporary: `stop` removes it. */
+  /** The folder of the data. `stop` keeps this folder. Without `dataFolder`, `stop` removes the data. */
   readonly dataFolder?: string;
   /**
    * Returns the address that a node advertises, such as the address of a proxy. Both addresses are host:port.
@@ -99,7 +99,7 @@ export async function startKafka(options: LocalKafkaOptions): Promise<LocalKafka
     stop: async () => {
       const failed = failures();
       await stop();
-      // If a broker ended by itself, the folder stays, because its logs contain the reason.
+      // If a broker ended by itself, the folder stays, because the log in it contains the reason.
       for (const failure of failed) options.onProgress(failure);
       if (failed.length === 0) await folder.remove();
     },

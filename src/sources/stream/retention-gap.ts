@@ -10,11 +10,11 @@ import { compareStreamOffsets, isBefore, type StreamReading, type StreamResponse
  * the stream from E gets status 200, and our offset gets the same sign again, E is *held*: E may replace our offset,
  * but our offset is still read. A response without a sign ends the hold. Rounds repeat until E was held for this time:
  *
- * - E is before our offset: `behindLimit`, an hour. The provider usually recovers in minutes, and a lower offset
- *   repeats events. E is held only if the stream from E also ends before our offset. Otherwise the list that gave E
- *   lags.
+ * - E is lower than our offset: `behindLimit`, an hour. The provider usually recovers in minutes, and a lower offset
+ *   repeats events. E is held only if the end of the stream from E is lower too. Otherwise the list that gave E lags.
  * - Our offset brings no events: `offsetHold`, a day. The event log may lag behind the list by hours.
- * - Our offset is refused, repeats its events or has expired by all clocks; or only E has events: `gapProof`, minutes.
+ * - Our offset is refused, or its events repeat, or it has expired by all clocks: `gapProof`, some minutes.
+ * - Our offset brings no events, but E brings events: `gapProof` too.
  *
  * Later rounds keep the first E, so that no later event is lost. If our offset is older than six and a half days by one
  * clock, a gap is only *suspected*. A suspicion causes a walk.
@@ -43,7 +43,7 @@ export type GapSign =
   | 'refused'
   /** The response has events, but does not move our offset on. */
   | 'stuck'
-  /** The response names an offset before our offset. */
+  /** The response names an offset that is lower than our offset. */
   | 'lower'
   /** No events and the same offset, after our offset has expired. */
   | 'quiet'
@@ -95,7 +95,7 @@ export function namesLower(
   return reading === 'lower' || isBefore(response.nextId, since);
 }
 
-/** True if the provider's stream ends before our offset. */
+/** True if the end of the provider's stream is lower than our offset. */
 export function isProviderBehind({ since, held }: { readonly since: string | null; readonly held: HeldOffset | null }) {
   return since !== null && held !== null && isBefore(held.since, since);
 }

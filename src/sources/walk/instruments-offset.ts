@@ -70,7 +70,7 @@ const VERSION = 2;
 /** The walk interval after a lag. After this time, the next census no longer remembers the events of this census. */
 const AFTER_LAG_MS = REMEMBERED_MS + 300_000;
 
-/** True if the stream repeats events or ends before our offset. Then only walks update the instruments. */
+/** True if the stream repeats events, or its end is lower than our offset. Then only walks update the instruments. */
 export function isStreamOld(offset: FollowerOffset): boolean {
   return offset.again !== null || isProviderBehind(offset);
 }

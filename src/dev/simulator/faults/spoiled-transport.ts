@@ -15,7 +15,7 @@ export async function reset(response: ServerResponse, answer: Answer, share: num
   socket?.resetAndDestroy();
 }
 
-/** Sends a share of the body, then closes the connection. `how`: the header that defines the end of the body. */
+/** Sends a share of the body, then closes the connection. `how`: how the response announces the end of its body. */
 export async function cutShort(
   response: ServerResponse,
   answer: Answer,

@@ -31,7 +31,7 @@ export interface EventLog {
   /** The newest offset that a client could see `agoMs` ago. Default: now. */
   newest(agoMs?: number): Offset;
   last(): Offset;
-  /** Visible, retained entries after an offset, oldest first. */
+  /** The entries after an offset that clients can see and whose retention has not ended, oldest first. */
   after(offset: Offset): Iterable<LogEntry>;
   /** True if events after this offset are no longer returned, because their retention has ended. */
   isExpired(offset: Offset): boolean;

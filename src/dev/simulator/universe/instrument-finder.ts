@@ -8,7 +8,7 @@ export interface InstrumentFinder {
 }
 
 const NUMBERS = 1_000_000_000n;
-/** An ISIN gives an id modulo 10^9. The id is below 10^9, or in the range of 10^9 ids that begins with this number. */
+/** An ISIN gives an id modulo 10^9. The id is this number, or the sum of this number and HUGE. */
 const HUGE = (2n ** 53n / NUMBERS) * NUMBERS;
 
 /** `rawIds` returns the ids of instruments that were published as raw text. These instruments may have any ISIN. */

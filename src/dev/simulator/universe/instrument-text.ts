@@ -13,7 +13,7 @@ export interface InstrumentText {
   isin(id: bigint, version: InstrumentVersion): string | undefined;
   /** True if the instrument belongs to the calling account (the /my variants). */
   isMine(id: bigint): boolean;
-  /** The currency, and the limits: one barrier breach for each underlying, and one payment for each coupon. */
+  /** The currency. Each underlying can have one barrier breach, and each coupon can have one payment. */
   blueprint(id: bigint): Pick<Blueprint, 'underlyings' | 'coupons' | 'currency'>;
   /** A 32-bit number. All other values of the instrument are computed from this number. */
   key(id: bigint): number;

@@ -184,7 +184,7 @@ function priceText(key: number, thousandths: number, salt: number): string {
   return style % 4 === 1 ? `${plain}000` : plain;
 }
 
-/** A time in one of the ISO 8601 forms of providers: seconds, seven digits, or an offset. */
+/** A time in one of the ISO 8601 forms of providers: in whole seconds, with seven decimals, or with a zone `+00:00`. */
 function momentText(key: number, ms: number): string {
   const text = new Date(ms).toISOString();
   if (key % 3 === 0) return `"${text.slice(0, 19)}Z"`;
