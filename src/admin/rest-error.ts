@@ -1,7 +1,7 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { ConnectorError } from '../errors.ts';
 
-/** Refuses a request with an HTTP status. The client sees the message, which is that of Kafka Connect if it has one. */
+/** Refuses a request with an HTTP status. The client sees the message, if possible in the words of Kafka Connect. */
 export class RestError extends Error {
   readonly status: number;
 

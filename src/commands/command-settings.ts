@@ -81,8 +81,8 @@ async function unusedVariables({ variables: used }: SettingsTree, isMeant: (name
 
 /**
  * Explains the settings in a text. `placed` is the text with additions: a line that begins with a setting gets the
- * position of this setting in the settings file, and the variables that set it. `note` warns about variables in the
- * text to which the settings file does not refer; null if there are none.
+ * position of this setting in the settings file, and the variables that set it. `note` warns about variables that the
+ * text names but the settings file does not use; null if there are none.
  */
 export async function withOrigins(
   { config: file, env }: Pick<Given, 'config' | 'env'>,

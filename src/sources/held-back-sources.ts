@@ -23,7 +23,7 @@ export interface HeldBackOptions<Source> {
 interface HeldSource {
   failures: number;
   lastMs: number;
-  /** `restartEpoch`: the target's `failedRestartEpoch` at the failure. A restart by an operator changes this value. */
+  /** `restartEpoch`: the source's `failedRestartEpoch` at the failure. A restart by an operator changes this value. */
   hold: { readonly untilMs: number; readonly restartEpoch: number } | undefined;
 }
 

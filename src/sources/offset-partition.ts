@@ -39,7 +39,7 @@ export interface OffsetPartitionOptions {
   /** Returns the offsets by key. For an unreadable offset, the value is an error. It stops only this source. */
   readonly readOffsets: (signal: AbortSignal) => Promise<ReadonlyMap<string, SourceOffset | ConnectorError>>;
   readonly targets: WorkerTargets;
-  /** Absent if there is only one process, which needs no proof that it owns the partition. */
+  /** Absent if there is only one process, because it needs no proof that it owns the partition. */
   readonly ownershipProof?: OwnershipProof['since'];
   /** True: after every source has failed, waits for a restart by an operator; false: returns. */
   readonly waitsForOperator: boolean;

@@ -252,7 +252,7 @@ function nextWalkFacts({ secondsToNextWalk: next, trouble }: SourceStatus, now: 
   return [fact('Next walk', `with the next response of the stream${from}`)];
 }
 
-/** A stream counts as caught up until this time after its end was last read: a busy stream rarely shows its end. */
+/** A stream counts as caught up until this time after its end was last read, because a busy stream may hide its end. */
 const BEHIND_AFTER_SECONDS = 30;
 
 function streamFact(source: SourceStatus, now: string): Fact {

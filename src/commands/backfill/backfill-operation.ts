@@ -338,7 +338,7 @@ export async function backfillSeries(
     abortHangingOffset: { groupId, ...place },
   });
 
-  /** Restores `failed` from the dead letters of earlier runs, which are committed with the progress. */
+  /** Restores `failed` from the dead letters of earlier runs: a transaction commits dead letters with the progress. */
   async function readFailed(): Promise<void> {
     const isins = new Map(instruments.map(({ id, isin }) => [id, isin]));
     const partitions = partitionsOf(topics['dead-letters']).map(({ partition }) => partition);

@@ -12,7 +12,7 @@ export interface WindowRange {
 
 /** The dead letter header with the request, in the form of the command's arguments. */
 export const BACKFILL_REQUEST = 'spc-backfill';
-/** The dead letter header with the group id, which identifies products, series and range of the request. */
+/** The dead letter header with the group id. This id identifies products, series and range of the request. */
 export const BACKFILL_GROUP = 'spc-backfill-group';
 
 const HOUR_MS = 3_600_000;

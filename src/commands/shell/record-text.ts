@@ -7,7 +7,7 @@ const URL_FIELD = /(^|\/)simulation[-_]?url$/i;
 /** Longer names do not widen the column of names. */
 const LONGEST_ALIGNED = 40;
 
-/** A record of a topic, or a planned record, which has no partition, offset and time yet. */
+/** A record of a topic, or a planned record. A planned record has no partition, offset or time yet. */
 interface PrintedRecord {
   readonly topic: string;
   readonly key: string | null;

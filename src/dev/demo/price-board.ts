@@ -94,9 +94,7 @@ interface Product {
   readonly bid: string;
   readonly ask: string;
   readonly observedAt: string;
-  /**
-   * `pulled` if the issuer offers no bid and ask, else empty. Without this column, a price that stays would look wrong.
-   */
+  /** `pulled` if there is no bid and ask now, else empty. Without this column, a price that stays would look wrong. */
   readonly quoting: string;
   /** The monotonic time of the last price. */
   readonly pricedMs: number;

@@ -138,7 +138,7 @@ interface ContainerOptions {
   readonly hostPort: number;
   /** The address of this machine on which Docker publishes the port; empty: all addresses. */
   readonly hostAddress: string;
-  /** The environment of `docker rm`, which removes the container if this process is killed by SIGKILL. */
+  /** The environment of the `docker rm` that removes the container if this process is killed by SIGKILL. */
   readonly env: StackEnvironment;
 }
 

@@ -18,8 +18,7 @@ export async function freePorts(count: number, pick: (first: number, limit: numb
   const ports: number[] = [];
   for (let tries = 0; ports.length < count && tries < MAXIMUM_TRIES; tries += 1) {
     const port = pick(FIRST_PORT, LAST_PORT + 1);
-    // Reserves the port first: `isFree` listens on the port for a moment, which would disturb another owner of the
-    // port.
+    // Reserves the port first, because `isFree` listens on the port for a moment. This would disturb another owner.
     if ((await reserve(port)) && (await isFree(port))) ports.push(port);
   }
   if (ports.length < count) {

@@ -160,7 +160,7 @@ function confirmOffset(
 
 /**
  * Takes the response to a request with a fresh start. If our offset is in doubt or the start is lower, our offset is
- * requested again at once. If offsets have no order, a start with later items is not used: it may be before our offset.
+ * requested again at once. If offsets have no order, a start with later items is not used: it may be an older offset.
  */
 export function takeVerifiedStart(state: FollowerState, verified: VerifiedStart, at: FollowerContext): FollowerOutcome {
   const { stream, offset } = state;

@@ -56,7 +56,7 @@ export interface OffsetKnown {
   readonly isOver: boolean;
   /** The longest possible time since the provider confirmed our offset. */
   readonly ageMs: number;
-  /** A recent fresh start was not before our offset, so a lower offset in a response is not a sign. */
+  /** A recent fresh start was not lower than our offset, so a lower offset in a response is not a sign. */
   readonly isNoReset: boolean;
 }
 
@@ -116,7 +116,7 @@ type GapRound =
       readonly start: string;
       readonly cameMs: number;
       readonly at: string;
-      /** The start is after our offset and brings events, while our offset brings no events. */
+      /** The start is higher than our offset and brings events, while our offset brings no events. */
       readonly overtakes: boolean;
     };
 
@@ -194,7 +194,7 @@ function beginRound(
   if (sign !== 'unmoved' || held === null || isBefore(held.since, ours)) {
     return { ...doubt, round: { wants: 'start', fromMs: nowMs } };
   }
-  // If offsets have no order, the held offset may be before ours, so its events prove nothing.
+  // If offsets have no order, the held offset may be older than ours, so its events prove nothing.
   if (compareStreamOffsets(held.since, ours) === null) return doubt;
   const cameMs = nowMs - held.heldMs;
   return { ...doubt, round: { wants: 'verify', start: held.since, at: held.since, cameMs, overtakes: false } };

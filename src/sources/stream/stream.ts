@@ -51,7 +51,7 @@ export interface Stream {
   /** The search for the end by means of the list; null at the end, or if responses name the end. */
   readonly mark: EndMark | null;
   readonly doubt: Doubt;
-  /** The time of the last fresh start (the offset of a new source), if it was not before our offset; else null. */
+  /** The time of the last fresh start (the offset of a new source), if it was not lower than our offset; else null. */
   readonly noResetMs: number | null;
   /** Our previous offsets, the newest at the end. */
   readonly earlier: readonly string[];
@@ -190,7 +190,7 @@ const behind = (since: string, held: HeldOffset | null) => isProviderBehind({ si
 
 /**
  * Returns the held offset with its age. A restart adds the time of the absence, by the clock that shows less time. If
- * the held offset is before ours, a restart adds no time, and an absence of `offsetHold` drops the held offset.
+ * the held offset is lower than ours, a restart adds no time, and an absence of `offsetHold` drops the held offset.
  */
 function heldUntil(
   { heldFromMs }: Stream,

@@ -33,7 +33,7 @@ export function recordAge(time: ResponseTime | null, wallMs: number): EventRecor
     if (byBrokerMs <= REMEMBERED_MS || time === null) return Math.max(0, byBrokerMs);
     const receivedMs = Date.parse(headers['spc-received'] ?? '');
     const byProviderMs = time.dateMs - receivedMs;
-    // A date far in the future is wrong: the age would be 0, which would protect removed instruments from deletion.
+    // A date far in the future is wrong: it would give the age 0, and so protect removed instruments from deletion.
     if (Number.isNaN(receivedMs) || byProviderMs < -REMEMBERED_MS) return byBrokerMs;
     return Math.max(0, Math.min(byBrokerMs, byProviderMs));
   };

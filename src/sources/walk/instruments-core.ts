@@ -324,9 +324,9 @@ function replaceWalk(state: CoreState, time: ResponseTime, at: CoreContext): Cor
 }
 
 /**
- * Gives a response of the stream to the walk, but not while our offset is in doubt. If the provider's stream ends
- * before our offset, no new events come. Then the drain of a page ends at once if the page names an offset before ours.
- * The drain of any other page waits until the stream reaches our offset.
+ * Gives a response of the stream to the walk, but not while our offset is in doubt. If the end of the provider's stream
+ * is lower than our offset, no new events come. Then the drain of a page ends at once if the page names a lower offset
+ * too. The drain of any other page waits until the stream reaches our offset.
  */
 function walkBeside(
   state: CoreState,

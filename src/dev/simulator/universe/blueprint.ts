@@ -410,10 +410,7 @@ const PRODUCT_KINDS: readonly ProductKind[] = [
   },
 ];
 
-/**
- * An observed level of an underlying: its purpose, how it is observed, and the level as a percentage of the first
- * price.
- */
+/** An observed level of an underlying: its purpose, the kind of observation, and a percentage of the first price. */
 interface MonitorPlan {
   readonly type: 'barrier' | 'strike' | 'redemption' | 'coupon';
   readonly monitoringType: 'continuous' | 'atexpiry' | 'atclose';
