@@ -6,7 +6,7 @@ import { CONTENT_PROBLEMS } from '../support/connection-contents.ts';
  * rotated secret is used without a restart. A printed secret shows only its origin.
  */
 export type Secret = (() => Promise<string>) & {
-  /** Reads the current content. Rejects if the file is unusable; a call of the secret returns the last good text. */
+  /** Reads the current content. Rejects if the file is unusable. The secret itself then returns the last good text. */
   readNow(): Promise<string>;
   toJSON(): string;
   toString(): string;

@@ -25,7 +25,7 @@ function ofUnknownTypes(setting: string, given: readonly unknown[]): string[] {
     });
 }
 
-/** Settings of sources that no longer have an effect, and why they have none. */
+/** The retired settings of sources: each has no effect any more, for the given reason. */
 const RETIRED: Readonly<Record<string, string>> = {
   drainLimit: 'a page of a walk waits until the stream was read, however long that takes',
 };

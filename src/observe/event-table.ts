@@ -205,7 +205,7 @@ export function toAll(sinks: readonly Partial<Events>[]): Events {
 export function countEvents({ add, observe }: Pick<Meters, 'add' | 'observe'>): Events {
   return eachEvent((name) => (event: object) => {
     (EVENTS[name] as Row<object>).count?.(event, add, observe);
-    // A failure of the registry has no separate event: it is the error of another event.
+    // A failure of the registry has no separate event: it is the `err` of another event.
     const code = 'err' in event ? codeOf(event.err) : '';
     if (/^(REGISTRY|SCHEMA)_/.test(code)) add('spconnect_registry_failures_total', { code }, 1);
   });

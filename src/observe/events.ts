@@ -47,7 +47,7 @@ export interface Events {
   walkStarted(event: {
     readonly source: string;
     readonly walk: number;
-    /** The provider's stream offset before the walk's first row. */
+    /** The stream offset of the source when the walk started. */
     readonly since: string;
     readonly why: string;
     /** The wait before the list is read, because the list may lag behind the stream. A resumed walk also waits. */
@@ -85,8 +85,8 @@ export interface Events {
   kafkaSilent(event: { readonly silentMs: number }): void;
   kafkaAnswers(event: { readonly silentMs: number }): void;
   /**
-   * An attempt failed and is repeated. `part` is set if no source runs yet: `topics` if the check of the topics failed,
-   * `replicas` if the group failed. `endpoint`: the only endpoint that waits; absent if the whole source waits.
+   * An attempt failed and is repeated. Before any source runs, `part` names the attempt: the check of the topics, or
+   * the group membership (`replicas`). `endpoint`: the only endpoint that waits; absent if the whole source waits.
    */
   attemptFailed(
     event: FailedAttempt & {
@@ -181,9 +181,9 @@ export interface StreamPlace {
   readonly since: string | null;
   /** Seconds until the provider drops unread events, if no further poll succeeds; null without an offset. */
   readonly secondsToRetentionCliff: number | null;
-  /** Negative if overdue. Null during a walk; absent for sources that do not walk. */
+  /** Negative if the next walk is overdue. Null during a walk; absent for sources that do not walk. */
   readonly secondsToNextWalk?: number | null;
-  /** The end of the provider's stream if it lies before our offset; otherwise null or absent. */
+  /** The offset at the end of the provider's stream if it is lower than our offset; otherwise null or absent. */
   readonly providerEndsAt?: string | null;
   /** Consecutive walks that could not determine which instruments were removed; absent for sources that do not walk. */
   readonly walksWithoutDeletion?: number;
@@ -221,7 +221,7 @@ export interface DeadRow {
 
 export interface DeadLetterCounts {
   readonly deadLetters: number;
-  /** Rows that are too large. If a row has a key and is not too large, one of its fields has a wrong type. */
+  /** Dead letters of rows that are too large. Other dead letters with a key have a field with a wrong type. */
   readonly deadLettersTooLarge: number;
   readonly deadLettersWithoutKey: number;
   readonly dead?: readonly DeadRow[];

@@ -22,7 +22,7 @@ export interface LogOutput extends LogDestination {
 export interface LogOutputOptions {
   /** Writes to a file descriptor without waiting, as fs.writeSync does; returns the number of written bytes. */
   readonly write: (chunk: Buffer) => number;
-  /** The line that reports the number of lines that were dropped before it. */
+  /** Returns a line that reports how many lines were dropped before this line. */
   readonly droppedLine: (lines: number) => string;
   readonly later?: (ms: number, action: () => void) => void;
   /** Makes the whole process wait. */
@@ -85,7 +85,7 @@ export function createLogOutput(options: LogOutputOptions): LogOutput {
     write(line) {
       flush();
       tellOfDropped();
-      // After a dropped line, all lines are dropped until a line reports how many were dropped at this place.
+      // After a dropped line, later lines are also dropped, until a line reports the number of dropped lines.
       if (dropped > reported || !keep(line)) dropped++;
       writeKept();
     },

@@ -1,7 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { METRICS, type MetricDefinition, type MetricName } from './metric-table.ts';
 
-/** Gauges with names of counters (`_total`). The library has the same numbers, by type, without `_total`. */
+/** Gauges with names of counters (`_total`). The library also has these numbers by type, in gauges without `_total`. */
 const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
 
 /** Each measurement wakes the process. The library's default of 10 ms took half of the CPU time of an idle process. */
@@ -26,7 +26,7 @@ export interface Meters {
   /** Forgets every series of these gauges, so that old values are not shown as current values. */
   clear(names: readonly NamesOf<'gauge'>[]): void;
   observe<Name extends NamesOf<'histogram'>>(name: Name, labels: LabelsOf<Name>, value: number): void;
-  /** Starts each counter with these labels at 0, for all values of its other labels: `rate` ignores a first value. */
+  /** Starts each counter with these labels at 0, for all values of other labels: Prometheus ignores a first value. */
   startAtZero(labels: GivenLabels): void;
   /** All metrics, including the metrics of the process, in the text format that Prometheus reads. */
   text(): Promise<string>;
@@ -76,7 +76,7 @@ export function createMeters(isThere: (name: string) => boolean = () => true): M
   };
 }
 
-/** The series of a metric with these labels. Empty if the metric lacks one, or if the values of another are unknown. */
+/** The series of a metric with these labels; empty if the metric lacks a label, or if label values are unknown. */
 function seriesWith(labels: GivenLabels, { labels: names, values }: MetricDefinition): readonly GivenLabels[] {
   if (Object.keys(labels).some((name) => !names.includes(name))) return [];
   const others = names.filter((name) => !(name in labels));

@@ -38,7 +38,7 @@ export interface AskedBatch {
 
 type Answered = (positions: readonly number[], outcomes: readonly QuestionOutcome[]) => void;
 
-/** Makes bulk calls until each question (instrument to price) has an outcome. One caller serves all partitions. */
+/** Makes bulk calls until each question (an instrument to price) has an outcome. One caller serves all partitions. */
 export class BulkCaller {
   readonly #options: BulkCallerOptions;
   readonly #kinds = new Map<PriceKind, KindCalls>();
@@ -71,7 +71,7 @@ interface Run {
   unanswered: number;
 }
 
-/** A question. `run` is null for a product outside the batch, whose call only tests if the provider answers. */
+/** A question. `run` is null for a product outside all batches: its call only tests if the provider answers. */
 class BatchQuestion implements Asked {
   readonly question: PriceQuestion;
   readonly run: Run | null;
@@ -106,7 +106,7 @@ class KindCalls {
     this.#queue = new CallQueue({
       ...options,
       kind,
-      // A product of the last answered call is tested first, because the provider may refuse all products of a sample.
+      // A product of the last answered call is tested first, because the provider may refuse all other products.
       witnesses:
         sampleOthers &&
         (() => [...this.#answeredLast, ...sampleOthers()].map((question) => new BatchQuestion(question))),

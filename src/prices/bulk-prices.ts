@@ -4,13 +4,13 @@ import type { DecodedPrice, PricedInstrument } from '../records/decoding/priced.
 
 /**
  * A kind of prices: the overview or a series (part 2.1 of src/provider/README.md). Each kind has its own calls and
- * metrics. If it has several series, the name of the series follows the kind: `daily/OHLC`, `intraday/Hour_1/Close`.
+ * metrics. A kind with several series counts as several kinds: `daily/OHLC`, `intraday/Hour_1/Close`.
  */
 export type PriceKind = PriceQuery['kind'] | `${Exclude<PriceQuery['kind'], 'overview'>}/${string}`;
 
 /** An instrument whose price is requested: one item of a bulk call. */
 export interface PriceQuestion extends PricedInstrument {
-  /** The end of the windows that were answered earlier, as epoch milliseconds by the provider's clock. If absent: now. */
+  /** The end of the windows that were answered earlier, in ms since 1970 by the provider's clock. If absent: now. */
   readonly answeredMs?: number | undefined;
 }
 
@@ -38,7 +38,7 @@ export type PriceResponse =
 
 export interface BulkResponse {
   readonly answers: readonly PriceResponse[];
-  /** The number of unknown fields, which `extras` keeps, plus the number of duplicate keys. The last duplicate counts. */
+  /** The number of unknown fields, which `extras` keeps, plus the number of duplicate keys. The last value counts. */
   readonly drift: number;
   /** The number of decimals and instants that are rounded in their field; `extras` keeps their text. */
   readonly roundedNumbers: number;
@@ -63,6 +63,6 @@ export interface BulkPrices {
 
 export type QuestionOutcome =
   | PriceResponse
-  /** Calls for this question alone failed, but other calls were answered. `status`: of the last failure, or null. */
+  /** Calls for this question alone failed, but other calls were answered. `status`: the last HTTP status, or null. */
   | { readonly kind: 'refused'; readonly status: number | null; readonly code: ErrorCode }
   | { readonly kind: 'dropped' };

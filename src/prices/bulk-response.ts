@@ -9,7 +9,7 @@ import type { AnsweredRange, BulkResponse, PriceQuestion, PriceResponse } from '
 
 export interface BulkResponseOptions {
   readonly questions: readonly PriceQuestion[];
-  /** The windows that were requested at this position; null if the kind has no windows. */
+  /** The windows that were requested for the item at this position; null if the kind has no windows. */
   readonly range: (position: number) => AnsweredRange | null;
   readonly kind: PriceQuery['kind'];
   readonly decoder: PriceBodyDecoder;
@@ -73,7 +73,7 @@ function answerOf(row: PriceItem | DecodedFailure, range: AnsweredRange | null):
       return { kind: 'problem', status: statusOf(row.problem), item: row.item };
     case 'unusable':
       return row;
-    // The item is too long, too deep, or not text: only its position identifies the product.
+    // The item is too long, too deep or not UTF-8: only its position identifies the product.
     case 'failure':
       return { kind: 'unusable', reason: row.reason, pointer: '', item: row.raw };
   }

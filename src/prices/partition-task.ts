@@ -33,7 +33,7 @@ export interface PartitionTaskOptions {
   readonly groupId: string;
   readonly transactionalId: string;
   readonly writer: TransactionalWriter;
-  /** Resolves after proof that this process owns the partition, because an earlier owner could fence the next owner. */
+  /** Resolves after proof that this process owns the partition. An earlier owner must not fence the present owner. */
   readonly ownershipProof: OwnershipProof['since'];
   readonly committedOffset: (signal: AbortSignal) => Promise<CommittedOffset | null>;
   readonly reader: LogReader;
@@ -246,7 +246,7 @@ export class PartitionTask implements PartitionReader, WorkerTask {
     return notices;
   }
 
-  /** Ends the session when the registry gets a missing schema, so that the next session can read its instruments. */
+  /** Ends the session when the registry gets a missing schema. The next session can then read its records. */
   #readAgainOnceSchemasAreFound({ over }: PriceSession): void {
     const { instrumentReader, clock, random } = this.#options;
     const signal = AbortSignal.any([this.#options.signal, over.signal]);

@@ -12,7 +12,7 @@ type AskedKind = Pick<EnabledKind, 'kind' | 'inRecords' | 'windows' | 'query'>;
 export interface ProviderPricesOptions {
   readonly marketData: MarketData;
   readonly kinds: readonly AskedKind[];
-  /** Reads the registry's id of the kind's schema (`priceSchemaName`). Not called again after a success. */
+  /** Requests the id of the kind's schema (`priceSchemaName`) from the registry. Not called again after a success. */
   readonly schemaId: (kind: PriceKind, signal: AbortSignal) => Promise<number>;
   /** The longest value that the topic of a kind accepts, in bytes, with the header of the schema id. */
   readonly maxValueBytes: (kind: PriceKind) => number;
@@ -29,7 +29,8 @@ export function createProviderPrices(options: ProviderPricesOptions): BulkPrices
   const { marketData, onMismatch, assumedZone, clock } = options;
   const kinds = new Map(options.kinds.map((one) => [one.kind, one]));
   const made = new Map<PriceKind, PriceBodyDecoder>();
-  // How far our clock is ahead of the provider's. If it were an hour ahead, a look-back of one hour would find nothing.
+  // How far our clock is ahead of the provider's clock. It corrects the look-back: with a clock that is
+  // an hour ahead, a look-back of one hour would find nothing.
   let leadMs = 0;
 
   async function decoderOf({ kind, inRecords }: AskedKind, signal: AbortSignal): Promise<PriceBodyDecoder> {

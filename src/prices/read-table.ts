@@ -46,7 +46,7 @@ export function readInstrument(
 
 /** After a registry is replaced or restored, the missing schema appears after minutes. */
 const ASK_AGAIN: BackOff = { initialMs: 30_000, maximumMs: 5 * 60_000 };
-/** Other writers may name any number of schemas; at most this many are requested again. */
+/** Records of other programs may name any number of schemas; at most this many schemas are requested again. */
 const MAXIMUM_SCHEMAS = 100;
 
 /** The unreadable records of one partition of instruments. */

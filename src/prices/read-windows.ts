@@ -14,7 +14,7 @@ export class WindowDigests {
   readonly #windows = new Map<string, BigUint64Array>();
   #size = 0;
 
-  /** Replaces the stored windows of an instrument. For a part of an answer (`isPart`), adds to the stored windows. */
+  /** Replaces the stored windows of an instrument. If `isPart` is true, adds a part of an answer. */
   put(id: string, found: readonly (bigint | null)[], isPart = false): void {
     const answered = found.filter((digest) => digest !== null);
     const digests = isPart ? [...new Set([...answered, ...(this.#windows.get(id) ?? [])])] : answered;
@@ -98,10 +98,10 @@ export async function readWindows(options: {
   return digests;
 }
 
-/** For each series: up to which moment windows were answered before a session, in ms by the provider's clock. */
+/** For each series: the moment up to which windows were answered before a session, in ms by the provider's clock. */
 export interface AnsweredSeries {
   readonly committed: ReadonlyMap<PriceKind, number>;
-  /** The earliest moment up to which a product was answered in the previous session, also if the product fails. */
+  /** The previous session answered each product's windows up to a moment. This is the earliest of these moments. */
   readonly carried: ReadonlyMap<PriceKind, number>;
 }
 
@@ -115,7 +115,7 @@ const NEWEST = 100;
 
 /**
  * @returns a function that reads the records of all series for one partition of instruments. If the group has lost the
- *   committed low-water mark of a series, the time of the newest record replaces the mark.
+ *   committed moment of a series, the time of the newest record replaces it.
  */
 export function createSeriesReader(options: {
   readonly kinds: readonly EnabledKind[];

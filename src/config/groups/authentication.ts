@@ -24,7 +24,7 @@ const user = text('text in quotes').refine(
   'has a colon; basic authentication cannot send a name with a colon',
 );
 
-/** The ways of authentication at the provider. No type is the default: to send no credentials, a user writes `none`. */
+/** The ways of authentication at the provider. The type has no default: to send no credentials, users write `none`. */
 export function authenticationSettings(secrets: SecretReader) {
   const oauth2 = oauth2Authentication(secrets, 'oauth2 (client credentials), bearer, basic, apiKey or none.', 'openid');
   const apiKey = group({

@@ -117,7 +117,7 @@ const eventsSource = group({
   topics: ownTopics(group({ 'instrument-events': ownTopic('instrument-events') })),
 }).transform(inMilliseconds(...FOLLOWING));
 
-/** Not among the default settings, because a check contains a URL, and a reader of this URL can trade. */
+/** This source is not a default source, because a check contains a URL, and a reader of this URL can trade. */
 const preTradeChecksSource = group({
   name,
   type: sourceType('pre-trade-checks'),

@@ -107,7 +107,7 @@ function checkTimes(
     );
 }
 
-// A request of a series begins one look-back before the last answer. A last answer that is older than `catchUpMs`
+// The windows of a request begin one look-back before the last answer. A last answer that is older than `catchUpMs`
 // counts as `catchUpMs` old.
 // `between` makes the query for windows that open at `fromMs` or later and before `toMs` (null: now).
 function seriesPlan(

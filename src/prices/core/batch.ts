@@ -8,7 +8,7 @@ export type UnpricedMeaning = { readonly kind: 'noIsin' } | Exclude<InstrumentNe
 /** Instrument records of one id that await a result. One result answers all these records. */
 export interface Input {
   readonly id: string;
-  /** In ascending order. The last record supersedes the others; its offset is the input's place in the queue. */
+  /** In ascending order. The last record supersedes the others; its offset decides the position in the queue. */
   readonly offsets: readonly bigint[];
   readonly readAtMs: number;
   /** When the first unanswered record was read: monotonic milliseconds, in which the time of commits does not count. */
@@ -44,7 +44,7 @@ const MOST_OPEN = 4;
 /** A transaction with answers to this many questions takes no further answers. */
 const MOST_COMMITTED = 2_000;
 
-/** Refreshes of one kind of prices that are not committed yet. Any order is allowed, because they answer no record. */
+/** Refreshes of one kind of prices, until their commit. Their order does not matter, because they answer no record. */
 export class RefreshBatches {
   readonly #open = new Map<Batch, number>();
   #answered: { readonly batch: Batch; readonly part: BatchPart }[] = [];

@@ -7,19 +7,17 @@ import type { PriceKind, PriceQuestion, QuestionOutcome } from '../bulk-prices.t
  * The bulk calls for one kind of prices. A question is an instrument to price. The queue decides the questions of the
  * next call, and the meaning of an answer or failure. It uses no I/O and no clock.
  *
- * One rule finds the poison pills, for every error. A call that failed twice is divided if the provider answered some
- * call that began after the first failure. A call that began earlier does not show that the provider answers now. If a
- * call for a single question fails twice in this way, the failure is its result. While no call is answered, no call is
- * repeated or divided. Meanwhile, from time to time, a probe (a call for one question) tests if the provider answers.
+ * One rule finds poison pills (questions that make their calls fail), for every error. A call that failed twice is
+ * divided if the provider answered a call that began after the first failure. An earlier call does not show that the
+ * provider answers now. If a call for a single question fails twice in this way, the failure is its result. While
+ * no call is answered, no call is repeated or divided, but a probe (a call for one question) is sent from time to time.
  *
- *   questions | their call is answered | their call fails
- *   ----------|------------------------|------------------------------------------------------------------------------
- *   fresh     | done                   | waiting
- *   suspected | done                   | divided if a later call was answered since their first failure; else waiting
- *
- * If a later call is answered, waiting questions become suspected. If they failed twice already, their call is divided.
+ * Questions are fresh before their first call. If their call fails, they become waiting. If a later call is answered,
+ * waiting questions become suspected. If they already failed twice, their call is divided. If a call for suspected
+ * questions fails, and a later call was answered since their first failure, their call is divided. Otherwise they
+ * become waiting again.
  * The parts of a divided call are suspected, and the call's failure is their first failure. If all parts of a divided
- * call are answered, twice in a row, the calls were too large. For an hour, calls are then half as large.
+ * call are answered, and this happens twice in a row, the calls were too large. For an hour, calls are half as large.
  */
 
 /** The number of parts of a divided call. 18 calls find one poison pill among 500 questions. */
@@ -75,7 +73,7 @@ export interface Call<One> {
   readonly number: number;
   readonly timeoutMs: number;
   readonly sentMs: number;
-  /** The failed call that gave a probe its question; undefined for a witness (see `witnesses`) and for other calls. */
+  /** The failed call that gave a probe its question; undefined if a probe is for a witness, or if this is no probe. */
   readonly from: Failed<One> | undefined;
 }
 
@@ -113,7 +111,7 @@ export class CallQueue<One extends Asked> {
   /** Parts of calls and single questions have a separate timeout, because they are answered faster. */
   readonly #patience = { usual: new Patience(), suspected: new Patience() };
   #limit = { items: 0, untilMs: 0 };
-  /** The smallest divided call whose parts were all answered, and the time of the first such call; null without one. */
+  /** Divided calls whose parts were all answered: the size of the smallest and the time of the first; else null. */
   #tooLarge: { readonly items: number; readonly atMs: number } | null = null;
 
   constructor(options: CallQueueOptions<One>) {
@@ -389,7 +387,7 @@ export class CallQueue<One extends Asked> {
   }
 }
 
-/** Null if the provider did not send the status: a token endpoint or registry does not judge the questions. */
+/** Null for a status from a token endpoint or registry, because such a status says nothing about the questions. */
 function statusOf({ code, fields }: ConnectorError): number | null {
   return code.startsWith('PROVIDER_') && typeof fields.status === 'number' ? fields.status : null;
 }
@@ -405,8 +403,8 @@ const TIMES_SLOWEST = PARTS;
 const REMEMBERED_CALLS = 50;
 
 /**
- * The timeout of calls. With a long timeout, a hanging question delays the other questions of its call. With a short
- * timeout, slow calls are divided.
+ * The timeout of calls. If the timeout is long, a question that is never answered delays the other questions of its
+ * call. If the timeout is short, slow calls are divided.
  */
 class Patience {
   readonly #tookMs: number[] = [];

@@ -70,7 +70,7 @@ export type CoreResult =
       readonly outcome: FailedOutcome;
       readonly problem: PriceProblem;
       readonly offsets: readonly bigint[];
-      /** Always true for an input; for a refresh, true only if the problem is new. */
+      /** Always true if the result answers records; for a refresh, true only if the problem is new. */
       readonly isDeadLetter: boolean;
       /** True if the product is repaid and the provider has no price: this is normal and gives no warning. */
       readonly isRepaid: boolean;
@@ -107,7 +107,7 @@ export function problemOf(outcome: FailedOutcome): PriceProblem {
 
 const MOST_REMEMBERED = 200_000;
 
-/** Failures that already have a dead letter. An instrument gets one per problem, not one per refresh. */
+/** Failures that already have a dead letter. An instrument gets one dead letter per problem, not per refresh. */
 export class ReportedFailures {
   readonly #keys = new Set<string>();
 

@@ -19,7 +19,7 @@ export class DueQueue {
   readonly #words = new WordRows(WIDTH);
   readonly #heap: Moment[] = [];
   readonly #moments = new Map<number, Moment>();
-  /** The lists by number, from 1. The first row of a list has no previous row, and stores minus the list's number. */
+  /** The lists by number, from 1. A list's first row has no previous row; it stores minus the list's number. */
   readonly #numbered: (Moment | undefined)[] = [undefined];
   readonly #freeNumbers: number[] = [];
 

@@ -14,7 +14,7 @@ interface OpenBatch {
 }
 
 /**
- * The records of the instruments topic, until the prices of one kind answer them. Requests and commits keep the order
+ * Keeps the records of the instruments topic until prices of one kind answer them. Requests and commits keep the order
  * of the topic, so that all records below the committed offset are answered. Calls for other kinds delay no record.
  * After `answerWithinMs`, a record is answered without its price. The price is then requested as a refresh. After a
  * restart, the price is requested in the refresh slot of the instrument.
@@ -86,7 +86,7 @@ export class InputLane {
     return mayTake ? first.readAtMs + this.#settings.lingerMs : Number.POSITIVE_INFINITY;
   }
 
-  /** A moment at or before the first timeout of a record. It does not count the time of commits, like `freeMs`. */
+  /** A moment at or before the first timeout of a record. As in `freeMs`, the time of commits does not count. */
   nextOverdueMs(): number {
     return this.#oldestMs + this.#patienceMs;
   }
@@ -100,7 +100,7 @@ export class InputLane {
     for (const [at, position] of positions.entries()) open.outcomes[position] = outcomes[at];
   }
 
-  /** Takes answered inputs from the front, and all inputs up to the last timeout. `freeMs`: the time minus commits. */
+  /** Takes answered inputs from the front, and all inputs up to the last timeout. `freeMs`: time without commits. */
   takeAnswered(freeMs: number): BatchPart[] {
     const overdue = this.#overdue(freeMs);
     const parts: BatchPart[] = [];

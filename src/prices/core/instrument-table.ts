@@ -4,7 +4,7 @@ import type { PriceKind } from '../bulk-prices.ts';
 import { type AskedInstrument, type PlanColumns, planWidth, RefreshPlan } from './instrument.ts';
 import { InstrumentKeys } from './instrument-keys.ts';
 
-/** The first integer of a table row: the version (even), plus 1 if the id had another isin. `RefreshPlan`s follow. */
+/** The first integer of a table row: the version (even), plus 1 if the id had another isin. The plans follow. */
 const VERSION = 0;
 const FIRST_PLAN = 1;
 

@@ -53,7 +53,7 @@ export function planWidth(kind: PriceKind): number {
   return kind === 'overview' ? ANSWERED : ANSWERED + 1;
 }
 
-/** The state of an instrument for one kind, stored in its row. Times are monotonic milliseconds; see `answeredMs`. */
+/** The state of an instrument for one kind, stored in its row. Times except `answeredMs` are monotonic milliseconds. */
 export class RefreshPlan {
   readonly #columns: PlanColumns;
   readonly row: number;

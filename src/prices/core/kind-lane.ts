@@ -12,9 +12,9 @@ import { saysThatThereIsNone } from './price-state.ts';
 const MOST_NAMED = 20;
 
 /**
- * For each instrument of one partition: up to which moment the windows of one series are answered, in milliseconds
- * since the epoch by the provider's clock. The earliest moment is the low-water mark, which is committed. Restarts and
- * new instruments begin at this mark.
+ * For each instrument of one partition: the moment up to which the windows of one series are answered, in milliseconds
+ * since the epoch by the provider's clock. The earliest of these moments is the low-water mark, which is committed.
+ * Restarts and new instruments begin at this mark.
  */
 class AnsweredWindows {
   readonly kind: PriceKind;
@@ -62,8 +62,8 @@ const LONGEST_WAIT_FOR_COMPANY_MS = 60_000;
 const SOONEST_SHARE = 0.1;
 
 /**
- * The refresh times of one partition for one kind. The hash of an instrument gives its slot in the interval. A slot
- * fills one call. Slots follow the wall clock, so that an instrument is due once per interval, also after a restart.
+ * The refresh times of one partition for one kind. The hash of an instrument gives its slot in the interval. One call
+ * requests a slot. Slots follow the wall clock, so that an instrument is due once per interval, also after a restart.
  */
 class RefreshSlots {
   readonly #intervalMs: number;
@@ -84,7 +84,7 @@ class RefreshSlots {
     this.#phaseMs = this.#ownPhaseMs;
   }
 
-  /** Adapts the number of slots to the number of full batches of these instruments. Empties `hashes`. */
+  /** Makes as many slots as these instruments need batches. Empties `hashes`. */
   fit(hashes: Int32Array<ArrayBuffer>, maxItems: number): void {
     // All small partitions begin their interval at the same moment, so that they share calls.
     this.#phaseMs = 2 * hashes.length <= maxItems ? 0 : this.#ownPhaseMs;
@@ -127,7 +127,7 @@ class RefreshSlots {
     return low;
   }
 
-  /** The next start of the slot of a hash, at most one interval later. */
+  /** The next start of the slot that has this hash; at most one interval after `nowMs`. */
   next(hash: number, nowMs: number): number {
     return this.#after(this.#phaseMs + (this.#of(hash) * this.#intervalMs) / this.#count, this.#intervalMs, nowMs);
   }
@@ -177,7 +177,7 @@ export class KindLane {
   readonly #slots: RefreshSlots;
   readonly #repaidSlots: RefreshSlots;
   readonly #due = new DueQueue();
-  /** The ids of instruments in flight. The value is the input, if a later record may supersede it; else null. */
+  /** For the id of each instrument in flight: the input if a later record may supersede this input; else null. */
   readonly #inFlight = new Map<string, BatchInput | null>();
   #dividedMs = Number.NEGATIVE_INFINITY;
   #dividedSize = 0;
@@ -252,7 +252,7 @@ export class KindLane {
     this.#due.remove(row);
   }
 
-  /** Adapts the number of slots to the number of full batches. Scheduled instruments keep their times. */
+  /** Makes as many slots as there are full batches. Scheduled instruments keep their times. */
   divide(nowMs: number): void {
     const { size } = this.#table;
     if (nowMs < this.#dividedMs + this.#intervalMs && size <= 2 * this.#dividedSize) return;

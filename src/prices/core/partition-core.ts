@@ -25,10 +25,11 @@ export const MARKS_EVERY_MS = 60_000;
  * Decides for one partition of an instruments topic: the next request, the meaning of an answer, the next commit. Uses
  * no I/O and no clock. A core ends with its writer. The next core begins at the committed offset.
  *
- * Batches of inputs answer records of the instruments topic. These batches are committed in the order of the records,
- * with the offset of the first unanswered record. So each record gets exactly one committed result. Batches of
- * refreshes answer no record and are committed when they are ready. For each kind, an instrument is in one batch at a
- * time, until its answer is committed. So the prices of an instrument are written in the order of their requests.
+ * An input is one or more records of the instruments topic that await a result. Batches of inputs are committed in the
+ * order of the records, with the offset of the first unanswered record. So each record gets exactly one committed
+ * result. Batches of refreshes answer no record and are committed when they are ready. For each kind, an instrument is
+ * in one batch at a time, until its answer is committed. So the prices of an instrument are written in the order of
+ * their requests.
  */
 export class PartitionCore {
   readonly #settings: PartitionCoreSettings;
@@ -201,7 +202,7 @@ export class PartitionCore {
       this.#table.delete(id);
       return news.kind === 'live' ? { kind: 'noIsin' } : news;
     }
-    // An empty table moves no low-water marks, so these marks move before the table gets its first instrument.
+    // The low-water marks may not have moved while the table was empty. So they move now, before the first instrument.
     if (this.#table.size === 0) this.#moveMarks(nowMs);
     const instrument = this.#put(id, news.isin, nowMs, news.terms);
     this.#refreshBesidesFirst(instrument, nowMs);
@@ -231,7 +232,7 @@ export class PartitionCore {
     return null;
   }
 
-  /** A transaction has one kind, and the kinds take turns: a kind that cannot be written does not block others. */
+  /** A transaction has one kind of prices, and the kinds take turns: a kind that cannot be written blocks no other. */
   #transaction(nowMs: number): CoreTransaction | null {
     for (let tried = 0; tried < this.#lanes.length; tried++) {
       const lane = this.#lanes[this.#turn];
@@ -369,7 +370,7 @@ function withdrawalOf(instrument: AskedInstrument, plan: RefreshPlan, problem: P
   }
 }
 
-/** Deletes a price of an earlier isin: a new process would assume that the price is of the record's isin. */
+/** Deletes a price of an earlier isin: a new process would assume that the price belongs to the isin of the record. */
 function withdrawalUnanswered({ isinChanged }: AskedInstrument, { shown }: RefreshPlan): Withdrawal | null {
   if (shown !== 'unproven') return null;
   return isinChanged ? 'isin-changed' : 'no-price';

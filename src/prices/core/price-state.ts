@@ -14,7 +14,7 @@ export class Repayment {
   #epochMs = 0;
   #lookedMs = Number.NEGATIVE_INFINITY;
 
-  /** @param options.epochMs returns the wall-clock time when the monotonic clock was 0, by the current wall clock. */
+  /** @param options.epochMs returns the wall-clock time at monotonic time 0, as the current wall clock shows it. */
   constructor({ repaidAfterMs, epochMs }: { readonly repaidAfterMs: number; readonly epochMs: () => number }) {
     this.#repaidAfterMs = repaidAfterMs;
     this.#look = epochMs;
@@ -33,7 +33,7 @@ export class Repayment {
     return day !== null && day * DAY_MS <= nowMs + this.epochMs(nowMs);
   }
 
-  /** True if the repayment is so long ago that the instrument is requested once a day. */
+  /** True if the repayment is so long ago that the instrument is requested only once a day. */
   isLongPast(day: number | null, nowMs: number, epochMs = this.epochMs(nowMs)): boolean {
     return day !== null && day * DAY_MS <= nowMs + epochMs - this.#repaidAfterMs;
   }

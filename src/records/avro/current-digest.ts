@@ -14,7 +14,7 @@ export interface UnknownSchema {
 /** Reads records of one type, also if a record was written with an earlier or later schema of the registry. */
 export class WrittenRecords {
   readonly #type: avsc.Type;
-  // The resolver of each schema id; null if the registry has no schema with this id, or a schema of other records.
+  // The resolver of each schema id; null if the registry has no such schema, or if the schema describes other records.
   readonly #resolvers = new Map<number, avsc.Resolver | null>();
 
   constructor(type: avsc.Type) {
@@ -24,7 +24,7 @@ export class WrittenRecords {
   /**
    * If `lazy` is true, bytes may follow the fields that are read.
    * @throws ConnectorError RECORD_UNREADABLE for a value that is not a record of this type. If the registry did not
-   * have the schema at the last request, `fields.missingSchemaId` is the id of the schema.
+   * have the schema of the record at the last request, `fields.missingSchemaId` is the id of this schema.
    */
   read(value: Buffer, lazy = false): { readonly record: unknown } | UnknownSchema {
     const { schemaId, body } = readWireValue(value);
@@ -70,7 +70,7 @@ function unreadable(why: string, options: ConstructorParameters<typeof Connector
   return new ConnectorError('RECORD_UNREADABLE', `A record cannot be read: ${why}.`, options);
 }
 
-/** Digests of records, which may be written with earlier schema versions. Throws the errors of `WrittenRecords`. */
+/** Computes digests, also of records with an earlier version of the schema. Throws the errors of `WrittenRecords`. */
 export interface CurrentDigests {
   of(value: Buffer): { readonly digest: bigint; readonly isCurrentSchema: boolean } | UnknownSchema;
   load(schemaId: number): Promise<unknown>;

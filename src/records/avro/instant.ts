@@ -40,7 +40,8 @@ export function readLocalMs(bytes: Uint8Array, at: number): number {
 }
 
 export class InstantReader {
-  // Most instants of a response share a few days. So the reader keeps the last day, and its text as integers.
+  // Most instants of a response lie on the same few days. So the reader keeps the last day that it read, and its
+  // text as integers.
   #firstWord = 0;
   #secondWord = 0;
   #lastWord = 0;
@@ -48,7 +49,7 @@ export class InstantReader {
   rounded = false;
 
   /**
-   * Reads `YYYY-MM-DDTHH:MM:SS[.f…]` and `Z` or `±HH:MM`, from `at` to `end`, as microseconds since 1970, rounded
+   * Reads `YYYY-MM-DDTHH:MM:SS[.f…]` with `Z` or `±HH:MM`, from `at` to `end`, as microseconds since 1970, rounded
    * half-even. NaN for any other text. The byte at `end` must not be a digit.
    */
   micros({ bytes, view }: { readonly bytes: Uint8Array; readonly view: DataView }, at: number, end: number): number {
@@ -158,7 +159,7 @@ interface Instant {
 const FIRST_MICROS = -62_135_596_800_000_000n;
 const LAST_MICROS = 253_402_300_799_999_999n;
 
-// The date has a day of the month, of the year or of the week. A fraction belongs to the last part of the time.
+// A date names a day of a month, of a year or of a week. The last part of a time may have a fraction.
 const DAY =
   /(?<year>\d{4})(?:(?<dash>-?)(?<month>\d\d)\k<dash>(?<day>\d\d)|-?(?<ofYear>\d{3})|-?W(?<week>\d\d)-?(?<weekday>[1-7]))/;
 const TIME = /(?<hour>\d\d)(?::?(?<minute>\d\d)(?::?(?<second>\d\d))?)?(?:[.,](?<fraction>\d+))?/;
@@ -245,8 +246,9 @@ const SLOT_MS = 900_000;
 const MOST_SLOTS = 4_096;
 
 /**
- * @param name the name of a time zone, such as UTC or Europe/Zurich. In an hour that clocks show twice, the first time
- * counts. A time that clocks skip gets the offset from before the change.
+ * If clocks show a local time twice, the earlier instant counts. If clocks skip a local time, the offset before this
+ * change counts.
+ * @param name the name of a time zone, such as UTC or Europe/Zurich
  * @throws RangeError for an unknown name; the settings are already checked
  */
 export function createAssumedZone(name: string): AssumedZone {

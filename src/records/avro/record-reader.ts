@@ -13,7 +13,7 @@ export interface ReadableRecord {
 export type ReadableValue = null | boolean | number | string | readonly ReadableValue[] | ReadableRecord;
 
 export interface RecordReader {
-  /** @throws ConnectorError RECORD_UNREADABLE for a value that is too short, too long, or of an unknown schema */
+  /** @throws ConnectorError RECORD_UNREADABLE for a value that is too short, is too long, or has an unknown schema */
   read(value: Buffer): ReadableRecord;
 }
 

@@ -142,7 +142,7 @@ async function registerByPackage(
   }
 }
 
-// If the response is not JSON, for example from a proxy, the status is enough.
+// A response that is not JSON, for example the error page of a proxy, counts as an empty object. Its status is enough.
 function asObject(text: string): Readonly<Record<string, unknown>> {
   try {
     const value: unknown = JSON.parse(text);

@@ -16,8 +16,8 @@ const LEVEL = 'FULL_TRANSITIVE';
 export interface SchemaRegistry {
   /**
    * Returns the id of a schema under a subject. `register` decides if an unknown schema is registered. Then the id is
-   * verified: the registry must return the same schema for the id. A verified id is kept. After a failure, the next
-   * call sends the requests again.
+   * verified: the registry must return the same schema for the id. Later calls return a verified id without a
+   * request. After a failure, the next call sends the requests again.
    * @param schema the text of the schema
    * @param signal when it aborts, the call rejects with the signal's reason
    * @throws ConnectorError REGISTRY_UNREACHABLE, REGISTRY_REFUSED, REGISTRY_MISMATCH, SCHEMA_INCOMPATIBLE or
@@ -143,7 +143,7 @@ function idOf(response: RegistryResponse, what: string): number {
   return id;
 }
 
-// A temporary refusal (5xx, 408, 429, and 409 after two equal requests at once) counts as unreachable. For any other
+// A temporary refusal (5xx, 408, 429, and 409 for two equal requests at once) counts as unreachable. For any other
 // refusal, an operator must check the settings.
 function refused(response: RegistryResponse, what: string): ConnectorError {
   const { status, body, from } = response;

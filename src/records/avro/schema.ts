@@ -39,7 +39,7 @@ type FieldRole =
   | { readonly kind: 'member' }
   /** The caller sets the value (attribute `given`); a JSON member of this name counts as unknown. */
   | { readonly kind: 'given' }
-  /** The `value` of the first element of `list` with this `type`, in upper or lower case (attribute `firstOf`). */
+  /** The `value` of the first element of `list` whose `type` is this type, in any letter case (attribute `firstOf`). */
   | { readonly kind: 'firstOf'; readonly list: string; readonly type: string }
   /**
    * The value of the member `member` in the object `within` (attribute `takenFrom`: a JSON pointer of two steps). If

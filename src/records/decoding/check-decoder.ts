@@ -16,12 +16,12 @@ import { compilePlan } from './plan.ts';
 import { RecordWriter } from './record-writer.ts';
 import { fieldText, type RowReader } from './row-reader.ts';
 
-/** A failure has no raw bytes, because a check contains a URL that lets its holder trade. */
+/** A failure contains no bytes of the check, because a check has a URL, and a reader of this URL can trade. */
 export type DecodedCheck = DecodedRecord | DecodedFailure;
 
 export interface CheckDecoder {
   decode(body: AsyncIterable<Uint8Array>): Promise<DecodedList<DecodedCheck>>;
-  /** Decodes the response for one id. The response is the check itself, or has a member or list with one check. */
+  /** Decodes the response for one id. The response is the check, or an object or list that contains one check. */
   decodeSingle(body: AsyncIterable<Uint8Array>): Promise<DecodedCheck>;
 }
 

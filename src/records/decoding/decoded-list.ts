@@ -32,7 +32,7 @@ export interface DecodedList<Row> {
   readonly duplicateKeys: number;
 }
 
-/** If a field has a wrong type, its record is a dead letter, or the field is null and extras keep the value. */
+/** After a wrong type, the record becomes a dead letter, or the field becomes null and extras keep the value. */
 export type OnMismatch = 'deadLetter' | 'keepInExtras';
 
 // Tests set smaller sizes, so that a short body takes many pieces, and many slabs (buffers of written records).

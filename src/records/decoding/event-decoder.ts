@@ -46,8 +46,8 @@ export interface EventDecoderOptions extends RecordOptions {
   readonly instrumentSchemaId: number;
 }
 
-// An Avro record consists of the bytes of its fields, in order. So an event's record consists of its first fields and a
-// copy of the instrument's bytes. The instrument is converted once.
+// An Avro record consists of the bytes of its fields, in order. The last field of an event is its instrument. So the
+// instrument is converted once, and its bytes are copied to the end of the event.
 export function createEventDecoder(options: EventDecoderOptions): EventDecoder {
   assertInstrumentIsLast(options);
   const plan = compilePlan(parseSchema(options.eventSchema));

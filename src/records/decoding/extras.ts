@@ -1,5 +1,5 @@
-// Extras are sent values that have no field, or whose field holds them in another form. An extra is a JSON pointer and
-// minified JSON, in the field `extras` of the nearest record. If a value arrived minified, only its position in the
+// An extra keeps a sent value that has no field, or whose field has the value in another form. It is a JSON pointer
+// and minified JSON, in the field `extras` of the nearest record. If a value arrived minified, only its position in the
 // input is kept. `Extras` also keeps the path to the value that is being written, for dead letters.
 
 import { type AssumedZone, parseInstant } from '../avro/instant.ts';
@@ -21,7 +21,7 @@ const MOST_KEPT = 1_000;
 
 const MOST_BYTES_OF_CHARACTER = 3;
 
-/** The two lengths in an extra take at most this many bytes. So do the bytes before and after the list of extras. */
+/** The maximum bytes of the two lengths in an extra. Also enough for the bytes before and after the list of extras. */
 const LENGTHS = 20;
 
 export class Extra {
@@ -38,7 +38,8 @@ export class Extra {
 
 export class Extras {
   /**
-   * The steps from the row to the value that is being written; list positions are numbers. Deeper steps are outdated.
+   * The steps from the row to the value that is being written; list positions are numbers. The array may also contain
+   * deeper steps, which are outdated.
    */
   readonly path: (string | number)[] = [];
   driftFields = 0;
@@ -47,7 +48,7 @@ export class Extras {
   base = 0;
   count = 0;
   readonly #reader: RowReader;
-  // The objects are reused; the objects at `count` and after are outdated.
+  // The objects are reused; objects with index `count` or higher are outdated.
   readonly #found: Extra[] = [];
   readonly #lasting: Extra[] = [];
 
@@ -89,7 +90,7 @@ export class Extras {
     this.#lasting.push(Object.assign(new Extra(), this.at(this.count - 1)));
   }
 
-  /** Keeps the members of an object that the schema does not know and that are not null. */
+  /** Keeps each member of an object if the schema does not know the member and its value is not null. */
   keepUnknown({ members }: RecordPlan, frame: number, depth: number): void {
     const { json, tape } = this.#reader;
     for (let at = tape[frame + 1] as number; at !== 0; at = tape[at] as number) {
@@ -126,7 +127,7 @@ export class Extras {
     this.count = count;
   }
 
-  /** Sorts the extras at and after a position by pointer; returns the maximum bytes that these extras take. */
+  /** Sorts the extras with index `from` or higher by pointer. Returns the maximum bytes that these extras take. */
   sort(from: number): number {
     const found = this.#found;
     if (this.count - from > 1) {
@@ -139,7 +140,7 @@ export class Extras {
     return bytes;
   }
 
-  // Two names can give the same pointer. The value that was sent last counts; the reader finds this value first.
+  // Two names can give the same pointer. Only the first of these extras is kept: its value was sent last.
   #dropDoubles(from: number): void {
     const found = this.#found;
     let kept = from;
@@ -181,7 +182,7 @@ function byPointer(a: Extra, b: Extra): number {
 
 const PLAIN_NAME = /^[\w$]*$/;
 
-// After a wrong type, the nearest nullable field is null, or the record is a failure. No reason quotes a value.
+// After a wrong type, the nearest nullable field becomes null, or the record becomes a failure. Reasons quote no value.
 
 export class Mismatches implements Flaw {
   pointer = '';
@@ -217,7 +218,7 @@ export class Mismatches implements Flaw {
     if (this.again) return false;
     const plan = record.members[slot] as ValuePlan;
     if (!this.#keepMismatches || !plan.nullable) {
-      // If this is an object or list, a value inside is wrong. `pointer` and `reason` already describe the inner value.
+      // If an object or list is given, a value inside it is wrong. `pointer` and `reason` already describe this value.
       if (!this.#isContainer(plan, note)) this.member(record, slot, note, depth);
       return false;
     }

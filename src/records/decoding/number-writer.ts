@@ -35,7 +35,7 @@ export function writeZigzag(value: number, out: Uint8Array, at: number): number 
   let o = at;
   let word = rest | 0;
   if (rest > 0x7fff_ffff) {
-    // A double has no cheap remainder. So its low four varint bytes (28 bits) and its high part become 32-bit integers.
+    // Remainders of doubles are slow. So the low four varint bytes (28 bits) and the high part become 32-bit integers.
     word = Math.floor(rest / FOUR_VARINT_BYTES);
     const low = (rest - word * FOUR_VARINT_BYTES) | 0;
     out[o] = low | 128;
@@ -90,7 +90,7 @@ export class DecimalWriter {
   readonly #limbs = new Float64Array(LIMBS);
   #used = 0;
 
-  /** Writes the number's length and bytes, rounded half-even. Returns -1 if its integer digits do not fit. */
+  /** Rounds the number half-even; writes its length and bytes. Returns -1 if its integer digits do not fit. */
   write(bytes: Buffer, start: number, end: number, out: Uint8Array, at: number): number {
     const negative = bytes[start] === MINUS;
     const first = negative ? start + 1 : start;
@@ -268,7 +268,7 @@ function shortExponent(bytes: Buffer, start: number, end: number): number {
   return Number(bytes.toString('latin1', start, end));
 }
 
-// Most texts are short, and a short loop is faster than a call.
+// Most texts are short. For a short text, a loop is faster than a call of a library function.
 
 export function writeText(text: string, out: Buffer, at: number): number {
   const { length } = text;

@@ -55,7 +55,7 @@ export interface DerivedPlan {
   /** The slot of the value in that object; -1 if no single member holds the value. */
   readonly slot: number;
   readonly plan: ValuePlan | null;
-  /** A list in that object, whose first element of a given type holds the value; null if the value is in no list. */
+  /** If a list in that object holds the value: the list, and the type of the element with the value. Otherwise null. */
   readonly firstOf: FirstOf | null;
 }
 
@@ -73,7 +73,7 @@ export interface RecordPlan {
   readonly keys: ReadonlyMap<string, Key>;
   /** A placeholder before the first key; its `next` is the guess for the first key. */
   readonly start: Key;
-  /** The kind of each field in Avro's order. sources[k] is the slot of field k's member, or its index in `derived`. */
+  /** The kind of each field in Avro's order. sources[k] is the slot of its member, or an index in `derived`. */
   readonly kinds: Uint8Array;
   readonly sources: Uint8Array;
   readonly derived: readonly DerivedPlan[];
@@ -305,7 +305,7 @@ function derivedField(field: FieldNode, { fields }: RecordNode, members: readonl
       const later = fields.slice(fields.indexOf(field) + 1);
       const isOwn = ({ role: { kind }, name: other }: FieldNode) =>
         kind === 'given' || members.find((member) => member.name === other)?.record?.isWhole === true;
-      // A later field could still add values to this field.
+      // This field is written before later fields, so a later field must not add values to it.
       if (!later.every(isOwn)) throw new Error(`The field ${name} must follow the fields that fill it.`);
       return [base];
     }

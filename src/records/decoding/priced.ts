@@ -75,11 +75,11 @@ export interface PriceAnswerContext {
   readonly receivedAtMs: number;
   /** The expected isin of the item at a position. If the item has this isin, the decoder creates no new string. */
   readonly isinAt: (position: number) => string | undefined;
-  /** The instrument of the item at a position; throws if it was not requested. `head`: null if it is no object. */
+  /** The instrument of an item; throws if it was not requested. `head`: null if the item is not an object. */
   readonly instrumentOf: (position: number, head: ItemHead | null) => PricedInstrument;
 }
 
-/** Returns a function that gives the `digest` of a value. Null means another schema: the price counts as changed. */
+/** Returns a function that gives the `digest` of a value; null for another schema: then the price counts as changed. */
 export function createPriceDigest(kind: AskedPrices['kind'], schemaId: number): (value: Buffer) => bigint | null {
   const contents = avscType(priceContentsSchema(kind));
   return (value) => {

@@ -82,7 +82,7 @@ const SHORT_STRING = 128;
 const ONE_BYTE_LENGTH = 64;
 const LARGEST_VARINT = 2 ** 51;
 
-/** If a field is not written exactly (characters MENDED, digits ROUNDED), extras keep the sent text. */
+/** MENDED: characters were replaced. ROUNDED: digits were rounded. In both cases, extras keep the sent text. */
 const INEXACT = { NO: 0, MENDED: 1, ROUNDED: 2 } as const;
 
 // Writes single values, not records or lists. Functions return the position after the value, or -1 for a wrong type.
@@ -217,7 +217,7 @@ export class RecordWriter {
   readonly #schemaId: number;
   readonly #slab: Slab;
   readonly #leaves: LeafWriter;
-  // The maximum bytes of the record without extras; the bytes added for a second attempt if the extras did not fit.
+  // The maximum bytes of the record without extras. `#reserve`: more bytes, for a second attempt if extras did not fit.
   #most = 0;
   #reserve = 0;
 
@@ -338,7 +338,7 @@ export class RecordWriter {
         ? this.#writeList(plan.item as ValuePlan, frame, at, depth + 1)
         : this.#writeWhole(plan.record, frame, at, depth + 1);
     if (end < 0 && plan.nullable && !this.mismatches.again) {
-      // Extras keep the text of the whole container, so the extras from inside the container are dropped.
+      // Extras keep the whole text of the object or list, so the extras from inside it are dropped.
       extras.truncate(count);
       extras.driftFields = driftFields;
       extras.roundedNumbers = roundedNumbers;
@@ -384,7 +384,8 @@ export class RecordWriter {
     return copyBytes(given.bytes, given.length, this.#slab.out, at);
   }
 
-  // Writes and checks a value from an envelope, which is an object without a field. A copy of a field needs no check.
+  // Writes a value from another object. If this object is an envelope (it has no field), the value is checked here.
+  // If the object has a field, the value is checked with this field.
   #writeTaken(record: RecordPlan, field: DerivedPlan, frame: number, at: number, depth: number): number {
     const note = derivedNote(this.#reader, field, frame);
     const { plan } = field;

@@ -12,8 +12,8 @@
 // A start is negative if the key has a capital first letter, and 0 if there is no value: no value starts at 0. The end
 // of a string with escapes is negative. A duplicate key overwrites the note, so the last value counts.
 //
-// The reader first tries the key that followed the previous key last time. This guess is nearly always right. Keys are
-// compared as words of four bytes.
+// The order of keys rarely changes. So the reader first tries the key that followed the same previous key in an earlier
+// object. Keys are compared as words of four bytes.
 
 import { BYTES } from '../json/json-bytes.ts';
 import { DEEPEST_NESTING, hashBytes, JsonScanner } from '../json/json-scanner.ts';
@@ -198,9 +198,9 @@ export class RowReader {
     return i + 1;
   }
 
-  // Returns the note for a member that occurs again; its key may be spelled `name` or `Name`. With the same spelling,
-  // the later value replaces the earlier value. With the other spelling, the capitalised member is kept among the
-  // unknown members until the object ends.
+  // Returns the note for a member that occurs again; its key may be spelled `name` or `Name`. If both keys have the
+  // same spelling, the later value replaces the earlier value. If the spellings differ, the capitalised member is kept
+  // among the unknown members until the object ends.
   #placeOfSecond(key: Key, frame: number, own: number): number {
     const isSame = (this.tape[own] as number) < 0 === key.capitalised;
     if (isSame) {

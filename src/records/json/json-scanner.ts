@@ -8,7 +8,7 @@ import { type JsonValue, parseJson } from './json-value.ts';
 
 const LONGEST_VALUE_BYTES = 512 * 1024;
 
-// Remembers hashes of keys: a new hash proves a new key. `clear` begins a round; earlier rounds do not count.
+// Remembers hashes of keys: a new hash proves a new key. `clear` begins a new round and forgets all earlier keys.
 
 const FIRST_SLOTS = 256;
 const MULTIPLIER = 0x9e37_79b1;
@@ -78,7 +78,7 @@ export const TOO_DEEP = new Error('Nesting too deep.');
 
 export const DEEPEST_NESTING = 64;
 
-/** The number of zero bytes after the input. A zero byte ends each loop, so no function reads more than these bytes. */
+/** The number of zero bytes after the input. A zero byte ends each loop, so no function reads after the padding. */
 const PADDING = 8;
 const { QUOTE, COMMA, MINUS, POINT, ZERO, NINE, COLON, BACKSLASH } = BYTES;
 const { OPEN_BRACKET, CLOSE_BRACKET, OPEN_BRACE, CLOSE_BRACE } = BYTES;
@@ -90,7 +90,7 @@ const SMALL_U = 0x75;
 const PLUS = 0x2b;
 
 export class JsonScanner {
-  /** The input lies from 1 to `end`. Byte 0 is an `n`, so that a value noted at position 0 looks like null. */
+  /** The input lies from 1 to `end`. Byte 0 is an `n`: position 0 means no value, and is read as null. */
   bytes: Buffer;
   view: DataView;
   end = 1;
@@ -100,7 +100,7 @@ export class JsonScanner {
   offset = -1;
   duplicateKeys = 0;
   flawAt = 0;
-  /** The keys of this row's objects. An object's number is the position of its frame (`row-reader.ts`), or negative. */
+  /** The keys of this row's objects. An object's number is its frame's position (`row-reader.ts`), or negative. */
   readonly seen = new SeenKeys();
   #skippedObjects = 0;
   #maybeDuplicates = false;
@@ -111,7 +111,7 @@ export class JsonScanner {
     this.view = viewOf(this.bytes);
   }
 
-  /** Appends a piece and may drop the bytes before `keep`. Returns how many bytes the rest moved to the front. */
+  /** Appends a piece and may drop the bytes before `keep`. Returns by how many bytes the rest moved to the front. */
   append(piece: Uint8Array, keep: number): number {
     let moved = 0;
     if (this.end + piece.length + PADDING > this.bytes.length) {
@@ -202,7 +202,7 @@ export class JsonScanner {
     return parseJson(this.bytes.toString('utf8', start, end));
   }
 
-  /** @throws CUT if `at` is the end of the input so far, else BODY_MALFORMED */
+  /** @throws CUT if `at` is the end of the input so far and more may follow, else BODY_MALFORMED */
   fail(at: number, expected: string): never {
     if (at >= this.end && !this.ended) throw CUT;
     this.flawAt = at;
