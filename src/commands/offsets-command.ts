@@ -204,14 +204,14 @@ async function placeAt(at: Installation, source: SourceSettings, atMs: number) {
   throw notFound(`Source ${source.name} has written nothing since ${time}, so its place at that time is unknown.`);
 }
 
-/** The place with this offset. `received`: the time of the first request with this offset; null if no record has it. */
+/** The place with this offset. `received`: the time of the first request with this offset; null if unknown. */
 async function placeOf(at: Installation, source: SourceSettings, since: string) {
   assertForm(source, since);
   const found = await firstPlace(at, source, (place) => place.since === since);
   return { since, received: found?.received ?? null, isOldest: false };
 }
 
-/** The earliest accepted place in the records of the source on the topic of its stream; null if there is none. */
+/** The first place that `accepts` takes, in the source's records on the topic of its stream; null if there is none. */
 async function firstPlace(
   { kafka, settings, signal }: Installation,
   source: SourceSettings,

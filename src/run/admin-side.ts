@@ -168,7 +168,7 @@ const LOOK_EVERY_MS = 2_000;
 const PATIENCE_MS = 1_000;
 /** If the last successful reading is older than this, the replicas count as unknown. */
 const KNOWN_FOR_MS = 15_000;
-/** Reads this number of last offsets of a partition to find its newest price: transaction markers also take offsets. */
+/** To find a partition's newest price, this many last offsets are read: transaction markers take offsets too. */
 const NEWEST = 4;
 
 /** The returned function returns all replicas, as Kafka listed them in the last seconds; null if unknown. */

@@ -9,7 +9,7 @@ const BACK_OFF = { initialMs: 200, maximumMs: 5_000 };
 
 /** A read of the committed state, and the transaction that depends on this state. */
 interface Turn<Found> {
-  /** The partitions on which the new writer aborts hanging transactions; see `WriterOptions.abortHanging`. */
+  /** The partitions on which the new writer aborts transactions that earlier writers left open. */
   readonly abortHanging?: WriterOptions['abortHanging'];
   /** Reads the committed state, after all earlier writers with this transactional id are fenced. */
   read(signal: AbortSignal): Promise<Found>;

@@ -60,7 +60,7 @@ export function operatorId(prefix: string): string {
   return `${prefix}-admin`;
 }
 
-/** The partitions on which operators' transactions may hang; see `WriterOptions.abortHanging`. */
+/** The partitions on which a transaction may stay open after the process of an operator has ended. */
 export function statesPartitions({ states }: StatesPlace['topics']): readonly TopicPartition[] {
   return [{ topic: states.name, partition: STATES_PARTITION }];
 }

@@ -34,7 +34,9 @@ export interface InstrumentsPage {
 
 type OnArrived = (probableNext: string | null) => void;
 
-/** Each call makes one attempt. All tasks of a source share one provider: it adapts sizes and counts dead letters. */
+/**
+ * Each call makes one attempt. A source has one provider for all its tasks: it adapts sizes and counts dead letters.
+ */
 export interface InstrumentsProvider extends FollowedStream<DecodedEvent> {
   /** `onArrived`: called with the probable next cursor when the page has arrived, unless the page is too large. */
   page(minId: string | null, signal: AbortSignal, onArrived?: OnArrived): Promise<InstrumentsPage>;
@@ -68,7 +70,7 @@ export function createInstrumentsProvider(options: InstrumentsProviderOptions): 
     return decoded;
   }
 
-  /** `readLink` runs within the request, so that its errors name the request. */
+  /** `readLink` runs within the request, so that an error of `readLink` names the request. */
   async function fetchList<Link>(
     { minId, limit }: { readonly minId: string | null; readonly limit: number },
     readLink: (links: ReadonlyMap<string, unknown>, baseUrl: string) => Link,

@@ -62,6 +62,7 @@ export type CoreWrite =
   | { readonly kind: 'rows'; readonly rows: readonly number[]; readonly counts: WalkCounts }
   | { readonly kind: 'tombstones'; readonly ids: readonly bigint[] };
 
+/** A reason to distrust the list. A walk with a flaw deletes nothing. */
 export type WalkFlaw = 'unreadableId' | 'rowBelowCursor' | 'rowsBehindTheEnd' | 'listLags';
 
 export type CoreNotification = FollowerNotification | WalkNotification;
