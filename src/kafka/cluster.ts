@@ -36,8 +36,8 @@ export interface KafkaCluster {
   consumerOffset(groupId: string, partition: TopicPartition, signal: AbortSignal): Promise<CommittedOffset | null>;
   /**
    * Creates the missing topics if `create` is true, then verifies all topics. Changes no existing topic.
-   * @throws ConnectorError TOPIC_MISSING, TOPIC_NOT_CREATED, TOPIC_MISMATCH, TOPIC_REFUSED, KAFKA_UNREACHABLE. If
-   *   `mayBeRefused` contains the topic, its error is not thrown, but is in the report.
+   * @throws ConnectorError TOPIC_MISSING, TOPIC_NOT_CREATED, TOPIC_MISMATCH, TOPIC_REFUSED, KAFKA_UNREACHABLE. The
+   *   errors of topics in `mayBeRefused` are not thrown: the report contains these errors.
    */
   ensureTopics(topics: readonly TopicSpecification[], options: EnsureOptions): Promise<TopicReport>;
   /**
@@ -50,7 +50,7 @@ export interface KafkaCluster {
   groupMembers(groupId: string): Promise<readonly DescribedMember[] | null>;
   /** The id of the cluster. @throws ConnectorError KAFKA_UNREACHABLE. */
   clusterId(): Promise<string>;
-  /** The monotonic time of the last broker response; null if none. `follow` sends a request at least every 5 s. */
+  /** The monotonic time of the last response; null: no response yet. `LogTail.follow` causes one every 5 s. */
   answeredMs(): number | null;
   close(): Promise<void>;
 }

@@ -57,7 +57,7 @@ const PATIENCE_MS = 60_000;
 export interface DeadLetterTail {
   readonly reader: LogReader;
   readonly topic: TargetTopic;
-  /** The name of the source. The header `spc-source` of the source's dead letters has the same name. */
+  /** The name of the source. Its dead letters have this name in the header `spc-source`. */
   readonly source: string;
   /** Called for each dead letter. The header `__connect.errors.topic` names the target topic of the letter. */
   readonly onLetter: (letter: Pick<CommittedRecord, 'headers'> & { readonly key: string | null }) => void;
@@ -66,8 +66,7 @@ export interface DeadLetterTail {
 }
 
 /**
- * Reads the newest dead letters, so that a restart does not write them again. If reading fails, returns without an
- * error.
+ * Reads the newest dead letters, so that a restart does not write them again. A failed reading is not an error.
  * @throws only the signal's reason.
  */
 export async function readDeadLetterTail(options: DeadLetterTail): Promise<void> {

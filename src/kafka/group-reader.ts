@@ -16,7 +16,7 @@ export interface ReadBatch {
 export interface PartitionReader {
   /**
    * The first offset to read. Called when reading begins, and after each rebalance in which the member keeps the
-   * partition. No batch is in progress then. The result is never below the `nextOffset` of a batch that was taken.
+   * partition. No batch is in progress at the call. The result is never below the `nextOffset` of a taken batch.
    */
   position(): bigint;
   /** The next batch of this partition comes after the promise resolves. Other partitions are read meanwhile. */
@@ -29,7 +29,7 @@ export interface GroupReaderOptions {
   /**
    * Called when the member gets a new partition. Reading begins when the promise resolves; other partitions do not
    * wait. The signal aborts when the partition is lost or the group reader ends. The group reader does not wait until
-   * the work for a lost partition ends, because the next owner fences its writer. A writer needs `ownershipProof`.
+   * the work for a lost partition ends: the next owner fences the writer. Each writer needs its `ownershipProof`.
    */
   readonly assigned: (
     partition: TopicPartition,
@@ -47,7 +47,7 @@ export interface GroupReaderOptions {
   readonly signal: AbortSignal;
 }
 
-/** A member of a consumer group. The writers of the partitions, not the member, commit offsets in transactions. */
+/** A member of a consumer group. It does not commit offsets: each partition's writer commits them in transactions. */
 export interface GroupReader {
   /**
    * Joins the group and reads until the signal aborts. Leaves the group before it ends.
@@ -68,19 +68,19 @@ export interface Assignor {
   readonly name: string;
   /** Called at each join. If `wasForgotten` is true, other members perhaps own this member's partitions now. */
   describe(wasForgotten: boolean): string;
-  /** The partitions of each member, by member id. One member calls it after each join. Can omit partitions. */
+  /** The partitions by member id. After each join, one member calls this function. The result can omit partitions. */
   assign(members: readonly GroupMember[]): ReadonlyMap<string, readonly TopicPartition[]>;
 }
 
 /**
  * Proof that the group still counts this process as the owner of a partition. A disconnected member does not notice
- * that its partition has a new owner. Without the proof, the member's next writer would fence the new owner.
+ * that its partition has a new owner. Without the proof, the member's next writer would fence the new owner's writer.
  */
 export interface OwnershipProof {
   /** Called when the group confirms a request. `askedAtMs` is the monotonic time at which the request was sent. */
   confirm(askedAtMs: number): void;
   holdsSince(monotonicMs: number): boolean;
-  /** Resolves when the group confirms a request that is newer than this time; rejects with the signal's reason. */
+  /** Resolves when the group confirms a request that was sent after this time; rejects with the signal's reason. */
   since(monotonicMs: number, signal: AbortSignal): Promise<void>;
 }
 

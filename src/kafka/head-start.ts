@@ -10,7 +10,7 @@ import type { TopicPartition } from './topic.ts';
  * join confirms these partitions, or removes some. Until then, the member sends no heartbeats, but requests the group's
  * state. While the group has no second member, the member counts as the owner.
  *
- * If two replicas start together, the later replica fences the earlier replica. Then both wait for their joins.
+ * If two processes start together, the second one fences the writers of the first one. Then both wait for their joins.
  */
 
 export interface DescribedGroup {

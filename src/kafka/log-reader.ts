@@ -10,9 +10,7 @@ export interface ReadToEnd {
   readonly newest?: number;
   /** Called in offset order within each partition, once for each offset. An error ends the reading and is thrown. */
   readonly onRecord: (record: CommittedRecord) => void;
-  /**
-   * Awaited after each batch of records, without a time limit. Must resolve when the signal aborts; must not reject.
-   */
+  /** Awaited after each batch, until the caller has room for more. Must resolve at an abort; must not reject. */
   readonly room?: () => Promise<void>;
   /** True: reads up to the high watermark. So the reading waits for open transactions, which can hide newer records. */
   readonly behindOpen?: boolean;
@@ -48,7 +46,7 @@ export interface LogTail {
   follow(request: FollowLog): Promise<never>;
 }
 
-/** Tells new records from repeated records when a log is read again. */
+/** Distinguishes new records from repeated records when a log is read again. */
 export class FreshRecords {
   readonly #nextOffsets = new Map<number, bigint>();
 

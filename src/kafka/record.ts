@@ -1,4 +1,4 @@
-/** A record to write. The connector chooses the partition, not the Kafka client: consumers join topics by partition. */
+/** A record to write. The connector chooses the partition, because consumers join topics by partition number. */
 export interface OutgoingRecord {
   readonly topic: string;
   readonly partition: number;

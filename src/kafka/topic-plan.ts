@@ -2,7 +2,7 @@ import type { TopicRole } from '../config/groups/topics.ts';
 import { PRICE_KINDS } from '../config/price-kinds/all.ts';
 import type { TopicSpecification } from './topic.ts';
 
-/** The topics of one installation, with the settings that each must have. */
+/** The topics of one installation, with the settings that each topic must have. */
 export type TopicPlan = Readonly<Record<TopicRole, TopicSpecification>>;
 
 export interface TopicPlanOptions {
@@ -20,7 +20,7 @@ const HOUR_MS = 60 * 60 * 1000;
 const DAY_MS = 24 * HOUR_MS;
 const MIB = 1024 * 1024;
 
-/** A record of a row is usually below 1 MB. By default, brokers and consumers accept records of this larger size. */
+/** A row's record is usually below 1 MB. Brokers and consumers with default settings accept this larger size too. */
 const ROW_MAX_BYTES = 4 * MIB;
 
 const compacted = { 'cleanup.policy': 'compact' };
@@ -44,7 +44,7 @@ const TABLE = {
     settings: {
       ...compacted,
       ...rows,
-      // A consumer that lags by an hour sees every version. A consumer that was stopped for a week sees all tombstones.
+      // Consumers that lag less than an hour see all versions. Consumers that lag less than a week see all tombstones.
       'min.compaction.lag.ms': String(HOUR_MS),
       'max.compaction.lag.ms': String(7 * DAY_MS),
       'delete.retention.ms': String(7 * DAY_MS),

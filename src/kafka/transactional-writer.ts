@@ -51,9 +51,10 @@ export interface WriterOptions {
    * its commit. A single process needs no proof.
    */
   readonly ownershipProof?: OwnershipProof['since'];
-  /** How often operators' commands fenced this writer since the last call; never a reason for WRITER_IDS_SHARED. */
+  /** How often operators' commands fenced this writer since the last call. WRITER_IDS_SHARED ignores these fencings. */
   readonly excused?: () => number;
-  /** The partitions that the writer uses; the first has the position. An opening ends hanging transactions in them. */
+  /** The writer's partitions. The first has the position. An opening ends the hanging transactions of all of them. */
   readonly abortHanging?: () => readonly TopicPartition[];
+  /** Names the writer's consumer offset. An opening also ends the hanging transactions that contain this offset. */
   readonly abortHangingOffset?: Omit<ConsumerOffset, 'offset' | 'metadata'>;
 }

@@ -29,7 +29,7 @@ export function probableNextCursor(edges: BodyEdges, baseUrl: string): string | 
   return probableNext(edges, (links) => nextInstrumentCursor(links, baseUrl));
 }
 
-/** Finds text near the start or end of a body that looks like the next link. Returns `read` of this link, or null. */
+/** Finds text like a next link near the start or the end of a body. Returns `read` of the link; null without a link. */
 export function probableNext(
   { first, last }: BodyEdges,
   read: (links: ReadonlyMap<string, unknown>) => string | null,

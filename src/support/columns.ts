@@ -3,7 +3,7 @@ export function columnsOf(stream: { readonly isTTY?: boolean; readonly columns?:
   return stream.isTTY === true ? (stream.columns ?? 80) : Number.POSITIVE_INFINITY;
 }
 
-/** Breaks lines longer than `columns` at spaces; each new line gets the indent of the broken line. Words stay whole. */
+/** Breaks lines of more than `columns` characters at spaces. Each new line gets the broken line's indent. */
 export function folded(text: string, columns: number): string {
   const foldedLine = (line: string) => {
     const indent = /^ */.exec(line)?.[0] ?? '';

@@ -1,6 +1,6 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 
-/** Each function returns why a content cannot be used for connections, to follow its name in a text; null: usable. */
+/** Each function checks one setting's content. Returns null, or a problem: the end of a sentence about the setting. */
 export const CONTENT_PROBLEMS = {
   proxy(address: string): string | null {
     const uri = URL.parse(address);

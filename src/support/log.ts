@@ -1,4 +1,4 @@
-/** The structured fields of a log line, without secrets. The logger caps and escapes the values. */
+/** The structured fields of a log line, without secrets. The logger shortens and escapes the values. */
 export type LogFields = Readonly<Record<string, unknown>>;
 
 /** The logger for all code: static messages with structured fields. */

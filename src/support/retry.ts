@@ -23,7 +23,7 @@ export interface RetryOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Repeats an attempt. Waits at least the error's `retryAfterMs`. @throws the last error, or the signal's reason */
+/** Repeats failed attempts. Waits at least the error's `retryAfterMs`. @throws the last error or the signal's reason */
 export async function retry<T>(attempt: () => Promise<T>, options: RetryOptions): Promise<T> {
   const { backOff, attempts = Number.POSITIVE_INFINITY, mayRetry = isPassing, clock, random, signal } = options;
   const { forgetAfterMs = Number.POSITIVE_INFINITY } = options;

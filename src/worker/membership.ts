@@ -29,9 +29,9 @@ export interface WorkerTask {
 export interface MembershipOptions
   extends Pick<GroupReaderOptions, 'groupId' | 'topics' | 'assignor' | 'alone' | 'joined' | 'members' | 'signal'> {
   readonly groupReader: GroupReader;
-  /** Called before the join: verifies all that the tasks need. Meanwhile other members own the partitions. */
+  /** Called before the join; verifies all that the tasks need. Until the join, other members own the partitions. */
   readonly verifyStart?: (signal: AbortSignal) => Promise<void>;
-  /** Rejects when this membership must end and a new one must begin; called after each join. */
+  /** Called at the start of each membership. Rejects when this membership must end and a new membership must begin. */
   readonly untilOver?: ((signal: AbortSignal) => Promise<never>) | undefined;
   readonly createTask: (owned: OwnedPartition) => WorkerTask;
   readonly attemptFailed: (failed: FailedAttempt) => void;
@@ -68,7 +68,7 @@ function isPassing(error: unknown): boolean {
 
 /**
  * Joins the group, and leaves the group at the end. All tasks end before the member leaves. So a commit in progress can
- * still get its proof of ownership, and the next owner does not have to fence this commit.
+ * still get its proof of ownership, and the next owner does not interrupt this commit.
  *
  * @param endings by partition: a promise that resolves when the partition's last task in this process has ended.
  */

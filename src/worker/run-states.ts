@@ -25,9 +25,7 @@ export interface RunStatesOptions<Unit extends Named> {
   readonly held?: {
     failed(unit: Unit, how: { readonly isCertain: boolean }): void;
     isHeld(unit: Unit): boolean;
-    /**
-     * Resolves when the back-off is over. Rejects with a ConnectorError (action `stopSource`) if the unit cannot run.
-     */
+    /** Resolves after the back-off. Rejects with a ConnectorError (action `stopSource`) if the unit cannot run. */
     untilFree(unit: Unit, signal: AbortSignal): Promise<void>;
   };
   readonly onRest: (unit: Unit, state: Rest) => void;
@@ -38,8 +36,8 @@ export type RunStates<Unit extends Named> = ReturnType<typeof createRunStates<Un
 
 /**
  * Decides which units may run. A unit may run if it is not paused or stopped, has not failed since the last restart,
- * and is not backed off. A unit with a refused topic has failed. A unit whose topics cannot be verified now is backed
- * off.
+ * and does not wait for a back-off. A unit fails if one of its topics is refused. If the topics of a unit cannot be
+ * verified now, the unit waits for a back-off.
  */
 export function createRunStates<Unit extends Named>(options: RunStatesOptions<Unit>) {
   const { units, targets, restsWhen, topics, held, onRest, onFailed } = options;

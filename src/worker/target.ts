@@ -1,6 +1,6 @@
 import { untilAborted } from '../support/until-aborted.ts';
 
-/** Kafka Connect's target states. A paused source keeps its task; a stopped source has none. Both keep the offset. */
+/** As in Kafka Connect: a paused source keeps its task; a stopped source has no task. Both keep the offset. */
 export type TargetState = (typeof TARGET_STATES)[number];
 export const TARGET_STATES = ['running', 'paused', 'stopped'] as const;
 

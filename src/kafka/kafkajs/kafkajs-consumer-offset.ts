@@ -11,8 +11,8 @@ import { type KafkaTuning, longestOpenMs } from './tuning.ts';
 
 /*
  * Reads the offset that a group committed for a partition: OffsetFetch, version 7 (brokers from 2.5). kafkajs supports
- * only version 4. It can return an old offset while a transaction with a newer offset ends. Then version 7 returns an
- * error.
+ * only version 4. While a transaction with a newer offset ends, version 4 can return an old offset. Version 7 returns
+ * an error in this case.
  */
 
 const OFFSET_FETCH = { apiKey: 9, apiVersion: 7, apiName: 'OffsetFetch' };
@@ -65,8 +65,7 @@ export async function fetchConsumerOffset(
     });
   };
   const asked = ask();
-  // Waits for `ask` before it disconnects: if `disconnect` is called while kafkajs still connects, the connection stays
-  // open.
+  // Called after `ask` has ended: a disconnect while kafkajs connects would leave the connection open.
   const over = () => cluster.disconnect().catch(() => {});
   asked.then(over, over);
   try {
@@ -74,7 +73,7 @@ export async function fetchConsumerOffset(
     // The metadata is the topic's id, a space, and the writer's text. Older versions of the connector committed no id.
     const [id = '', ...rest] = metadata.split(' ');
     if (id !== '' && id !== (ids.get(topic) ?? id)) return null;
-    // -1: no offset is committed. -2: the beginning of the log, which kafkajs commits if the position was deleted.
+    // -1: no offset is committed. kafkajs commits -2 (the beginning of the log) if the broker has deleted its position.
     return offset < 0n ? null : { offset, metadata: rest.join(' ') };
   } catch (cause) {
     signal.throwIfAborted();

@@ -21,8 +21,8 @@ import type { Ending, WriterProducer } from './writer-producer.ts';
  * Only records of the last transaction hang: after a lost connection, a producer first ends its last transaction again.
  * If this writer began the last transaction and never requested its commit, the writer aborts. If another process began
  * the last transaction, a reported commit is repeated: an abort could lose a part of an acknowledged page. If an
- * opening omits partitions (those of a stopped source), the writer remembers the outcome for the next opening with
- * these partitions.
+ * opening omits partitions (those of a stopped source), the writer remembers the outcome of their records. The next
+ * opening with these partitions uses this outcome.
  *
  * One case is not covered: if the process or the coordinator fails between the fence and the new commit, the next
  * opening aborts records that were committed.
@@ -31,7 +31,7 @@ import type { Ending, WriterProducer } from './writer-producer.ts';
 const NOT_COMPRESSED = 0;
 const KEY = Buffer.from('["",{"settles":true}]');
 
-/** Stops a writer. If the writer continued from the last visible offset, it would repeat all hidden records. */
+/** The error that stops a writer. A writer that continued at the last visible offset would repeat hidden records. */
 export function transactionHangs(topic: string, partitions: readonly number[], openMs: number): ConnectorError {
   const where = partitions.length === 0 ? topic : `${topic}, partition ${partitions.join(', ')}`;
   const command = `kafka-transactions.sh --bootstrap-server <broker>`;
@@ -95,7 +95,7 @@ export async function endAgain(
   log.debug({ transactionalId, ending }, 'a connection was lost; the last transaction is ended again');
   const transaction = await producer.transaction();
   await endAll(transaction, ending, async () => {
-    // A request that adds partitions waits until the previous transaction ends; a request that adds the group does not.
+    // A request that adds partitions waits until the previous transaction ends; a request for the group does not wait.
     await sendTo(transaction, partitions, ADDED, 'together');
     if (abortHangingOffset !== undefined) await addGroup(transaction, abortHangingOffset);
   });
@@ -137,7 +137,7 @@ async function touchAll(
 
 const ADDED = { key: null, addsOnly: true };
 
-/** Adds the group or the first partition first: then the coordinator reports a commit, even if the others fail. */
+/** First adds only the group, or one partition. So the coordinator reports a commit, even if a later request fails. */
 async function addAfterFence(
   transaction: Transaction,
   partitions: readonly TopicPartition[],
@@ -213,7 +213,7 @@ export class LastTransaction {
     this.#wasCommitted = false;
   }
 
-  /** Call it before the fence. If this writer did not request the last commit, an earlier transaction was committed. */
+  /** Call it before the fence. With `#isCutOff`, returns false: a reported commit belongs to an earlier transaction. */
   async wasCommitted(producer: WriterProducer): Promise<boolean> {
     const state = await producer.lastTransaction?.();
     if (state === undefined) return false;

@@ -61,7 +61,7 @@ export interface Cluster {
   ): Promise<readonly { readonly partitions: readonly { partition: number; offset: string }[] }[]>;
   findBroker(of: { readonly nodeId: string }): Promise<Broker>;
   findGroupCoordinator(of: { readonly groupId: string; readonly coordinatorType?: number }): Promise<Broker>;
-  /** Only for a transactional producer: true if a connection has ended that the producer's last transaction used. */
+  /** Only for a transactional producer: true if a connection of the producer's last transaction has ended since. */
   hasLostConnection?: () => boolean;
 }
 

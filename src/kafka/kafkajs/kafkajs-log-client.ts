@@ -36,7 +36,7 @@ function dropFetches({ brokerPool }: Pick<Cluster, 'brokerPool'>): void {
 export interface FetchedPart {
   readonly partition: number;
   readonly records: readonly CommittedRecord[];
-  /** The next offset to fetch: after all fetched records, including control, aborted and compacted records. */
+  /** The offset at which the next fetch begins. Control, aborted and compacted records count as fetched. */
   readonly nextOffset: bigint;
 }
 
@@ -165,7 +165,7 @@ class KafkajsLogClient {
   }
 }
 
-/** A fetch returns whole batches, so the first batch can begin before the requested offset. */
+/** A fetch returns whole batches, so the first records can have lower offsets than requested. */
 function partOf(topic: string, { partition, messages, abortedTransactions }: RawPart, from: bigint): FetchedPart {
   const asked = messages.filter(({ offset }) => BigInt(offset) >= from);
   const last = asked.at(-1);

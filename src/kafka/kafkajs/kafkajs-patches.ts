@@ -62,8 +62,9 @@ function markBatchEnd(original: DecodeBatch): DecodeBatch {
 }
 
 /**
- * Removes the records of aborted transactions. The original starts at most one aborted transaction at each record, in
- * the order of the *ends*, and so keeps some records. It also takes every key of four zero bytes for a marker.
+ * Removes the records of aborted transactions. The broker lists these transactions in the order of their *ends*. At
+ * each record, the original checks only the next transaction of the list, so some aborted records remain. The original
+ * also treats each record whose key is four zero bytes as a marker.
  */
 export const withoutAborted: FilterAborted = ({ messages, abortedTransactions }) => {
   if (!abortedTransactions?.length) return messages;
@@ -268,8 +269,7 @@ const PATCHES: readonly Patch[] = [
 ];
 
 /**
- * Loads kafkajs with the patches. If kafkajs is loaded already, loads it again: loaded modules keep unpatched
- * functions.
+ * Loads kafkajs with the patches. If kafkajs is loaded already, loads all its modules again, with patched functions.
  *
  * @throws Error if the source text of a function differs from the text that its patch expects.
  */

@@ -101,7 +101,7 @@ class Reading {
     this.#movedMs = this.#beganMs;
   }
 
-  /** Grows with each offset that is read, and when `#ends` becomes known. */
+  /** The result grows with each offset that is read, and when `#ends` becomes known. */
   progress(): bigint {
     if (this.#ends === undefined) return -1n;
     let read = 0n;
@@ -123,8 +123,7 @@ class Reading {
     try {
       await untilAborted(this.#begin(client), until);
       stalled.moved();
-      // All leaders are read in parallel, so that no leader waits for another. A failure at one leader stops all
-      // readings.
+      // All leaders are read in parallel, so no leader waits for another. A failure at one leader ends all readings.
       const leaders = [...client.byLeader([...this.#positions.keys()])];
       await Promise.all(
         leaders.map(([leader, partitions]) =>

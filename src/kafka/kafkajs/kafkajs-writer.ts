@@ -253,7 +253,7 @@ export class KafkajsWriter implements TransactionalWriter {
       const isAlone = written.records.length === 0 && written.sourceOffset === undefined;
       await sendConsumerOffset(this.#options, transaction, consumerOffset, this.#inputId, () => {
         this.#mustBeLive(producer);
-        // Perhaps the lost broker did not get the markers of the previous transaction.
+        // Perhaps the disconnected broker did not get the markers of the previous transaction.
         if (isAlone && isCutOff(producer)) throw new Error('a connection was lost before the offset was added');
       });
     }
@@ -313,9 +313,9 @@ export class KafkajsWriter implements TransactionalWriter {
 }
 
 /**
- * While the coordinator still ends the previous transaction, it refuses the offset, and this function repeats the
- * request: kafkajs repeats only requests for records. The producer is still usable then. `mayWrite` throws after a
- * failure.
+ * The coordinator refuses the offset while it still ends the previous transaction. This function repeats the request,
+ * because kafkajs repeats only requests for records. The producer stays usable after such a refusal. `mayWrite` is
+ * called before each request and throws if the transaction must not continue.
  */
 async function sendConsumerOffset(
   { clock, random, tuning }: { readonly clock: Clock; readonly random: Random; readonly tuning: KafkaTuning },

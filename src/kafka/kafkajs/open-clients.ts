@@ -23,7 +23,7 @@ export class BrokerConnections {
   readonly #random: Random;
   readonly #create: ISocketFactory;
   readonly #open = new Set<Socket>();
-  /** By host:port: when a connection was opened, in monotonic time. The broker's next response deletes the entry. */
+  /** By host:port, the monotonic time at which a connection was opened. The broker's next response deletes the time. */
   readonly #silentSinceMs = new Map<string, number>();
   #isClosed = false;
   #answeredMs: number | null = null;

@@ -152,7 +152,7 @@ async function describedSettings(
   }
 }
 
-/** Creates one topic: for several, kafkajs does not report which of them exist already. False if the topic exists. */
+/** Creates one topic: for several topics, kafkajs does not report which topics exist. False if the topic exists. */
 async function createTopic(
   admin: Admin,
   { name, partitions, replicationFactor, settings }: TopicSpecification,
@@ -204,8 +204,7 @@ export async function askAdmin<Found>(
     await admin.connect();
     return await ask(admin);
   } finally {
-    // Waits for `ask` before it disconnects: if `disconnect` is called while kafkajs still connects, the connection
-    // stays open.
+    // Called after `connect` has ended: a disconnect while kafkajs connects would leave the connection open.
     admin.disconnect().catch(() => {});
   }
 }

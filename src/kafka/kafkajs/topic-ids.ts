@@ -5,7 +5,7 @@ import { askBroker, type Cluster, type Decoder, endOf } from './kafkajs-internal
 
 /** Version 10 (brokers from 2.8) has the ids of topics; kafkajs supports versions up to 6. */
 const METADATA = { apiKey: 3, apiVersion: 10, apiName: 'Metadata' };
-/** Means that there is no id: in the response of a broker without topic ids, and in a request with the topic's name. */
+/** Means "no id": in the response of a broker without topic ids, and in a request that has the topic's name instead. */
 const NO_ID = Buffer.alloc(16);
 
 type MetadataCluster = Pick<Cluster, 'connect' | 'disconnect' | 'brokerPool'>;

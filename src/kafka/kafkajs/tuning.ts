@@ -25,11 +25,11 @@ export const DEFAULT_TUNING = {
   groupJoinMs: 20_000,
   /** The member waits this long for the group's state, then joins without a head start (head-start.ts). */
   headStartMs: 1_000,
-  /** The time between heartbeats and between fetches. If it is short, a member notices soon that another has left. */
+  /** The time between heartbeats and between fetches. If it is short, members notice soon that another member left. */
   confirmIntervalMs: 300,
   /**
-   * The maximum age of a proof of ownership, but at most half the session timeout. The age begins when the heartbeat is
-   * sent. The group reassigns a partition only after a session timeout. So a proof leaves at least 4 s for a request.
+   * The maximum age of a proof of ownership. Half the session timeout is also a limit. The age begins when the
+   * heartbeat is sent. The group reassigns a partition only after 6 s without heartbeats, so 4 s remain for a request.
    */
   proofMs: 2_000,
   /** A reader's fetch waits at most this long for data. The reader's disconnect takes at most the same time. */
@@ -58,7 +58,7 @@ export function joinLimits({ groupJoinMs, groupSessionTimeoutMs, readStallMs }: 
   return { rebalanceMs, stallMs: Math.max(readStallMs, rebalanceMs + JOIN_GRACE_MS) };
 }
 
-/** The maximum size of one fetch, as stored on the broker: one or two batches. Larger fetches only use more memory. */
+/** The maximum size of a fetch from one partition: one or two stored batches. Larger fetches only use more memory. */
 export const FETCH_BYTES_PER_PARTITION = 128 * 1024;
 /** The maximum size of a member's fetch from one broker. With larger fetches, waiting batches stay in memory longer. */
 export const FETCH_BYTES = 192 * 1024;

@@ -17,7 +17,7 @@ export interface WriterProducer extends Producer {
    * does not know the transactional id, or is a broker below 3.0. @throws Error if no coordinator answers.
    */
   lastTransaction?(): Promise<string | undefined>;
-  /** How the last transaction ended, if a connection was lost that this transaction used; otherwise undefined. */
+  /** How the last transaction ended, if one of its connections was lost afterwards; otherwise undefined. */
   cutOffAfter?(): Ending | undefined;
 }
 
@@ -78,7 +78,7 @@ function readState(from: Decoder): { readonly errorCode: number; readonly state:
     const errorCode = from.readInt16();
     from.readUVarIntString();
     found = { errorCode, state: from.readUVarIntString() ?? '' };
-    // The other fields are not needed, and nothing after them is read.
+    // The reading ends here, because the other fields are not needed.
   });
   return found;
 }

@@ -18,7 +18,7 @@ const FIELD_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$/;
 
 /**
  * The methods to authorise a request. For market data, the provider documents OAuth 2.0 client credentials (part 5 of
- * src/provider/README.md). For reference data, the provider documents none, so other usual methods are supported too.
+ * src/provider/README.md). For reference data, the provider documents no method, so other usual methods work too.
  */
 export type AuthorizationSettings =
   | OAuth2Settings

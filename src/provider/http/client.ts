@@ -189,7 +189,7 @@ async function exchange<T>(
     response.body.on('error', () => {});
     const used = (came: HttpResponse) => {
       bytes = came.bytes;
-      // The Date header is rounded down to whole seconds. This loses 500 ms on average.
+      // The Date header is rounded down to whole seconds, so the header is 500 ms too early on average.
       if (came.date !== null) observer?.clockSeen({ clock: name, aheadMs: came.date + 500 - clock.wallMs() });
       return consume(came);
     };

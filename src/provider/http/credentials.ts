@@ -21,7 +21,7 @@ export interface Authorization {
 }
 
 export interface AuthorizationOptions extends NetworkOptions {
-  /** The group of settings with the login that is in effect; by default `<name>.auth`. */
+  /** The name of the settings group that has the login; by default `<name>.auth`. */
   readonly login?: string | undefined;
   /** True: the token address may use plain http, even to another machine. */
   readonly allowHttp: boolean;

@@ -19,7 +19,7 @@ export interface NetworkOptions extends NetworkFiles {
   /** Files that can change while the process runs. Their content replaces `ca`, `cert`, `key` and `proxy`. */
   readonly files?: CurrentFiles<NetworkFiles> | undefined;
   readonly noProxy?: readonly string[] | undefined;
-  /** The time limit of a whole request; the connection must open within half of this time, and within 10 s. */
+  /** The time limit of a whole request. The connection must open within half of this time, and within 10 s. */
   readonly timeoutMs: number;
   /** The maximum size of a response in bytes, before decompression; absent: no limit. */
   readonly maxResponseSize?: number;
@@ -84,7 +84,7 @@ function assertUsable(name: string, files: NetworkFiles): void {
   }
 }
 
-/** Trusts the authorities in `ca`, in addition to the usual authorities or (`only`) instead of them. */
+/** `besides`: connections trust the authorities in `ca` and the usual authorities. `only`: they trust only `ca`. */
 export function secureContextOf(
   { ca, cert, key, name }: Pick<NetworkOptions, 'name' | 'ca' | 'cert' | 'key'>,
   trust: 'besides' | 'only' = 'besides',
@@ -142,8 +142,8 @@ export function openCurrentDispatcher(address: URL, network: NetworkOptions, con
 }
 
 /**
- * True for an address that NO_PROXY exempts. Each exception has one of four forms: `*`; a name, for this name and all
- * names below it; a name with `:port`, for this port only; a range like `10.0.0.0/8`. Names are not resolved.
+ * True for an address that NO_PROXY exempts. Each exception has one of four forms: `*` (all addresses); a name (its
+ * subdomains too); a name with `:port` (only this port); a range like `10.0.0.0/8`. Names are not resolved.
  * Exported for tests.
  */
 export function isWithoutProxy(address: URL, exceptions: readonly string[]): boolean {

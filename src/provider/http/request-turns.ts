@@ -101,7 +101,7 @@ export function createRateLimiter(requestsPerSecond: number, clock: Clock) {
         const wokenMs = clock.monotonicMs();
         nextFreeMs = (wokenMs - slotMs < SHORTEST_SLEEP_MS ? slotMs : wokenMs) + intervalMs;
       } finally {
-        // If this caller aborts, the next caller still waits for the callers before this one, but not for this one.
+        // If this caller aborts, the next caller still waits for the earlier callers, but not for this caller.
         void before.then(gone.resolve);
       }
     },

@@ -130,7 +130,7 @@ function validationErrors(errors: unknown): readonly string[] {
     .slice(0, MOST_VALIDATION_ERRORS);
 }
 
-/** The action for a status: use the body, renew the token once, or fail with this code. */
+/** The action for a status: use the body, renew the token once, or fail with an error code. */
 type StatusAction = 'consume' | 'renewAuthorization' | ErrorCode;
 
 /**

@@ -104,7 +104,7 @@ export class HeldPartitions {
     begin().catch((error: unknown) => this.#fail(held, error));
   }
 
-  /** After a join, kafkajs starts at the group's committed offset, which can be far before the reader's position. */
+  /** After a join, kafkajs starts at the group's committed offset, which can be far below the reader's position. */
   #readOn(held: Held, reader: PartitionReader): void {
     const join = this.#joins;
     held.taken

@@ -25,7 +25,7 @@ export interface KafkajsGroupReaderOptions {
 
 /** kafkajs hands over the batches of at most this many partitions in parallel. No member has more partitions. */
 const MAX_PARTITIONS_AT_ONCE = 100;
-/** Heartbeats follow fetches, and a fetch can end early. So the heartbeat interval is shorter by this time. */
+/** kafkajs sends heartbeats after fetches. A fetch can end early, so the heartbeat interval is this much shorter. */
 const CLOCK_SLACK_MS = 20;
 
 /**
@@ -106,9 +106,8 @@ function openMember(options: KafkajsGroupReaderOptions, request: GroupReaderOpti
   if (members) reportMemberCount({ kafkajs, consumer, members, proof, tuning, clock, log, signal });
   confirmAtHeartbeats(consumer, clock, (askedAtMs) => {
     proof.confirm(askedAtMs);
-    // Only heartbeats count, not fetches. If the wall clock is set back by an hour, kafkajs sends no heartbeat for an
-    // hour, and without heartbeats the member may not write. So the member counts as stalled, and a new member replaces
-    // it.
+    // Fetches do not count. If the wall clock is set back by an hour, kafkajs sends no heartbeat for an hour. Without
+    // heartbeats, the member may not write. So the member counts as stalled, and a new member replaces this member.
     onConfirmed();
   });
   // After a crash, kafkajs does not restart this consumer (`restartOnFailure`). So the member fails.
@@ -217,7 +216,7 @@ async function leave(
 }
 
 /**
- * The event HEARTBEAT has no time. The event REQUEST before it has the duration of the request. The duration is
+ * The event HEARTBEAT has no time. The preceding event REQUEST has the duration of the request. The duration is
  * negative if the wall clock was set back.
  */
 function confirmAtHeartbeats(consumer: Consumer, clock: Clock, confirm: (askedAtMs: number) => void): void {

@@ -52,7 +52,7 @@ export function reportMemberCount(options: MemberCountOptions): void {
     if (reported < all && !isWatching) watch().catch(() => {});
   }
 
-  /** While only owners count, each owner has a larger share of the rate limit. These checks end the share in time. */
+  /** While only owners count, each owner has a larger share of the rate limit. These checks end this share in time. */
   async function watch(): Promise<void> {
     isWatching = true;
     for (; reported < all; report()) await clock.sleep(sessionMs / LOOKS_PER_SESSION, signal);
@@ -96,7 +96,7 @@ export function reportMemberCount(options: MemberCountOptions): void {
     report();
     void count();
   });
-  // Until the group answers, the next member of this process has the smaller share: all members count.
+  // The next member of this process begins with the smaller share: until the group answers, all members count.
   signal.addEventListener('abort', () => {
     if (all > 0) members(all);
   });

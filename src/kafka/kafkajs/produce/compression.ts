@@ -7,7 +7,7 @@ const gzipAsync = promisify(gzip);
 const ZSTD_LEVEL = 1;
 /** zlib writes its output into pieces of memory of this size. A dozen small batches fit in one piece. */
 const PIECE_BYTES = 256 * 1024;
-/** The maximum number of idle packers. About this number of batches is packed at the same time. */
+/** The maximum number of idle `ZstdPacker`s. About this number of batches is compressed at the same time. */
 const MOST_KEPT = 4;
 
 type Compress = (records: Buffer) => Promise<Buffer>;
@@ -21,7 +21,7 @@ export const COMPRESSIONS: ReadonlyMap<number, Compress> = new Map([
   [ZSTD, packWithKept],
 ]);
 
-/** Packs (compresses) each batch as one zstd frame, all with one stream. A stream for each batch costs 50 % more. */
+/** Packs (compresses) each batch as one zstd frame. Keeps its stream: a stream for each batch costs 50 % more. */
 class ZstdPacker {
   readonly #stream = createZstdCompress({
     params: { [constants.ZSTD_c_compressionLevel]: ZSTD_LEVEL },

@@ -153,14 +153,14 @@ function roundUp(bytes: number): number {
 
 /*
  * The frame of a request: length (4), API key (2), API version (2), correlation id (4), client id. kafkajs copies the
- * whole request twice to add the frame. Here the frame is written into the free room before the request.
+ * whole request twice to add the frame. Here the frame is written into the free room at the front of the buffer.
  */
 
 const FIXED_BYTES = 14;
 /** Enough for a client id of some hundred bytes. Exported for tests. */
 export const FRAME_ROOM_BYTES = 512;
 
-/** The body of a request, which begins at `FRAME_ROOM_BYTES` of the buffer. Exported for tests. */
+/** The body of a request. The body begins at `FRAME_ROOM_BYTES` of the buffer. Exported for tests. */
 export class FramedRequest {
   readonly buffer: Buffer;
   readonly end: number;

@@ -19,7 +19,7 @@ import { type BatchRecord, RecordBatchWriter } from './record-batch.ts';
  *
  * 1. One request adds all partitions to the transaction. No record was sent before, so the request can be repeated.
  * 2. One Produce request goes to each leader. If a request fails, the call fails: the broker has perhaps taken records.
- *    kafkajs' function repeats the request with newer metadata, and doubles these records within one transaction.
+ *    kafkajs' function repeats the request with newer metadata, and writes these records twice in one transaction.
  * 3. If a broker *answered* that it is not the leader of a partition, the partition's batch is sent again. It is sent
  *    after all responses, with the same sequence number, so that a new leader recognizes a batch that it already has.
  */
@@ -28,7 +28,7 @@ const PRODUCE = { apiKey: 0, apiVersion: 7, apiName: 'Produce', expectResponse: 
 const DEFAULT_TIMEOUT_MS = 30_000;
 /** The broker ends the previous transaction within milliseconds; kafkajs would wait 50 ms or more each time. */
 const CONCURRENT_WAIT = { initialMs: 1, maximumMs: 20, limitMs: 30_000 };
-/** The limit of this wait if records follow. By default, a silent broker counts as lost after 9 s, which is longer. */
+/** The limit of `CONCURRENT_WAIT` if records follow. By default, a silent broker counts as lost later: after 9 s. */
 const RECORDS_LIMIT_MS = 6_000;
 
 const UNKNOWN_TOPIC_OR_PARTITION = 3;
@@ -153,7 +153,7 @@ async function prepare(
     throw Object.assign(new Error(`no broker knows partition ${lacking.partition}`), { topic: lacking.topic });
   if (known.length === 0) return known;
   const beganAtMs = clock.monotonicMs();
-  // On a lost broker, older records perhaps lack their marker, and would get the outcome of this transaction.
+  // Older records on a lost broker perhaps lack their marker. These records would get this transaction's outcome.
   const hasRecords = !batches.every(isEmpty);
   const limitMs = hasRecords ? RECORDS_LIMIT_MS : CONCURRENT_WAIT.limitMs;
   const mayRetry = (error: unknown) =>
@@ -225,7 +225,7 @@ function byTopic(batches: readonly PartitionBatch[]): TopicRecords[] {
   return [...topics.values()];
 }
 
-/** Sequence numbers are never reused. 0 follows 2^31 - 1. kafkajs resets this number, so -1 is stored instead. */
+/** Numbers the records without gaps: 0 follows 2^31 - 1. kafkajs would store 0 for 2^31 - 1, so -1 is stored here. */
 function withSequences(batches: readonly PartitionBatch[], eosManager: EosManager): PartitionBatch[] {
   return batches.map(({ topic, partition, records }) => {
     const kept = eosManager.getSequence(topic, partition);
