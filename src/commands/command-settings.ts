@@ -48,7 +48,7 @@ function setIn(env: Given['env']): Record<string, string | undefined> {
   return Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
 }
 
-/** Loads the settings, with warnings about values that are allowed but may be mistakes. @throws as loadSettings. */
+/** Loads the settings, with warnings about possible mistakes in allowed values. @throws the errors of loadSettings. */
 export async function loadWithWarnings({
   config: file,
   env,

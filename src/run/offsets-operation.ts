@@ -58,7 +58,7 @@ export interface OffsetRequest {
   readonly execute: boolean;
 }
 
-/** Deletes the committed offset, if there is one and `execute` is true. Throws as `changeOffset`. */
+/** Deletes the committed offset, if there is one and `execute` is true. Throws the errors of `changeOffset`. */
 export function resetOffset(at: Installation, request: OffsetRequest): Promise<OffsetChange> {
   return changeOffset(at, request, ({ offset, error }) => (offset === null && error === null ? undefined : null));
 }

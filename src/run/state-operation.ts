@@ -23,7 +23,7 @@ export interface StatesPlace extends Pick<Installation, 'kafka' | 'clock' | 'sig
  * ended. A stopped connector begins the walk when it starts. The request replaces an earlier request whose walk has not
  * begun.
  *
- * @throws ConnectorError as the transactional writer does.
+ * @throws ConnectorError of the transactional writer.
  */
 export async function requestWalk(
   place: StatesPlace,
@@ -34,12 +34,12 @@ export async function requestWalk(
   return walk;
 }
 
-/** Requests a state of a source or of the processor. The state holds until the next request. Throws as requestWalk. */
+/** Requests a state of a source or processor, until the next request. Throws the errors of requestWalk. */
 export async function requestState(place: StatesPlace, source: string, state: TargetState): Promise<void> {
   await changeState(place, source, (wanted) => ({ ...wanted, state }));
 }
 
-/** Restarts a source; with `onlyFailed`, only if the source has failed. Throws as requestWalk. */
+/** Restarts a source; with `onlyFailed`, only if the source has failed. Throws the errors of requestWalk. */
 export async function requestRestart(
   place: StatesPlace,
   source: string,
@@ -49,7 +49,7 @@ export async function requestRestart(
   await changeState(place, source, (wanted) => ({ ...wanted, restart }));
 }
 
-/** The record that requests a walk and keeps the other requests for the source. Throws as readWanted. */
+/** The record that requests a walk and keeps the other requests for the source. Throws the errors of readWanted. */
 export async function walkRecord(place: StatesPlace, source: string): Promise<OutgoingRecord> {
   const walk = { ...request(place), allowShrink: null };
   return stateRecord(place.topics.states.name, source, { ...(await readWanted(place, source)), walk });
@@ -78,7 +78,7 @@ function changeState(
   });
 }
 
-/** Reads the requested state of a source; no connector needs to run. Throws as the log reader does. */
+/** Reads the requested state of a source. No connector needs to run. Throws the errors of the log reader. */
 export async function readWanted(
   { kafka, topics, signal }: Pick<StatesPlace, 'kafka' | 'topics' | 'signal'>,
   source: string,
@@ -101,7 +101,7 @@ export async function readWanted(
 
 /**
  * Like `readWanted`, but first fences all other operators. A change becomes visible some milliseconds after its
- * acknowledgement, so a plain reader may miss the newest request. Throws as requestWalk.
+ * acknowledgement, so a plain reader may miss the newest request. Throws the errors of requestWalk.
  */
 export function readSettledWanted(place: StatesPlace, source: string): Promise<SourceState> {
   return changeState(place, source);

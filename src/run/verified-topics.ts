@@ -27,7 +27,7 @@ export function createVerifiedTopics(
     doubt(topics: readonly string[], why: ConnectorError): void {
       for (const name of topics) refused.set(name, why);
     },
-    /** Creates and verifies those `topics` that are refused now. Throws as `KafkaCluster.ensureTopics`. */
+    /** Creates and verifies those `topics` that are refused now. Throws the errors of `KafkaCluster.ensureTopics`. */
     async verify(topics: readonly TopicSpecification[], signal: AbortSignal): Promise<void> {
       const waiting = topics.filter(({ name }) => refused.has(name));
       if (waiting.length === 0) return;

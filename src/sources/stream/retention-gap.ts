@@ -100,7 +100,7 @@ export function isProviderBehind({ since, held }: { readonly since: string | nul
   return since !== null && held !== null && isBefore(held.since, since);
 }
 
-/** The progress of the proof that our offset is not served. Times are monotonic. */
+/** The progress of the proof that the provider no longer accepts our offset. Times are monotonic. */
 export interface Doubt {
   readonly sign: GapSign | null;
   readonly round: GapRound | null;

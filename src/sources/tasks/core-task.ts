@@ -58,9 +58,7 @@ export interface CoreTaskParts<Decision extends FollowerDecision<unknown, unknow
   committed(asked: Asked<Decision, Row>, commitMs: number): void;
 }
 
-/**
- * Requests the list. The promised function gives the response to the core, or returns null for an outdated response.
- */
+/** Requests the list. The promised function gives the response to the core, or returns null for an old response. */
 export type AskList<Decision, Row> = (signal: AbortSignal) => Promise<() => Asked<Decision, Row> | null>;
 
 interface Wait {
