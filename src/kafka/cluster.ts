@@ -50,14 +50,14 @@ export interface KafkaCluster {
   groupMembers(groupId: string): Promise<readonly DescribedMember[] | null>;
   /** The id of the cluster. @throws ConnectorError KAFKA_UNREACHABLE. */
   clusterId(): Promise<string>;
-  /** The monotonic time of the last response; null: no response yet. `LogTail.follow` causes one every 5 s. */
+  /** The monotonic time of the last response; null: no response yet. `LogTail.follow` causes a response every 5 s. */
   answeredMs(): number | null;
   close(): Promise<void>;
 }
 
 const CHECK_EVERY_MS = 2_000;
 
-/** Rejects with TOPIC_REPLACED (field `topics`) if a topic's id is not the `known` id; or with the signal's reason. */
+/** Rejects with the signal's reason, or with TOPIC_REPLACED (field `topics`) if topics do not have the `known` ids. */
 export async function untilReplaced(options: {
   readonly kafka: Pick<KafkaCluster, 'topicIds'>;
   /** The topic ids that `KafkaCluster.topicIds` returned before the first read. */

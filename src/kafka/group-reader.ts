@@ -6,7 +6,7 @@ import type { TopicPartition } from './topic.ts';
 export interface ReadBatch {
   /** In offset order; empty if the fetch had only control records or aborted records. */
   readonly records: readonly CommittedRecord[];
-  /** The first offset after all fetched records, also after control records and aborted records. */
+  /** The next offset to fetch. It is above all fetched offsets, also those of control records and aborted records. */
   readonly nextOffset: bigint;
   /** The high watermark at the time of the fetch. */
   readonly endOffset: bigint;
@@ -38,7 +38,7 @@ export interface GroupReaderOptions {
   ) => Promise<PartitionReader>;
   /** Called with the member's partitions (perhaps none) after each join, and at a head start (head-start.ts). */
   readonly joined?: (partitions: readonly TopicPartition[]) => void;
-  /** The number of members that share a rate limit: after a join, all members; later, the members with partitions. */
+  /** Called with the number of members that share a rate limit: at first all members, later those with partitions. */
   readonly members?: ((count: number) => void) | undefined;
   /** Default: round robin. */
   readonly assignor?: Assignor;
@@ -50,7 +50,7 @@ export interface GroupReaderOptions {
 /** A member of a consumer group. It does not commit offsets: each partition's writer commits them in transactions. */
 export interface GroupReader {
   /**
-   * Joins the group and reads until the signal aborts. Leaves the group before it ends.
+   * Joins the group and reads until the signal aborts. Leaves the group before the call ends.
    * @returns never: rejects with the signal's reason, the error of `assigned` or `take`, or ConnectorError:
    *   KAFKA_UNREACHABLE if another run can succeed, WRITER_REFUSED or TOPIC_REFUSED if an ACL is missing.
    */

@@ -40,7 +40,7 @@ export interface HeadStartOptions {
   readonly signal: AbortSignal;
 }
 
-/** Call and await it before the join. Rejects if the group's state cannot be read: then there is no head start. */
+/** Await this function before the join. Rejects if the group's state cannot be read: then there is no head start. */
 export async function headStart(options: HeadStartOptions): Promise<void> {
   const { open, take, confirm, patienceMs, clock, signal } = options;
   const questions = open();

@@ -13,7 +13,7 @@ export interface TopicPlanOptions {
   readonly replicationFactor: number;
 }
 
-/** Kafka Connect's default. With another number, a source would get another partition and transactional id. */
+/** Kafka Connect's default. With another number, a source would get another partition and another transactional id. */
 export const OFFSETS_PARTITIONS = 25;
 
 const HOUR_MS = 60 * 60 * 1000;

@@ -47,7 +47,7 @@ export interface ConsumerOffset {
 export interface WriterOptions {
   /**
    * Resolves when the group has confirmed, after the given time, that this process owns the partition. An opening
-   * needs a proof that is newer than the last failure. A transaction needs a recent proof at its begin and at
+   * needs a proof that is newer than the last failure. A transaction needs a recent proof at its start and at
    * its commit. A single process needs no proof.
    */
   readonly ownershipProof?: OwnershipProof['since'];

@@ -19,7 +19,7 @@ export interface HttpObserver {
   heldBack(wait: { readonly client: string; readonly waitMs: number }): void;
   /** Reports how many processes share the rate limit of an interface. */
   limitShared(share: { readonly client: string; readonly processes: number }): void;
-  /** Reports the clock of an interface or of Kafka (`kafka`). `aheadMs`: how far this clock is ahead of our clock. */
+  /** Reports the clock of an interface or of Kafka (`kafka`). `aheadMs`: this clock minus our clock. */
   clockSeen(seen: { readonly clock: string; readonly aheadMs: number }): void;
   tokenAsked(asked: { readonly client: string; readonly failed: boolean }): void;
 }

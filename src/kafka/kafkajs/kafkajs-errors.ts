@@ -17,7 +17,7 @@ export function isFenced(error: unknown): boolean {
 export const LEADERLESS = ['NOT_LEADER_FOR_PARTITION', 'LEADER_NOT_AVAILABLE'];
 /** The coordinator is still ending the producer's earlier transaction. The request had no effect. */
 export const CONCURRENT = ['CONCURRENT_TRANSACTIONS'];
-/** The topic does not exist, or this broker does not know it yet. */
+/** The topic does not exist, or the broker does not know the topic yet. */
 export const UNKNOWN_TOPIC = ['UNKNOWN_TOPIC_OR_PARTITION'];
 
 export function isOneOf(types: readonly unknown[], error: unknown): boolean {

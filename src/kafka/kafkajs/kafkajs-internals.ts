@@ -61,7 +61,7 @@ export interface Cluster {
   ): Promise<readonly { readonly partitions: readonly { partition: number; offset: string }[] }[]>;
   findBroker(of: { readonly nodeId: string }): Promise<Broker>;
   findGroupCoordinator(of: { readonly groupId: string; readonly coordinatorType?: number }): Promise<Broker>;
-  /** Only for a transactional producer: true if a connection of the producer's last transaction has ended since. */
+  /** Only for a transactional producer: true if a connection that the last transaction used was lost. */
   hasLostConnection?: () => boolean;
 }
 

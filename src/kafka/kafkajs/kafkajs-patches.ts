@@ -131,8 +131,8 @@ type Parse = (data: TopicsResponse) => Promise<unknown>;
 
 /**
  * A response about several topics has an error code for each topic. The original throws the first error, without the
- * topic's name, even if the first is only "not attempted". Here such errors are skipped, and the thrown error has the
- * field `topics`: all topics with the same code.
+ * topic's name, even if this error is only "not attempted". Here such errors are skipped. The thrown error has the
+ * field `topics`, which names all topics with the same error code.
  */
 function namingTopics(original: Parse): Parse {
   return async (data) => {

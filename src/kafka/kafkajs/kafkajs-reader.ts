@@ -24,9 +24,9 @@ interface KafkajsReaderOptions {
 
 /**
  * Reads topics without a consumer group. Each call has its own connection. `readToEnd` counts control records, aborted
- * records and compacted records as read. It replaces a failed connection if this connection made progress, a partition
- * has no leader, or the topic is unknown for a moment; otherwise it throws. `follow` replaces every connection that
- * fails or stalls, because kafkajs would use the dead connection forever.
+ * records and compacted records as read. `readToEnd` replaces a failed connection in three cases: this connection made
+ * progress; a partition has no leader; the topic is unknown for a moment. Otherwise `readToEnd` throws. `follow`
+ * replaces every connection that fails or stalls, because kafkajs would use the dead connection forever.
  */
 export function createKafkajsReader(options: KafkajsReaderOptions): LogReader & LogTail & { close(): void } {
   const { clock, log, random, tuning } = options;
@@ -90,7 +90,7 @@ class Reading {
   readonly #positions = new Map<number, bigint>();
   readonly #beganMs: number;
   #movedMs: number;
-  /** The first and last offsets of each partition, as the first connection found them. */
+  /** The bounds of each partition, as the first connection found them. */
   #ends: ReadonlyMap<number, Bounds> | undefined;
   fetches = 0;
 

@@ -21,7 +21,7 @@ import { giveUpAborting, type TopicFacts, topicRefused, writerRefused } from './
 import { planRounds, sendRound } from './send-plan.ts';
 import { type KafkaTuning, kafkajsRetry, longestProofMs } from './tuning.ts';
 
-/** If others took a transactional id this often in this time, two installations use it and fence each other forever. */
+/** If others took an id this often in this time, two installations use this id and fence each other forever. */
 const MAX_FENCINGS = 3;
 const FENCINGS_WITHIN_MS = 5 * 60_000;
 
@@ -263,7 +263,7 @@ export class KafkajsWriter implements TransactionalWriter {
     await transaction.commit();
   }
 
-  /** Throws if the transaction was abandoned. Otherwise it could continue, and commit, when the broker answers. */
+  /** Throws if the transaction was abandoned: an abandoned transaction must not commit when the broker answers. */
   #mustBeLive(producer: Producer): void {
     if (this.#live !== producer) throw new Error('the writer was given up or opened again during this commit');
   }

@@ -27,7 +27,7 @@ const HEADER_OVERHEAD_BYTES = 10;
 /**
  * Divides records into rounds. A round is one request to each broker, with at most one batch for each partition. A
  * batch is larger than the limits only if it has one record. The source offset is the last record of its partition, in
- * the last round: readers never see the offset before the records that it covers.
+ * the last round: readers never see the offset earlier than the records that it covers.
  */
 export function planRounds(
   { records, sourceOffset }: Omit<WriterTransaction, 'consumerOffset'>,

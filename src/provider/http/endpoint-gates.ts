@@ -39,7 +39,7 @@ export function createEndpointGates(options: {
       if (retryAfterMs === undefined && status !== TOO_MANY_REQUESTS) return 0;
       const nowMs = clock.monotonicMs();
       const gate = gates.get(endpoint);
-      // Other requests can be in flight when the first refusal comes. Refusals of these requests are the same failure.
+      // Other requests can be in flight when the first refusal comes. Their refusals are not counted as new failures.
       const isClosed = gate !== undefined && gate.untilMs > nowMs;
       const failures = (gate?.failures ?? 0) + (isClosed ? 0 : 1);
       const holdMs = retryAfterMs ?? (isClosed ? 0 : backOffMs(failures, BACK_OFF, random));

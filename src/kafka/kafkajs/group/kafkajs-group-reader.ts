@@ -67,7 +67,7 @@ export function createKafkajsGroupReader(options: KafkajsGroupReaderOptions): Gr
   };
 }
 
-/** Its cause is the error of `assigned` or `take`. The caller of `run` gets this cause unchanged. */
+/** Wraps the error of `assigned` or `take` as its cause. The caller of `run` gets the wrapped error. */
 class OwnerFailed extends Error {}
 
 interface Member {
@@ -182,7 +182,7 @@ async function consume(consumer: Consumer, topics: readonly string[], { goAhead,
   await consumer.connect();
   await consumer.subscribe({ topics: [...topics], fromBeginning: true });
   await goAhead();
-  // A member that has ended must not join: it could not leave before the response, and others would wait for it.
+  // A member that has ended must not join: it cannot leave before the response, and other members would wait for it.
   if (isOver()) return;
   await consumer.run({
     autoCommit: false,

@@ -311,7 +311,7 @@ export interface OAuth2Settings {
   readonly type: 'oauth2';
   readonly tokenUrl: string;
   readonly clientId: string;
-  /** Absent or null: basic authentication. If the endpoint refuses basic authentication, the form has the secret. */
+  /** Absent or null: basic authentication. If the endpoint refuses this, the form contains the secret. */
   readonly clientAuthentication?: ClientAuthentication | null | undefined;
   readonly clientSecret?: SecretSource | null | undefined;
   /** The PEM text of the key that signs the assertion of private_key_jwt. */
