@@ -24,7 +24,7 @@ const MAXIMUM_PROBLEMS = 100;
 type PlacedProblem = Problem & { readonly position?: Position | undefined };
 
 /**
- * Reads the settings from one YAML file and the environment, and checks all of them.
+ * Reads the settings from one YAML file and the environment, and checks all settings.
  * @throws ConnectorError SETTINGS_INVALID with one line for each problem: `file:line:column setting: what is wrong`.
  */
 export async function loadSettings(options: LoadSettingsOptions): Promise<Settings> {

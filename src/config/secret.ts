@@ -24,7 +24,7 @@ type Content = 'secret' | keyof typeof CONTENT_PROBLEMS;
 
 /** Creates secrets from the settings. Errors are sentences without the secret. */
 export interface SecretReader {
-  /** @throws Error if the text has control characters, which no header or login can contain, or is no usable proxy. */
+  /** @throws Error if the text has control characters (headers and logins cannot contain them) or is no usable proxy. */
   fromText(text: string, content?: 'secret' | 'proxy'): Secret;
   /** @throws Error if the file is unreadable, empty or too large, or has no usable content of this kind. */
   fromFile(path: string, content: Content): Promise<Secret>;
@@ -69,7 +69,7 @@ export function createSecretReader(options: {
   };
 }
 
-/** True for a content of one line, which is a secret. The other contents are PEM. */
+/** True for a secret of one line. All other contents are PEM. */
 const isLine = (content: Content) => content === 'secret' || content === 'proxy';
 
 function checked(text: string, content: Content): string {

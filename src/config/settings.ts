@@ -178,7 +178,7 @@ export type SourceSettings = Settings['sources'][number];
 
 export type SourceSettingsOf<Type extends SourceSettings['type']> = Extract<SourceSettings, { readonly type: Type }>;
 
-/** The whole name of a topic; `name` is its name in the settings. */
+/** Adds the prefix to the name that a topic has in the settings. */
 export function topicOf(settings: Pick<Settings, 'prefix'>, name: string): string {
   return `${settings.prefix}.${name}`;
 }

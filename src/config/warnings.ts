@@ -2,7 +2,7 @@ import { KNOWN_EVENT_TYPES } from './groups/sources.ts';
 import { memberOf } from './problem.ts';
 import { nearestName } from './suggestion.ts';
 
-/** Finds likely mistakes that are not errors. Returns a sentence for each, which begins with the setting's name. */
+/** Finds likely mistakes that are not errors. Returns a sentence for each, beginning with the setting's name. */
 export function settingsWarnings(given: unknown): string[] {
   const sources = memberOf(given, 'sources');
   if (!Array.isArray(sources)) return [];

@@ -7,7 +7,7 @@ export interface SettingsTree {
   readonly value: unknown;
   /** Problems of the YAML and of references to the environment, in the order of the file. */
   readonly problems: readonly (Problem & { readonly position?: Position })[];
-  /** Line and column of a setting, counted from 1. If unknown: those of the nearest group around the setting. */
+  /** Line and column of a setting, counted from 1. If unknown: the position of the nearest group around it. */
   positionOf(path: SettingPath, at: 'key' | 'value'): Position | undefined;
   variablesOf(path: SettingPath): readonly string[];
   /** The environment variables that gave the value; empty if the value itself is in the file. */

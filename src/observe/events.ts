@@ -319,7 +319,7 @@ export interface BatchPriced extends InputPartition {
   /** Instrument records that this batch answers; 0 for a refresh. */
   readonly inputs: number;
   readonly deadLetters: number;
-  /** Dead letters of repaid products, which `deadLetters` does not count: they normally have no price. */
+  /** Dead letters of repaid products; `deadLetters` does not count them. Repaid products normally have no price. */
   readonly deadLettersOfRepaid: number;
   /** New dead letters, each with a log line: an instrument that fails for days has one dead letter for each problem. */
   readonly dead?: readonly (DeadRow & { readonly source: string; readonly kind: Kind })[];

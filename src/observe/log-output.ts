@@ -112,7 +112,7 @@ export function openStandardOutput(droppedLine: (lines: number) => string): LogO
 /**
  * Opens standard output a second time, so that writes do not block. Writes to `process.stdout` block if a terminal is
  * paused, or after another process with the same pipe has ended; writes to the second descriptor do not. A file is not
- * opened again: its writes never block, and a second descriptor would overwrite it from the first byte.
+ * opened again: writes to a file never block, and a second descriptor would overwrite the file from the start.
  */
 function withoutWaiting(fd: number): number {
   const found = fstatSync(fd);

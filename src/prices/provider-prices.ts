@@ -29,8 +29,8 @@ export function createProviderPrices(options: ProviderPricesOptions): BulkPrices
   const { marketData, onMismatch, assumedZone, clock } = options;
   const kinds = new Map(options.kinds.map((one) => [one.kind, one]));
   const made = new Map<PriceKind, PriceBodyDecoder>();
-  // How far our clock is ahead of the provider's clock. It corrects the look-back: with a clock that is
-  // an hour ahead, a look-back of one hour would find nothing.
+  // How far our clock is ahead of the provider's clock. Without this correction, a look-back of
+  // one hour finds nothing if our clock is an hour ahead.
   let leadMs = 0;
 
   async function decoderOf({ kind, inRecords }: AskedKind, signal: AbortSignal): Promise<PriceBodyDecoder> {

@@ -112,7 +112,7 @@ export interface PartitionTable {
   readonly unreadable: UnreadableRecords;
 }
 
-/** Reads the partition from its beginning. `again`: the raw records from `offset` to `until`, which are unanswered. */
+/** Reads the partition from its beginning. `again`: the unanswered raw records, from `offset` to `until`. */
 export function readTable(options: {
   readonly reader: LogReader;
   readonly partition: TopicPartition;

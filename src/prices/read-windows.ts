@@ -43,7 +43,7 @@ export async function readWindows(options: {
   readonly reader: LogReader;
   readonly topic: string;
   readonly partition: number;
-  /** Null for a value of another schema, which counts as changed. Throws ConnectorError if the value is not a price. */
+  /** Null for a value of another schema: it counts as changed. Throws ConnectorError if the value is not a price. */
   readonly digestOf: (value: Buffer) => bigint | null;
   /** The middle part of the series' keys. Records with another middle part are of another series. */
   readonly series: string;

@@ -136,7 +136,7 @@ function oauth2Authentication(secrets: SecretReader, types: string, scope: strin
 
 type Client = Unchecked<{ clientAuthentication: unknown; clientSecret: unknown; privateKey: unknown }>;
 
-/** Checks that a client has what its way of authentication needs: the client secret or the private key. */
+/** Checks that a client has the secret or the private key that its way of authentication needs. */
 export function checkClient(value: Client, path: readonly string[], report: Report): void {
   const { clientAuthentication, clientSecret, privateKey } = value;
   const signs = clientAuthentication === 'private_key_jwt';

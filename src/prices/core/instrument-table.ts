@@ -9,8 +9,8 @@ const VERSION = 0;
 const FIRST_PLAN = 1;
 
 /**
- * The instruments of one partition that have an isin. In addition to its keys, an instrument takes 12 bytes, 8 for each
- * further kind, and 4 for each series. A returned instrument is valid until `holds` returns false for it.
+ * The instruments of one partition that have an isin. An instrument takes 12 bytes, plus 8 for each further kind, plus
+ * 4 for each series, plus its keys. A returned instrument is valid until `holds` returns false for it.
  */
 export class InstrumentTable {
   readonly #keys = new InstrumentKeys();

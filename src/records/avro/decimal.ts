@@ -11,9 +11,9 @@ export interface DecimalForm {
 }
 
 /**
- * Encodes the text of a JSON number as an Avro decimal, without floats. A number with more digits than the scale is
- * rounded half-even. 1.0, 1.00 and 1e0 give the same bytes. The exponent is limited before a big integer is made,
- * so that a short text cannot cause much work. Returns null if the number has too many integer digits.
+ * Encodes the text of a JSON number as an Avro decimal, without floats. Fraction digits that exceed
+ * the scale are rounded half-even. 1.0, 1.00 and 1e0 give the same bytes. The exponent is limited before a big integer
+ * is made, so that a short text cannot cause much work. Returns null if the number has too many integer digits.
  */
 export function encodeDecimal(text: string, { precision, scale }: DecimalForm): EncodedDecimal | null {
   const { negative, digits, exponent } = significantDigits(text);

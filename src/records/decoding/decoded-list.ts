@@ -54,7 +54,7 @@ export interface RecordOptions {
   readonly sizes?: DecodingSizes;
 }
 
-/** Decodes the row from `start` to `end`. Its note is at 0 of the tape (`row-reader.ts` explains notes and tape). */
+/** Decodes the row from `start` to `end`. The row's note is at 0 of the tape (`row-reader.ts` explains both). */
 export type RowDecoder<Row, Context> = (start: number, end: number, position: number, context: Context) => Row;
 
 /** The reason why a row is a failure; the pointer is empty if the reason concerns the whole row. */

@@ -21,7 +21,7 @@ const MOST_KEPT = 1_000;
 
 const MOST_BYTES_OF_CHARACTER = 3;
 
-/** The maximum bytes of the two lengths in an extra. Also enough for the bytes before and after the list of extras. */
+/** The maximum bytes of the two lengths in an extra. The bytes before and after the list of extras need no more. */
 const LENGTHS = 20;
 
 export class Extra {

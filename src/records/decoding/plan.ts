@@ -73,7 +73,7 @@ export interface RecordPlan {
   readonly keys: ReadonlyMap<string, Key>;
   /** A placeholder before the first key; its `next` is the guess for the first key. */
   readonly start: Key;
-  /** The kind of each field in Avro's order. sources[k] is the slot of its member, or an index in `derived`. */
+  /** The kind of each field in Avro's order. sources[k] is a slot of `members` or an index of `derived`. */
   readonly kinds: Uint8Array;
   readonly sources: Uint8Array;
   readonly derived: readonly DerivedPlan[];

@@ -155,7 +155,7 @@ class LeafWriter {
 
   #writeEscaped(start: number, end: number, at: number): number {
     const { out } = this.#slab;
-    // The text without escapes is not longer than with escapes, so its length needs at most this many bytes.
+    // Without escapes, the text is not longer. So the length of the text needs at most this many bytes.
     const room = at + varintBytes(-end - start);
     const last = writeUnescaped(this.#json.bytes, start + 1, -end - 1, out, room);
     if (last < 0) return this.#writeMended(start, end, at);

@@ -3,11 +3,11 @@
 // For an object that the schema knows, a *frame* on the tape replaces a JavaScript object. The tape is one array of
 // integers, which is reused for each row:
 //
-//   note                 two integers: the value's start; its frame's position or, without a frame, its end
+//   note of a value      the value's start; the position of the value's frame, or the value's end if it has no frame
 //   frame of an object   the object's end; its first unknown member, or 0; a note for each member of the plan
 //   frame of a list      the list's end; the number of its elements; its first element
 //   element of a list    the next element; a note
-//   unknown member       the next unknown member; start and end of its key; a note
+//   unknown member       the next unknown member; the start of this member's key; the end of the key; a note
 //
 // A start is negative if the key has a capital first letter, and 0 if there is no value: no value starts at 0. The end
 // of a string with escapes is negative. A duplicate key overwrites the note, so the last value counts.
@@ -306,7 +306,8 @@ export function derivedNote(reader: RowReader, field: DerivedPlan, frame: number
   return inside + NOTES + 2 * field.slot;
 }
 
-// Returns 0 if an element is not an object: such a list has the wrong type, and the writer handles the mismatch.
+// Returns the note of the value, or 0 without a value. Returns 0 also for a list with an element that is not an object:
+// the writer handles such a list as a wrong type.
 function findFirst(reader: RowReader, { list, type, typeSlot, valueSlot }: FirstOf, frame: number): number {
   const {
     json: { bytes },

@@ -1,4 +1,4 @@
-// Scans JSON bytes. If the input ends within a value, throws CUT: the caller reads the value again after more input.
+// Scans JSON bytes. If the input ends within a value, throws CUT: the caller repeats the scan when it has more input.
 
 import { isAscii, isUtf8 } from 'node:buffer';
 import { ConnectorError } from '../../errors.ts';
