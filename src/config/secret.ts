@@ -24,7 +24,7 @@ type Content = 'secret' | keyof typeof CONTENT_PROBLEMS;
 
 /** Creates secrets from the settings. Errors are sentences without the secret. */
 export interface SecretReader {
-  /** @throws Error if the text has control characters (headers and logins cannot contain them) or is no usable proxy. */
+  /** @throws Error if the text has control characters (no header or login can have them) or is no usable proxy. */
   fromText(text: string, content?: 'secret' | 'proxy'): Secret;
   /** @throws Error if the file is unreadable, empty or too large, or has no usable content of this kind. */
   fromFile(path: string, content: Content): Promise<Secret>;

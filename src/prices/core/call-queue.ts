@@ -43,7 +43,7 @@ interface Group<One> {
   readonly asked: readonly One[];
   /** Consecutive failed calls for these questions, including the divided call of which they were a part. */
   readonly failures: number;
-  /** The number of calls before the first of these failures. Only answers to later calls count. */
+  /** The number of calls sent before the first of these failures. Only answers to calls sent later count. */
   readonly callsBefore: number;
   readonly sinceMs: number;
   readonly partOf: Division | null;

@@ -252,7 +252,7 @@ export class KindLane {
     this.#due.remove(row);
   }
 
-  /** Makes as many slots as there are full batches. Scheduled instruments keep their times. */
+  /** Makes as many slots as the instruments need batches. Scheduled instruments keep their times. */
   divide(nowMs: number): void {
     const { size } = this.#table;
     if (nowMs < this.#dividedMs + this.#intervalMs && size <= 2 * this.#dividedSize) return;
@@ -316,7 +316,7 @@ export class KindLane {
     if (mayRefresh) this.schedule(instrument, nextMs);
   }
 
-  /** The record was answered without a price. Requests the price at once, unless a request is in flight. */
+  /** Called after a record is answered without a price. Requests the price at once, unless a request is in flight. */
   owe(instrument: AskedInstrument, withdrawal: Withdrawal | null, nowMs: number, mayRefresh: boolean): void {
     if (withdrawal !== null) planOf(instrument, this.kind).shown = 'nothing';
     if (mayRefresh && !this.isInFlight(instrument.id)) this.schedule(instrument, nowMs);
