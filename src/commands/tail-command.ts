@@ -141,7 +141,6 @@ function parsed(text: string): ReadableValue {
   }
 }
 
-/** Bytes that are not UTF-8 are shown in Latin-1. */
 function textOf(value: Buffer): string {
   return value.toString(isUtf8(value) ? 'utf8' : 'latin1');
 }

@@ -186,9 +186,7 @@ async function planWalk(at: Installation, session: ProviderSession, request: Pla
   };
 }
 
-/**
- * True if the provider has rows after the last row that was read. Then the list was cut, and more rows may be missing.
- */
+/** True if the provider has rows after the last row that was read. Then the list was cut, and more may be missing. */
 async function goesOn(
   pageAt: (minId: string | null) => ReturnType<InstrumentsProvider['page']>,
   lastId: bigint | null,

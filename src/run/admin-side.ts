@@ -96,8 +96,7 @@ const OFFSETS_KEPT_MS = 1_000;
 /**
  * Changes connectors, also if another replica runs them. A record on the states topic changes a state. A writer with
  * the transactional id of an offset's partition changes the offset. Changes run one after another, because two writers
- * of this process with one id would fence each other.
- * Exported for tests.
+ * of this process with one id would fence each other. Exported for tests.
  */
 export function createConnectorOperations(place: Installation): ConnectorOperations {
   const { sources } = place.settings;

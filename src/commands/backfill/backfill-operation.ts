@@ -187,10 +187,7 @@ async function prepare(
   };
 }
 
-/**
- * Returns the records in the form of the price processor, or the failure. `isNews` returns true if the failure has no
- * dead letter yet.
- */
+/** Returns records like the price processor, or the failure. `isNews`: true if the failure has no dead letter yet. */
 function resultOf(
   instrument: AskedInstrument,
   outcome: QuestionOutcome | undefined,

@@ -38,7 +38,6 @@ export function pastTimeMs(text: string): number {
   return ms;
 }
 
-/** Reads a duration. Returns milliseconds. */
 export function durationOption(text: string): number {
   const ms = durationMs(text);
   if (ms === undefined) throw new InvalidArgumentError('Expected a duration, like 250ms, 30s or 5m.');

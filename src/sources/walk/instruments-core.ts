@@ -209,8 +209,7 @@ function nextRequest(
   const proof = requestForProof(stream, settings);
   if (proof !== null) return proof.kind === 'start' ? fromList(proof) : unlessOverdue(proof);
 
-  // If every response has events and no response names the log's end, the drain ends at a fresh start: the offset of a
-  // new source.
+  // If the stream never shows its end, the drain ends at a fresh start: the offset of a new source.
   const isEndless = 'drain' in walk && isReadingOn(stream) && !stream.namesEnd;
   if (isEndless && wantsStart(walk.drain, { nowMs, marginMs: marginMs(settings, offset) })) {
     return fromList({ kind: 'start' });
@@ -387,7 +386,6 @@ export interface CoreContext extends FollowerContext {
   readonly touched: ReadonlySet<bigint>;
   readonly census: Census | null;
   readonly demand: WalkRequest | null;
-  /** Null if unknown. */
   readonly topicId: string | null;
 }
 

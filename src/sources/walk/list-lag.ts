@@ -10,8 +10,7 @@ import type { InstrumentsOffset } from './instruments-offset.ts';
  * - A row that contradicts such an event is not written, and shows a lag. But if the stream brings another event of the
  *   same instrument during the walk, the row may be newer than the topic. Then the row shows no lag.
  * - An instrument that such an event names is not deleted. If the list lacks an instrument that the event added, the
- *   list is older than the event. But if the list has an instrument that was added later, the missing
- *   instrument was removed.
+ *   list is older than the event. But if the list has an instrument that was added later, the missing one was removed.
  * - A page names its offset in the stream (`links.events`). If this offset is before such an event, the page is older
  *   than the event. If the offset is before all remembered events, the page corrects nothing.
  *

@@ -15,8 +15,7 @@ export interface SortedRows {
  * Decides which rows of a page are written. If an event has touched the id of a row, the topic is newer than the row.
  * Of several rows with one id, only the last row counts. If `minId` is inclusive, a page begins with the last row of
  * the previous page (`earlierLastId`): such a row does not become a second dead letter. A row that contradicts a recent
- * event is not written, because the row may be old. A row that differs from the topic is not written if `isOldFor` is
- * true for its id.
+ * event is skipped, because the row may be old. If `isOldFor` is true, a row that differs from the topic is skipped.
  */
 export function sortRows(
   page: {

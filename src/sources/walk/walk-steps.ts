@@ -202,9 +202,7 @@ const STEPS: { readonly [P in WalkPhase]: { readonly [K in WalkInput['kind']]?: 
   closing: { streamed: drainMore, sweep },
 };
 
-/**
- * Returns the next step of a walk after one input. @throws Error if the phase of the walk does not accept the input.
- */
+/** Returns the next step of a walk after an input. @throws Error if the phase of the walk does not accept the input. */
 export function stepWalk(walk: Walk, input: WalkInput, at: WalkContext): WalkStep {
   if (input.kind === 'begin') return begin();
   const step = STEPS[walk.phase][input.kind] as
