@@ -69,11 +69,8 @@ export function addConnectRoutes(app: FastifyInstance, worker: ConnectWorker): v
 
 /** The response to `GET /` for a client that does not accept HTML. */
 export function workerInfo({ version, kafkaClusterId }: Status) {
-  return {
-    version: CONNECT_VERSION,
-    commit: `structured-products-connect-${version}`,
-    kafka_cluster_id: kafkaClusterId,
-  };
+  const commit = `structured-products-connect-${version}`;
+  return { version: CONNECT_VERSION, commit, kafka_cluster_id: kafkaClusterId };
 }
 
 function addReads(app: FastifyInstance, { connectors, status, workerId }: ConnectWorker): void {
@@ -264,13 +261,11 @@ function isTrue(parameter: string | undefined): boolean {
   return String(parameter).toLowerCase() === 'true';
 }
 
-type ConnectState = Uppercase<TargetState | TaskState> | 'RESTARTING';
-
 const connectState = (state: TargetState | TaskState) => state.toUpperCase() as Uppercase<typeof state>;
 
 interface TaskShape {
   readonly id: number;
-  readonly state: ConnectState;
+  readonly state: Uppercase<TargetState | TaskState> | 'RESTARTING';
   readonly worker_id: string;
   readonly version: string;
   readonly trace?: string;

@@ -44,14 +44,15 @@ function picture({ title, text, bars, slots, unit, labels }: Picture): Html {
 
 const END = html` text-anchor="end"`;
 
-/** Draws `share`, a number from 0 to 1, as a bar. A number outside this range is drawn as 0 or 1. */
-export function shareBar(bar: {
+/** A part of a whole. `share`: a number from 0 to 1; a number outside this range is drawn as 0 or 1. */
+export interface Share {
   readonly title: string;
   readonly text: string;
   readonly share: number;
   readonly level: string;
-}): Html {
-  const { title, text, share, level } = bar;
+}
+
+export function shareBar({ title, text, share, level }: Share): Html {
   const width = round(100 * Math.min(1, Math.max(0, share)));
   return html`<svg class="bar" role="img"><title>${title}</title><desc>${text}</desc><rect class="rest" width="100%" height="100%"/><rect class="${level}" width="${width}%" height="100%"/></svg>`;
 }

@@ -25,13 +25,16 @@ interface Known {
   readonly isStopping: boolean;
   readonly sources: readonly SourceStatus[];
   readonly processor: ProcessorStatus | null;
+  readonly clocksAheadMs: ReadonlyMap<string, number>;
+  readonly at: string;
 }
 
 /**
  * A source is ready if its earlier writers are fenced, its offset is read, and its schemas are registered. It is also
  * ready if it is paused or stopped, or if another replica runs it.
  */
-export function readinessChecks({ kafka, topics, isStopping, sources, processor }: Known): readonly ReadinessCheck[] {
+export function readinessChecks(known: Omit<Known, 'clocksAheadMs' | 'at'>): readonly ReadinessCheck[] {
+  const { kafka, topics, isStopping, sources, processor } = known;
   return [
     check('process', !isStopping, isStopping ? 'stopping' : 'running'),
     kafkaCheck(kafka),
@@ -53,16 +56,8 @@ function kafkaCheck({ hasAnswered, isSilent, answeredAt, silentSeconds }: Kafka)
 const CLOCK_IS_WRONG_MS = 60_000;
 
 /** The current problems with their ages. All retries with the same error code share one alarm. */
-export function alarmsOf({
-  kafka,
-  sources,
-  processor,
-  clocksAheadMs,
-  at,
-}: Pick<Known, 'kafka' | 'sources' | 'processor'> & {
-  readonly clocksAheadMs: ReadonlyMap<string, number>;
-  readonly at: string;
-}): readonly Alarm[] {
+export function alarmsOf(known: Omit<Known, 'topics' | 'isStopping'>): readonly Alarm[] {
+  const { kafka, sources, processor, clocksAheadMs, at } = known;
   const secondsSince = (instant: string) => secondsBetween(instant, at);
   const alarms: Alarm[] = [];
   const add = (isGrave: boolean, text: string) => alarms.push({ isGrave, text });

@@ -69,7 +69,9 @@ export interface StatusRoutes {
 
 /** Adds the status page and the status as JSON. At the root, tools get the same description as from Kafka Connect. */
 export function addStatusRoutes(app: FastifyInstance, { status, whole }: StatusRoutes): void {
-  const policy = statusPagePolicy();
+  const style = createHash('sha256').update(STATUS_STYLE).digest('base64');
+  // Allows only the page's own style: no script runs, and nothing is loaded.
+  const policy = `default-src 'none'; style-src 'sha256-${style}'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
   const now = async (): Promise<WholeStatus> => ({ whole: await whole(), ...status() });
   app.get('/status.json', now);
   app.get('/', async (request, reply) => {
@@ -78,12 +80,6 @@ export function addStatusRoutes(app: FastifyInstance, { status, whole }: StatusR
     const page = statusPage(await now(), !new URLSearchParams(request.url.split('?')[1]).has('hold'));
     return reply.header('content-security-policy', policy).type('text/html; charset=utf-8').send(page);
   });
-}
-
-/** Allows only the page's own style: no script runs, and nothing is loaded. */
-function statusPagePolicy(): string {
-  const style = createHash('sha256').update(STATUS_STYLE).digest('base64');
-  return `default-src 'none'; style-src 'sha256-${style}'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
 }
 
 /** The status as a page without scripts. `refreshes`: the page reloads itself; a link on the page stops this. */

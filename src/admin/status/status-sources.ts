@@ -38,7 +38,23 @@ export function createStatusSources({
   readonly describe: (error: unknown, source?: string) => string;
 }) {
   const isoNow = (afterMs = 0) => new Date(clock.wallMs() + afterMs).toISOString();
-  const all = sources.map((source) => nothingKnown(source, isoNow(), new MinuteCounts(clock)));
+  const all = sources.map(
+    ({ name, type }): Known => ({
+      name,
+      type,
+      task: 'unassigned',
+      trace: null,
+      changedAt: isoNow(),
+      schemasRegistered: false,
+      partition: offsetPartition(offsetKey(name, type)),
+      owned: null,
+      writerTrouble: null,
+      ...nothingSeen(),
+      trouble: null,
+      written: { instruments: 0, items: 0, deadLetters: 0 },
+      minutes: new MinuteCounts(clock),
+    }),
+  );
   const byName = new Map(all.map((known) => [known.name, known]));
 
   function update(name: string, change: (known: Known) => void): void {
@@ -203,28 +219,6 @@ export function createStatusSources({
   }
 
   return { events, status };
-}
-
-function nothingKnown(
-  { name, type }: Pick<SourceSettings, 'name' | 'type'>,
-  changedAt: string,
-  minutes: MinuteCounts,
-): Known {
-  return {
-    name,
-    type,
-    task: 'unassigned',
-    trace: null,
-    changedAt,
-    schemasRegistered: false,
-    partition: offsetPartition(offsetKey(name, type)),
-    owned: null,
-    writerTrouble: null,
-    ...nothingSeen(),
-    trouble: null,
-    written: { instruments: 0, items: 0, deadLetters: 0 },
-    minutes,
-  };
 }
 
 function nothingSeen() {

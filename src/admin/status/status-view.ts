@@ -1,7 +1,7 @@
 import { SOURCE_WORDS } from '../../config/groups/sources.ts';
 import type { DescribedMember } from '../../kafka/cluster.ts';
 import { RETENTION_MS } from '../../sources/stream/retention-gap.ts';
-import type { AgeStep } from '../drawing/charts.ts';
+import type { AgeStep, Share } from '../drawing/charts.ts';
 import { ago, counted, countText, durationText, secondsBetween, timeText } from '../texts.ts';
 import type {
   Notified,
@@ -16,14 +16,6 @@ import type {
 
 /** The colour of a text. The text is complete without the colour. */
 export type Level = 'good' | 'wait' | 'bad' | 'plain';
-
-/** A part of a whole. `share`: a number from 0 to 1. */
-export interface Share {
-  readonly title: string;
-  readonly text: string;
-  readonly share: number;
-  readonly level: Level;
-}
 
 export interface Fact {
   readonly label: string;
@@ -113,9 +105,8 @@ const KINDS: Readonly<Record<Notified['kind'], readonly [text: string, level: Le
 };
 
 export const WAITING = 'waiting for Kafka';
-type ShownState = TaskState | 'stopped';
 
-const STATE_LEVELS: Readonly<Record<ShownState | typeof WAITING, Level>> = {
+const STATE_LEVELS: Readonly<Record<TaskState | 'stopped' | typeof WAITING, Level>> = {
   running: 'good',
   paused: 'wait',
   stopped: 'wait',
@@ -124,14 +115,12 @@ const STATE_LEVELS: Readonly<Record<ShownState | typeof WAITING, Level>> = {
   [WAITING]: 'wait',
 };
 
-/** The state for people. A task that an operator has stopped is shown as stopped, not as unassigned. */
-function shownState({ wanted, task }: Pick<SourceStatus, 'wanted' | 'task'>): ShownState {
-  return task !== 'failed' && wanted === 'stopped' ? 'stopped' : task;
-}
-
-/** Without Kafka it is unknown if another replica runs an unassigned source. */
+/**
+ * The state for people. A task that an operator has stopped is shown as stopped, not as unassigned. Without Kafka it is
+ * unknown if another replica runs an unassigned source.
+ */
 export function stateIn(shown: SourceStatus | ProcessorStatus, { kafkaIsSilent }: Pick<Now, 'kafkaIsSilent'>) {
-  const state = shownState(shown);
+  const state = shown.task !== 'failed' && shown.wanted === 'stopped' ? 'stopped' : shown.task;
   const isOthers = 'owned' in shown && shown.owned === false;
   return kafkaIsSilent && state === 'unassigned' && !isOthers ? WAITING : state;
 }
@@ -216,12 +205,9 @@ function sourceCard(source: SourceStatus, status: Now, fleet: Fleet | null): Car
     };
   }
   if (task === 'unassigned' && lastPollAt === null) return { ...head, facts: [], charts: [] };
-  const title = `${capitalised(SOURCE_WORDS[type].item)}s a minute`;
+  const { item } = SOURCE_WORDS[type];
+  const title = `${item.slice(0, 1).toUpperCase()}${item.slice(1)}s a minute`;
   return { ...head, facts: sourceFacts(source, status.at), charts: [{ title, perMinute }] };
-}
-
-function capitalised(noun: string): string {
-  return noun.slice(0, 1).toUpperCase() + noun.slice(1);
 }
 
 function sourceFacts(source: SourceStatus, now: string): readonly Fact[] {
