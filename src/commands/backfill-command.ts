@@ -5,11 +5,12 @@ import { join } from 'node:path';
 import { countText } from '../admin/texts.ts';
 import { DEFAULT_SETTINGS_FILE } from '../config/load.ts';
 import { saysThatThereIsNone } from '../prices/core/price-state.ts';
-import { epochDays, parseInstant } from '../records/avro/instant.ts';
+import { epochDays } from '../records/avro/instant.ts';
 import { atInstallation } from '../run/installation.ts';
 import { type BackfillReport, backfill, type SeriesReport } from './backfill/backfill-operation.ts';
 import type { BackfilledKind } from './backfill/backfill-plan.ts';
 import { loadWholeSettings } from './command-settings.ts';
+import { instantMs } from './shell/option-values.ts';
 import { commandProgress, print, printable, textTable } from './shell/output.ts';
 import { type CommandContext, EXIT_CODES } from './shell/terminal.ts';
 
@@ -74,28 +75,28 @@ export async function backfillCommand(
     );
     shown.end();
     print(context, { kind, from, to, ...report }, asText(report.series));
-    const { notes, problems } = await problemsOf(report, again);
+    const { notes, problems } = await problemsOf(report, report.series, again);
     say([...notes, ...problems]);
     if (problems.length > 0) exitWith(EXIT_CODES.failed);
   } catch (error) {
     shown.end();
     if (signal.aborted) {
-      const { notes, problems } = await problemsOf({ absent: [], unreadable: [], series: [...latest.values()] }, again);
+      const { notes, problems } = await problemsOf({ absent: [], unreadable: [] }, [...latest.values()], again);
       say([...notes, ...problems, 'Run the same command again: it continues where it stopped.']);
     }
     throw error;
   }
 }
 
-interface Problems extends Pick<BackfillReport, 'absent' | 'unreadable'> {
-  readonly series: readonly Pick<SeriesReport, 'series' | 'failed'>[];
-}
-
 /**
  * A line for each reason why prices are missing, and finally the command that requests the failed products alone. If
  * the provider has no prices for a product, as for a repaid product, the line is only a note.
  */
-async function problemsOf({ absent, unreadable, series }: Problems, command: string) {
+async function problemsOf(
+  { absent, unreadable }: Pick<BackfillReport, 'absent' | 'unreadable'>,
+  series: readonly Pick<SeriesReport, 'series' | 'failed'>[],
+  command: string,
+) {
   const notes: string[] = [];
   const problems = unreadable.map(
     ({ topic, partition, reason, records, firstOffset }) =>
@@ -151,23 +152,13 @@ function dayMs(text: string): number | null {
   return days === null ? null : days * DAY_MS;
 }
 
-function instantMs(text: string): number | null {
-  const instant = parseInstant(text, null);
-  return instant === null || instant === 'noZone' ? null : Number(instant.micros) / 1_000;
-}
-
 function named(isins: readonly string[]): string {
   const more = isins.length > MOST_ISINS ? ` and ${countText(isins.length - MOST_ISINS)} more` : '';
   return `${isins.slice(0, MOST_ISINS).map(printable).join(', ')}${more}`;
 }
 
-function progressText({
-  series,
-  instruments,
-  done,
-  windows,
-  deadLetters,
-}: Omit<SeriesReport, 'topic' | 'failed'>): string {
+function progressText(progress: Omit<SeriesReport, 'topic' | 'failed'>): string {
+  const { series, instruments, done, windows, deadLetters } = progress;
   const dead = deadLetters > 0 ? `, ${countText(deadLetters)} dead letters` : '';
   return `${series}: ${countText(done)} of ${countText(instruments)} instruments, ${countText(windows)} windows${dead}`;
 }

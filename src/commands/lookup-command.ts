@@ -4,7 +4,7 @@ import { ConnectorError } from '../errors.ts';
 import { nullWhenUnknown } from '../provider/http/response-error.ts';
 import { createMarketData, isResponseType, responseType } from '../provider/market-data.ts';
 import { createPreTradeChecks } from '../provider/pre-trade-checks.ts';
-import { epochDays, parseInstant } from '../records/avro/instant.ts';
+import { epochDays } from '../records/avro/instant.ts';
 import { createCheckDecoder } from '../records/decoding/check-decoder.ts';
 import { readJson } from '../records/json/json-scanner.ts';
 import { isArray, type JsonObject, type JsonValue, toJsonText } from '../records/json/json-value.ts';
@@ -12,6 +12,7 @@ import { requestCheck } from '../sources/kinds/pre-trade-checks.ts';
 import { systemClock } from '../support/clock.ts';
 import { loadWithoutKafka } from './command-settings.ts';
 import { atMarketData, atProvider, sessionReader, unregistered } from './provider-session.ts';
+import { instantMs } from './shell/option-values.ts';
 import { print, printable, textTable, writtenJson } from './shell/output.ts';
 import { fieldsText, withoutUrl } from './shell/record-text.ts';
 import { type CommandContext, EXIT_CODES } from './shell/terminal.ts';
@@ -72,7 +73,10 @@ export async function lookupPrice(context: CommandContext, options: PriceOptions
     const text = `Expected a response of $type ${responseType(query.kind)}, but its $type is missing or different.`;
     throw new ConnectorError('BODY_MALFORMED', text);
   }
-  stdout.write(output === 'json' ? writtenJson(toJsonText(found, 2)) : pricesAsTable(found));
+  const prices = found.get('prices');
+  // One line for each price of an overview or each window of a series, without nulls.
+  const rows = prices !== undefined && isArray(prices) ? seriesRows(prices) : overviewRows(found);
+  stdout.write(output === 'json' ? writtenJson(toJsonText(found, 2)) : textTable(rows));
 }
 
 function queryOf(options: PriceOptions, refuse: CommandContext['refuse']): PriceQuery {
@@ -88,21 +92,11 @@ function queryOf(options: PriceOptions, refuse: CommandContext['refuse']): Price
   for (const when of [dateFrom, dateTo]) {
     if (when === null) continue;
     if (kind === 'daily' && epochDays(when) === null) refuse('--from and --to must be days, like 2026-01-31.');
-    if (kind === 'intraday' && !isInstant(when)) refuse('--from and --to must be instants, like 2026-01-31T09:00:00Z.');
+    if (kind === 'intraday' && instantMs(when) === null)
+      refuse('--from and --to must be instants, like 2026-01-31T09:00:00Z.');
   }
   if (kind === 'intraday') return { kind, interval, dateFrom, dateTo, fields };
   return { kind, dateFrom, dateTo, fields, orderByAscending: true };
-}
-
-function isInstant(text: string): boolean {
-  const instant = parseInstant(text, null);
-  return instant !== null && instant !== 'noZone';
-}
-
-/** One line for each price of an overview or each window of a series, without nulls. */
-function pricesAsTable(response: JsonObject): string {
-  const prices = response.get('prices');
-  return textTable(prices !== undefined && isArray(prices) ? seriesRows(prices) : overviewRows(response));
 }
 
 function overviewRows(response: JsonObject, parent = ''): string[][] {

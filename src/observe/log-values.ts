@@ -8,8 +8,8 @@ const MAXIMUM_STACK_LINES = 30;
 /** The most values of one line. A later object or list becomes `[…]`. */
 const MAXIMUM_LINE_VALUES = 500;
 
-/** C0, C1 and delete, line and paragraph separators, and marks that change the direction of text. */
-const CONTROL = /[\p{Cc}\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
+/** Control characters, line and paragraph separators, and marks that change the direction of text. */
+export const CONTROL = /[\p{Cc}\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
 
 /**
  * Makes any value safe for a log line: removes secrets, escapes control characters and limits every size. Never throws.
@@ -66,10 +66,7 @@ export function createLogValues(redaction: Pick<Redaction, 'redact'>, stacks: bo
       type: cleanText(String(name)),
       message: cleanText(String(message)),
       // The code, the action, and all other properties of the error.
-      ...cleanEntries(
-        Object.entries(facts).filter(([, value]) => value !== undefined && !isEmpty(value)),
-        depth + 1,
-      ),
+      ...cleanEntries(Object.entries(facts).filter(isGiven), depth + 1),
       ...(lines.length > 0 && { stack: lines.map((line) => cleanText(line.trim())) }),
       ...(several && { errors: cleanList(several, depth + 1) }),
       ...(cause !== undefined && { cause: inner ?? (cause instanceof Error ? '[…]' : clean(cause, depth + 1)) }),
@@ -90,8 +87,9 @@ export function createLogValues(redaction: Pick<Redaction, 'redact'>, stacks: bo
   };
 }
 
-function isEmpty(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && Object.keys(value).length === 0;
+/** False for undefined and for an empty object. */
+function isGiven([, value]: readonly [string, unknown]): boolean {
+  return typeof value === 'object' && value !== null ? Object.keys(value).length > 0 : value !== undefined;
 }
 
 function escapeCharacter(character: string): string {

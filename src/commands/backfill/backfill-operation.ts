@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import { ConnectorError } from '../../errors.ts';
 import type { OutgoingRecord } from '../../kafka/record.ts';
 import { partitionsOf, RECORD_ALLOWANCE_BYTES, type TopicSpecification } from '../../kafka/topic.ts';
-import type { PriceProblem } from '../../observe/events.ts';
+import { toAll } from '../../observe/event-table.ts';
+import type { Events, PriceProblem } from '../../observe/events.ts';
 import { BulkCaller } from '../../prices/bulk-caller.ts';
 import type { PriceQuestion, QuestionOutcome } from '../../prices/bulk-prices.ts';
 import { type CoreResult, problemOf } from '../../prices/core/core-messages.ts';
@@ -121,12 +122,7 @@ async function prepare(
   if (refusal !== undefined) throw refusal;
   const marketData = createMarketData({ http });
   const asking = { slice: range };
-  const events = {
-    batchBisected() {},
-    batchLimitLearnt() {},
-    bulkAnswered() {},
-    bulkAttemptFailed: ({ err }: { readonly err: Error }) => onTrouble(err.message),
-  };
+  const events = toAll([{ bulkAttemptFailed: ({ err }) => onTrouble(err.message) }]);
   const prices = createProviderPrices({
     marketData,
     kinds: [{ ...series, windows: { ...windows, range: () => asking.slice } }],
@@ -146,12 +142,12 @@ async function prepare(
     random: systemRandom,
     events,
   });
-  const targets = {
-    prices: new Map([[kind, topic]]),
-    deadLetters: topics['dead-letters'],
-    endpoint: marketData.bulkEndpoint,
-  };
-  const groupId = `${prefix}-backfill-${base}-${nameOf(series.series, range, isins)}`;
+  const deadLetters = topics['dead-letters'];
+  const targets = { prices: new Map([[kind, topic]]), deadLetters, endpoint: marketData.bulkEndpoint };
+  // Equal requests have equal names, so a repeated request continues from the earlier progress.
+  const request = JSON.stringify([series.series, range.fromMs, range.toMs, [...isins].sort()]);
+  const name = createHash('sha256').update(request).digest('hex').slice(0, 16);
+  const groupId = `${prefix}-backfill-${base}-${name}`;
   const deadLetterHeaders = { [BACKFILL_REQUEST]: backfillText(base, range), [BACKFILL_GROUP]: groupId };
   const { slices, instruments: instrumentsPerPage } = pagePlan(range, windows.lengthMs, settings.prices.maxItems);
   const ask: SeriesBackfill['ask'] = async (asked, slice, isNews) => {
@@ -202,16 +198,8 @@ function resultOf(
   }
   const problem = problemOf(outcome);
   const isDeadLetter = isNews(instrument.id, problem);
-  return {
-    kind: 'failure',
-    instrument,
-    outcome,
-    problem,
-    offsets: [],
-    isDeadLetter,
-    isRepaid: false,
-    withdrawal: null,
-  };
+  const failure = { kind: 'failure', instrument, outcome, problem, offsets: [], isDeadLetter } as const;
+  return { ...failure, isRepaid: false, withdrawal: null };
 }
 
 function questionOf({ id, isin, terms: { currency, priceType } }: AskedInstrument): PriceQuestion {
@@ -230,14 +218,6 @@ function withEachIsinOnce(instruments: readonly AskedInstrument[]): readonly (re
 
 const BEHIND_ALL = 2n ** 62n;
 
-interface UnreadableRecords {
-  readonly topic: string;
-  readonly partition: number;
-  readonly reason: string;
-  readonly records: number;
-  readonly firstOffset: string;
-}
-
 /**
  * Reads the instruments of `prices.from`. `followed`: all instruments; `instruments`: the instruments to backfill,
  * sorted by `progressOf`; `absent`: isins without an instrument; `unreadable`: omitted records. Exported for tests.
@@ -249,7 +229,7 @@ export async function readInstruments(
 ) {
   const instrumentReader = createPricedInstrumentReader((id, asked) => registry.schemaText(id, asked));
   const followed: AskedInstrument[] = [];
-  const unreadable: UnreadableRecords[] = [];
+  const unreadable: Parameters<Events['recordsUnreadable']>[0][] = [];
   for (const name of priceInputs(settings).topics) {
     for (const partition of partitionsOf({ ...topics.instruments, name })) {
       const whole = { offset: BEHIND_ALL, until: BEHIND_ALL };
@@ -272,12 +252,6 @@ function spreadOver(all: readonly AskedInstrument[]): readonly AskedInstrument[]
   const step = Math.ceil(all.length / OTHERS_OF_REFUSED);
   const first = Math.floor(systemRandom() * step);
   return all.filter((_, at) => at % step === first);
-}
-
-/** Equal requests have equal names, so a repeated request continues from the earlier progress. */
-function nameOf(series: string | null, { fromMs, toMs }: WindowRange, isins: ReadonlySet<string>): string {
-  const request = JSON.stringify([series, fromMs, toMs, [...isins].sort()]);
-  return createHash('sha256').update(request).digest('hex').slice(0, 16);
 }
 
 /** The committed offset of a complete backfill. Exported for tests. */

@@ -1,8 +1,6 @@
 import { adviceBehind, ConnectorError } from '../../errors.ts';
+import { CONTROL } from '../../observe/log-values.ts';
 import type { Redaction } from '../../observe/redaction.ts';
-
-/** Control characters and characters that change the direction of text: none of them may reach a terminal. */
-export const CONTROL = /[\p{Cc}\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
 
 const WHERE_SETTINGS_ARE =
   'Nothing was started. config/connector.yaml lists every setting, config/README.md explains how to set them.';

@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from 'commander';
 import { durationMs } from '../../config/duration.ts';
-import { epochDays } from '../../records/avro/instant.ts';
+import { epochDays, parseInstant } from '../../records/avro/instant.ts';
 import { systemClock } from '../../support/clock.ts';
 
 const HIGHEST_PORT = 65_535;
@@ -36,6 +36,12 @@ export function pastTimeMs(text: string): number {
   if (ms > systemClock.wallMs()) throw new InvalidArgumentError('Expected a time in the past.');
   if (Number.isNaN(ms)) throw new InvalidArgumentError('Expected a time with its zone, or a duration like 6h.');
   return ms;
+}
+
+/** Reads an instant with its zone. Returns milliseconds since the epoch; null for any other text. */
+export function instantMs(text: string): number | null {
+  const instant = parseInstant(text, null);
+  return instant === null || instant === 'noZone' ? null : Number(instant.micros) / 1_000;
 }
 
 export function durationOption(text: string): number {

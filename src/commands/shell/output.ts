@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import type { Writable } from 'node:stream';
 import { createProgressLine, type ProgressLine } from '../../dev/local-stack/progress-line.ts';
+import { CONTROL } from '../../observe/log-values.ts';
 import { systemClock } from '../../support/clock.ts';
 import { columnsOf, folded } from '../../support/columns.ts';
-import { CONTROL } from './describe-error.ts';
 import type { CommandContext, Terminal } from './terminal.ts';
 
 /** Writes the data of a command to stdout, as JSON or as `text`. */
