@@ -15,15 +15,12 @@ export interface CommittedStream {
   readonly gapSuspectedFromMs: number | null;
   /** An offset that may later replace our offset (see retention-gap.ts); null if there is no such offset. */
   readonly held: HeldOffset | null;
-  /** Set while events repeat, after a lower offset has replaced our offset; otherwise null. */
-  readonly again: AgainUpTo | null;
+  /**
+   * Set while events repeat, after a lower offset has replaced our offset; otherwise null. Events up to the offset
+   * `since` are already on the topic. `fromMs`: when the events began to repeat, our clock.
+   */
+  readonly again: { readonly since: string; readonly fromMs: number } | null;
   readonly gapsHealedAtMs: readonly number[];
-}
-
-/** Events up to the offset `since` are already on the topic. `fromMs`: when the events began to repeat, our clock. */
-export interface AgainUpTo {
-  readonly since: string;
-  readonly fromMs: number;
 }
 
 /** `since`: the furthest offset ever read. `end`: the end of a stream that repeats events or is behind; else null. */
@@ -185,11 +182,7 @@ export function writeFollowerOffset(offset: FollowerOffset): SourceOffset {
 
 export function readFollowerOffset(
   raw: SourceOffset,
-  expected: {
-    readonly source: string;
-    readonly filter: string;
-    readonly mayLackSince: boolean;
-  },
+  expected: { readonly source: string; readonly filter: string; readonly mayLackSince: boolean },
 ): FollowerOffset {
   const { read, readOr, stream } = offsetFields(raw, { ...expected, versions: [VERSION] });
   return { ...stream(), since: expected.mayLackSince ? readOr('since', isText, null) : read('since', isText) };

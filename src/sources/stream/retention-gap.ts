@@ -133,19 +133,12 @@ export interface AdoptedOffset extends HeldOffset {
   readonly why: GapSign | 'overtaken';
 }
 
-export interface Weighed {
-  readonly doubt: Doubt;
-  readonly held: HeldOffset | null;
-  readonly adopted: AdoptedOffset | null;
-  readonly isRound: boolean;
-}
-
 export function weighSign(
   before: Doubt,
   sign: GapSign | null,
   { since: ours, held: earlier }: Position,
   at: GapContext & { readonly isSuspected: boolean },
-): Weighed {
+) {
   if (sign === null) return { doubt: NO_DOUBT, held: null, adopted: null, isRound: false };
   const { nowMs } = at;
   let doubt: Doubt = before.sign === sign ? before : { ...NO_DOUBT, sign };
@@ -164,7 +157,7 @@ export function weighSign(
   }
   const isDue = held !== null && isHeldEnough(doubt, held, ours, { ...at, isRound });
   if (isDue && held !== null) {
-    const why = sign === 'unmoved' && doubt.firstMs !== null ? 'overtaken' : sign;
+    const why: AdoptedOffset['why'] = sign === 'unmoved' && doubt.firstMs !== null ? 'overtaken' : sign;
     return { doubt: NO_DOUBT, held: null, adopted: { ...held, why }, isRound };
   }
   return { doubt: beginRound(doubt, held, ours, at), held, adopted: null, isRound };

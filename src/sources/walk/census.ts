@@ -20,8 +20,6 @@ const DIGEST = 3;
 const WIDTH = 5;
 const MARK_BITS = 6;
 
-export type CensusComparison = 'absent' | 'same' | 'sameUnderOtherSchema' | 'different';
-
 /**
  * The content of the instruments topic. A walk compares this content with the provider's list. An id takes 25 to 26
  * bytes, for the digest of the record, the marks, and the age of the last event. The age is in whole seconds plus one;
@@ -99,7 +97,7 @@ export class Census {
     return row < 0 ? null : BigInt.asUintN(64, (word(DIGEST + 1) << 32n) | BigInt.asUintN(32, word(DIGEST)));
   }
 
-  compare(id: bigint, digest: bigint): CensusComparison {
+  compare(id: bigint, digest: bigint): 'absent' | 'same' | 'sameUnderOtherSchema' | 'different' {
     const row = this.#find(id);
     if (row < 0) return 'absent';
     const { words } = this.#rows;
