@@ -5,7 +5,6 @@ import { type Events, type ResponseCounts, TOMBSTONE_REASONS } from './events.ts
 import type { Meters } from './meters.ts';
 
 type Name = keyof Events;
-type EventOf<Of extends Name> = Parameters<Events[Of]>[0];
 type Add = Meters['add'];
 type Observe = Meters['observe'];
 
@@ -23,11 +22,10 @@ const MINUTE_MS = 60_000;
 /** The most dead letters of a response that get a log line. The log line of the response counts all dead letters. */
 const MOST_DEAD_LINES = 20;
 const PRICES = 'prices';
-const COMMITTED = 'committed during the last minute';
 const WALK_RESULTS = ['added', 'corrected', 'unchanged', 'reEncoded', 'gone'] as const;
 
 /** The log line and the metrics of every event, in one table so that they cannot differ. */
-const EVENTS: { readonly [Of in Name]: Row<EventOf<Of>> } = {
+const EVENTS: { readonly [Of in Name]: Row<Parameters<Events[Of]>[0]> } = {
   topicCreated: { level: 'info', text: 'topic created' },
   topicDrift: { level: 'warn', text: 'topic differs from the plan' },
   replicaJoined: { level: 'info', text: 'joined the replicas' },
@@ -61,7 +59,7 @@ const EVENTS: { readonly [Of in Name]: Row<EventOf<Of>> } = {
     level: 'debug',
     text: 'stream committed',
     fields: ({ events: _, ...response }) => withoutZeros(response),
-    minute: [COMMITTED, 'source', 'items', 'deadLetters'],
+    minute: ['committed during the last minute', 'source', 'items', 'deadLetters'],
     count: (response, add, observe) => responseCommitted(response, response.record, response.items, add, observe),
   },
   instrumentsDeleted: {

@@ -18,8 +18,6 @@ export interface Metrics {
 
 type SourceSeries = { readonly source: string } & ({ readonly record: string } | { readonly endpoint: string });
 
-const CLIENTS = ['referenceData', 'marketData'];
-
 export function createMetrics(options: {
   readonly version: string;
   /** The names of all sources in the settings. Their series begin with zeros at the first scrape. */
@@ -33,16 +31,11 @@ export function createMetrics(options: {
   const { series = [], prices = true, droppedLogLines = () => 0 } = options;
   const meters = createMeters((name) => prices || !(name in PRICE_METRICS));
   meters.startAtZero({});
-  for (const client of CLIENTS) meters.startAtZero({ client });
+  for (const client of ['referenceData', 'marketData']) meters.startAtZero({ client });
   for (const source of options.sources) meters.startAtZero({ source });
   for (const labels of series) meters.startAtZero(labels);
   const clocksAheadMs = new Map<string, number>();
   let countedLines = 0;
-  const countDroppedLines = () => {
-    const lines = droppedLogLines();
-    meters.add('spconnect_log_lines_dropped_total', {}, lines - countedLines);
-    countedLines = lines;
-  };
   meters.set('spconnect_build_info', { version: options.version, node: process.versions.node }, 1);
   const ofStatus = Object.entries({ ...SOURCE_METRICS, ...PRICE_METRICS }).filter(([, { type }]) => type === 'gauge');
   const gauges = ofStatus.map(([name]) => name) as NamesOf<'gauge'>[];
@@ -64,7 +57,9 @@ export function createMetrics(options: {
       // A gauge without a current value must not keep its previous value.
       meters.clear(followed);
       setGauges(meters);
-      countDroppedLines();
+      const lines = droppedLogLines();
+      meters.add('spconnect_log_lines_dropped_total', {}, lines - countedLines);
+      countedLines = lines;
       return meters.text();
     },
     contentType: meters.contentType,

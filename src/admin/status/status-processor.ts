@@ -7,17 +7,13 @@ import { MinuteCounts } from './minute-counts.ts';
 import type { ProcessorStatus, ShownFreshness, TaskState, Trouble } from './status.ts';
 
 /** Learns the status of the price processor from events. */
-export function createStatusProcessor({
-  name,
-  target,
-  clock,
-  describe,
-}: {
+export function createStatusProcessor(options: {
   readonly name: string;
   readonly target: () => WorkerTarget;
   readonly clock: Pick<Clock, 'wallMs' | 'monotonicMs'>;
   readonly describe: (error: unknown) => string;
 }) {
+  const { name, target, clock, describe } = options;
   const isoNow = (afterMs = 0) => new Date(clock.wallMs() + afterMs).toISOString();
   const partitions = new Map<string, { topic: string; partition: number }>();
   const writerTroubles = new Map<string, string>();

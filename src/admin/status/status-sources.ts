@@ -26,17 +26,13 @@ interface Known extends Mutable<Omit<SourceStatus, Derived>> {
 }
 
 /** Learns the status of all sources from events. */
-export function createStatusSources({
-  sources,
-  targets,
-  clock,
-  describe,
-}: {
+export function createStatusSources(options: {
   readonly sources: readonly Pick<SourceSettings, 'name' | 'type'>[];
   readonly targets: WorkerTargets;
   readonly clock: Pick<Clock, 'wallMs' | 'monotonicMs'>;
   readonly describe: (error: unknown, source?: string) => string;
 }) {
+  const { sources, targets, clock, describe } = options;
   const isoNow = (afterMs = 0) => new Date(clock.wallMs() + afterMs).toISOString();
   const all = sources.map(
     ({ name, type }): Known => ({

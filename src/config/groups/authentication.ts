@@ -17,9 +17,11 @@ import { baseUrl } from './endpoint.ts';
 
 const HEADER = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$/;
 
+const quoted = text('text in quotes');
+
 // RFC 7617: the first colon ends the user's name, so a name must not contain a colon. A name with a colon is not shown,
 // because a password may follow the colon.
-const user = text('text in quotes').refine(
+const user = quoted.refine(
   (name) => !name.includes(':'),
   'has a colon; basic authentication cannot send a name with a colon',
 );
@@ -103,18 +105,14 @@ export function clientSettings(secrets: SecretReader) {
       'PEM file of the key that signs, for private_key_jwt.',
       null,
     ),
-    keyId: setting(nullable(text('text in quotes')), 'The id of privateKey at the token endpoint.', null),
+    keyId: setting(nullable(quoted), 'The id of privateKey at the token endpoint.', null),
     algorithm: setting(
       oneOf(['RS256', 'PS256', 'ES256', 'EdDSA']),
       'The algorithm of privateKey: RS256, PS256, ES256 or EdDSA.',
       'RS256',
     ),
-    assertionAudience: setting(
-      nullable(text('text in quotes')),
-      'The audience of the signed assertion; null: the token URL.',
-      null,
-    ),
-    audience: setting(nullable(text('text in quotes')), 'The audience that the token is requested for.', null),
+    assertionAudience: setting(nullable(quoted), 'The audience of the signed assertion; null: the token URL.', null),
+    audience: setting(nullable(quoted), 'The audience that the token is requested for.', null),
     resource: setting(
       nullable(text('an address, like https://api.example')),
       'The resource that the token is requested for (RFC 8707).',
@@ -127,7 +125,7 @@ function oauth2Authentication(secrets: SecretReader, types: string, scope: strin
   const settings = group({
     type: setting(z.literal('oauth2'), types),
     tokenUrl: setting(baseUrl('https://provider.example/token'), 'The OAuth 2.0 token endpoint.'),
-    clientId: setting(text('text in quotes'), 'The client at the token endpoint.'),
+    clientId: setting(quoted, 'The client at the token endpoint.'),
     ...clientSettings(secrets),
     scope: setting(nullable(text('scopes, like openid')), 'The requested scope.', scope),
   });

@@ -67,7 +67,7 @@ export function kafkaSettings(secrets: SecretReader) {
     settings,
     ({ brokers: list, ssl, sasl }, report) => {
       if (ssl && typeof ssl === 'object') checkPair(ssl, ['ssl'], report);
-      const remote = Array.isArray(list) && list.some((broker) => !isLoopback(hostOfBroker(String(broker))));
+      const remote = Array.isArray(list) && list.some((broker) => !isLoopback(String(broker).replace(/:\d*$/, '')));
       if (sasl?.mechanism && !sasl.allowWithoutTls && !ssl && remote) {
         const what = sasl.mechanism === 'oauthbearer' ? 'token' : 'password';
         report(['sasl'], `would send the ${what} without encryption; set kafka.ssl: true`);
@@ -101,10 +101,6 @@ function tlsSettings(secrets: SecretReader) {
 
 function splitAtCommas(given: string): string[] {
   return given.split(',').map((part) => part.trim());
-}
-
-function hostOfBroker(broker: string): string {
-  return broker.slice(0, broker.lastIndexOf(':'));
 }
 
 function saslSettings(secrets: SecretReader) {
