@@ -299,10 +299,6 @@ async function reread(
     clock,
     events: toAll([]),
   });
-  return opened.reread(letter, headersOf(letter), signal);
-}
-
-function headersOf({ id, headers }: DeadLetter): Record<string, string> {
-  const kept = Object.entries(headers).filter(([name]) => PROVENANCE.includes(name));
-  return { ...Object.fromEntries(kept), [DEAD_LETTER_HEADER]: id };
+  const kept = Object.entries(letter.headers).filter(([name]) => PROVENANCE.includes(name));
+  return opened.reread(letter, { ...Object.fromEntries(kept), [DEAD_LETTER_HEADER]: letter.id }, signal);
 }

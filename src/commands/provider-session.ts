@@ -26,8 +26,7 @@ const NO_REGISTRY: SchemaRegistry = {
   },
 };
 const ALL_MAY_FAIL = 1;
-const BACK_OFF = { initialMs: 500, maximumMs: 10_000 };
-const MOST_ATTEMPTS = 6;
+const ATTEMPTS = { backOff: { initialMs: 500, maximumMs: 10_000 }, attempts: 6, mayRetry: isWorthWaiting };
 /** The longest Retry-After that a command obeys. After a longer Retry-After, the command ends with the error. */
 const LONGEST_WAIT_MS = 60_000;
 
@@ -103,12 +102,8 @@ function createSession(settings: Settings, http: HttpClient, clock: Clock, signa
   const session: ProviderSession = {
     http,
     open(source, limit) {
-      const sized = {
-        ...source,
-        ...('limit' in source && { limit }),
-        ...('maxEvents' in source && { maxEvents: limit }),
-      };
-      return kindOf(source).open(sized, context);
+      const limits = { ...('limit' in source && { limit }), ...('maxEvents' in source && { maxEvents: limit }) };
+      return kindOf(source).open({ ...source, ...limits }, context);
     },
     instruments(source, limit) {
       const instrument = unregistered('Instrument');
@@ -133,15 +128,7 @@ function createSession(settings: Settings, http: HttpClient, clock: Clock, signa
         }
       }
     },
-    patiently: (request) =>
-      retry(request, {
-        backOff: BACK_OFF,
-        attempts: MOST_ATTEMPTS,
-        mayRetry: isWorthWaiting,
-        clock,
-        random: systemRandom,
-        signal,
-      }),
+    patiently: (request) => retry(request, { ...ATTEMPTS, clock, random: systemRandom, signal }),
   };
   return session;
 }

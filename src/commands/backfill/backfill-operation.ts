@@ -359,14 +359,8 @@ export async function backfillSeries(
   const mayRetry = (error: unknown) =>
     error instanceof ConnectorError && error.action === 'reopenWriter' && error.code !== 'WRITER_FENCED';
   try {
-    return await retry(session, {
-      backOff: BACK_OFF,
-      attempts: MOST_OPENINGS,
-      mayRetry,
-      clock,
-      random: systemRandom,
-      signal,
-    });
+    const attempts = { backOff: BACK_OFF, attempts: MOST_OPENINGS, mayRetry };
+    return await retry(session, { ...attempts, clock, random: systemRandom, signal });
   } finally {
     await writer.close();
   }

@@ -31,22 +31,15 @@ export function printable(text: string): string {
   return escaped(text, '');
 }
 
-/** Aligns the columns of rows; the last column is not padded. Control characters become blanks. */
+/** Aligns the columns of rows; no line ends with blanks. Control characters become blanks. */
 export function textTable(rows: readonly (readonly string[])[]): string {
   const cells = rows.map((row) => row.map((cell) => cell.replace(CONTROL, ' ')));
   const widths = cells.reduce<number[]>(
     (known, row) => row.map((cell, at) => Math.max(known[at] ?? 0, cell.length)),
     [],
   );
-  return cells
-    .map(
-      (row) =>
-        `${row
-          .map((cell, at) => (at === row.length - 1 ? cell : cell.padEnd(widths[at] ?? 0)))
-          .join('  ')
-          .trimEnd()}\n`,
-    )
-    .join('');
+  const lines = cells.map((row) => row.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join('  '));
+  return lines.map((line) => `${line.trimEnd()}\n`).join('');
 }
 
 /** A table with column names; on a narrow terminal, a line for each value of a row. */

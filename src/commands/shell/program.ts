@@ -2,7 +2,7 @@ import { Argument, Command, CommanderError, Option } from 'commander';
 import { DEFAULT_SETTINGS_FILE, settingsFile } from '../../config/load.ts';
 import { INTERVALS, PRICE_FIELDS } from '../../config/price-kinds/parameters.ts';
 import { ConnectorError } from '../../errors.ts';
-import { createRedaction, type Redaction } from '../../observe/redaction.ts';
+import { createRedaction } from '../../observe/redaction.ts';
 import { projectVersion } from '../../support/version.ts';
 import { PRICE_PROCESSOR } from '../../worker/target.ts';
 import { describeError } from './describe-error.ts';
@@ -391,10 +391,7 @@ Each command has --help with examples. Data goes to stdout, messages to stderr. 
 or found a problem, 2 wrong arguments or settings.
 `;
 
-interface ProgramContext extends Terminal {
-  readonly redaction: Redaction;
-  readonly exitWith: (code: number) => void;
-}
+type ProgramContext = Pick<CommandContext, keyof Terminal | 'redaction' | 'exitWith'>;
 
 /** The program with all commands, their arguments, options and help. Exported for tests. */
 export function createProgram(context: ProgramContext): Command {
@@ -421,15 +418,8 @@ export function createProgram(context: ProgramContext): Command {
 }
 
 function addCommand(command: Command, definition: Definition, context: ProgramContext): void {
-  const {
-    description,
-    arguments: given = [],
-    options = [],
-    common = [OUTPUT, CONFIG],
-    help,
-    examples,
-    load,
-  } = definition;
+  const { description, help, examples, load } = definition;
+  const { arguments: given = [], options = [], common = [OUTPUT, CONFIG] } = definition;
   command.description(description);
   for (const argument of given) command.addArgument(argument);
   for (const option of [...options, ...common]) command.addOption(option);

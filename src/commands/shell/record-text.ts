@@ -27,13 +27,7 @@ export function recordText(record: PrintedRecord): string {
   const why = deadLetter
     ? [`${deadLetter.reason} ${deadLetter.pointer === '' ? 'in the whole input' : `at ${deadLetter.pointer}`}`]
     : [];
-  const head = [
-    topic,
-    key === null ? 'no key' : `key ${key}`,
-    ...place,
-    ...(timestamp === undefined ? [] : [timestamp]),
-    ...why,
-  ];
+  const head = [topic, key === null ? 'no key' : `key ${key}`, ...place, timestamp ?? [], ...why].flat();
   return `${printable(head.join(', '))}\n${bodyText(value, headers).replace(/^(?=.)/gm, '  ')}\n`;
 }
 
