@@ -61,11 +61,8 @@ export interface FollowedOutcome extends FollowerOutcome {
 }
 
 export function beginAt(since: string | null, time: ResponseTime, { settings, nowMs }: FollowerContext): FollowerState {
-  return {
-    offset: offsetAtStart(settings.filter, since, time),
-    stream: streamAtStart(nowMs),
-    committedMs: nowMs,
-  };
+  const offset = offsetAtStart(settings.filter, since, time);
+  return { offset, stream: streamAtStart(nowMs), committedMs: nowMs };
 }
 
 /** Takes or discards the response to a request with our offset. This response may show a suspected or proven gap. */
@@ -76,11 +73,8 @@ export function followOffset(state: FollowerState, answer: OffsetResponse, at: F
   }
   const items = answer.kind === 'stream' ? answer.items : 0;
   const { held } = offset;
-  const position = {
-    ...offset,
-    since: shown(offset.since, at),
-    held: held && { ...held, since: shown(held.since, at) },
-  };
+  const shownHeld = held && { ...held, since: shown(held.since, at) };
+  const position = { ...offset, since: shown(offset.since, at), held: shownHeld };
   const step = followStream(state.stream, position, shownResponse(answer, at), { ...at.settings, nowMs: at.nowMs });
   const taken = answer.kind === 'stream' && step.reading !== null ? answer : null;
   const followed = { ...offset, ...step.position, ...unshownPosition(step.position, at.settings) };
@@ -189,12 +183,8 @@ export function requestForProof(
   return round?.wants === 'verify' ? { kind: 'verifyStart', since: unshown(round.at, settings) ?? '' } : null;
 }
 
-export function isOverdue(
-  { answeredMs }: Stream,
-  { pollIntervalMs }: Pick<FollowerSettings, 'pollIntervalMs'>,
-  nowMs: number,
-) {
-  return answeredMs === null || nowMs - answeredMs >= pollIntervalMs;
+export function isOverdue({ answeredMs }: Stream, at: Pick<FollowerSettings, 'pollIntervalMs'>, nowMs: number) {
+  return answeredMs === null || nowMs - answeredMs >= at.pollIntervalMs;
 }
 
 /** Returns a notification once: when the end of the stream was lower than our offset for the time `gapProof`. */
@@ -283,10 +273,8 @@ function shown(since: string | null, { settings }: FollowerContext): string {
 }
 
 function unshownPosition({ since, held }: StreamPosition, settings: Pick<FollowerSettings, 'begins'>) {
-  return {
-    since: unshown(since, settings),
-    held: held && { ...held, since: unshown(held.since, settings) ?? '' },
-  };
+  const ownHeld = held && { ...held, since: unshown(held.since, settings) ?? '' };
+  return { since: unshown(since, settings), held: ownHeld };
 }
 
 function unshown(since: string, { begins }: Pick<FollowerSettings, 'begins'>): string | null {

@@ -1,5 +1,5 @@
 import type { Census } from './census.ts';
-import type { RowFacts, WalkFlaw } from './instruments-messages.ts';
+import type { FetchedPage, RowFacts, WalkFlaw } from './instruments-messages.ts';
 import { type MutableWalkCounts, NO_COUNTS, type WalkCounts } from './instruments-offset.ts';
 
 export interface SortedRows {
@@ -18,11 +18,7 @@ export interface SortedRows {
  * event is skipped, because the row may be old. If `isOldFor` is true, a row that differs from the topic is skipped.
  */
 export function sortRows(
-  page: {
-    readonly minId: string | null;
-    readonly rows: readonly RowFacts[];
-    readonly isOldFor?: (id: bigint) => boolean;
-  },
+  page: Pick<FetchedPage, 'minId' | 'rows'> & { readonly isOldFor?: (id: bigint) => boolean },
   touched: ReadonlySet<bigint>,
   census: Census,
   earlierLastId: bigint | null,
@@ -65,12 +61,9 @@ export function sortRows(
 function sortRow(
   id: bigint,
   digest: bigint | null,
-  {
-    touched,
-    census,
-    isOld,
-  }: { readonly touched: ReadonlySet<bigint>; readonly census: Census; readonly isOld: boolean },
+  at: { readonly touched: ReadonlySet<bigint>; readonly census: Census; readonly isOld: boolean },
 ) {
+  const { touched, census, isOld } = at;
   if (touched.has(id)) return 'touched';
   if (digest === null) return 'deadLetters';
   const outcome = OUTCOMES[census.compare(id, digest)];

@@ -102,11 +102,7 @@ function usePage(walk: In<'draining'>, _: Of<'usePage'>, at: WalkContext): WalkS
       page.next === null
         ? { phase: 'verifying', flaws, lastId, lag, places: placesToVerify(lastId), asked: 0, behind: new Set() }
         : { phase: 'paging', flaws, lastId, lag },
-    offset: {
-      ...at.offset,
-      walkCursor: page.next,
-      counts: addCounts(at.offset.counts, sorted.counts),
-    },
+    offset: { ...at.offset, walkCursor: page.next, counts: addCounts(at.offset.counts, sorted.counts) },
     commits: true,
     write: { kind: 'rows', rows: sorted.write, counts: sorted.counts },
     record: (census) => recordRows(page.rows, sorted, census),
