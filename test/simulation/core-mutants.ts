@@ -114,8 +114,8 @@ export const CORE_MUTANTS: readonly CoreMutant[] = [
   {
     mistake: 'what events named since the walk began may be gone',
     file: 'sweep.ts',
-    right: '.filter((id) => !touched.has(id) && census',
-    wrong: '.filter((id) => census',
+    right: '.filter((id) => !touched.has(id) && isNamed',
+    wrong: '.filter((id) => isNamed',
   },
   {
     mistake: 'a row that does not map is not seen',
