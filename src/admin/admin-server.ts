@@ -179,7 +179,7 @@ function credentialOf(header: string | undefined): string | null {
   return login.includes(':') ? login.slice(login.indexOf(':') + 1) : null;
 }
 
-/** Takes the same time for all texts, so that the time reveals nothing about `wanted`. */
+/** The comparison takes the same time for all texts, so that its time reveals nothing about `wanted`. */
 function isSame(given: string, wanted: string): boolean {
   const digest = (text: string) => createHash('sha256').update(text).digest();
   return timingSafeEqual(digest(given), digest(wanted));

@@ -70,7 +70,7 @@ const mappingSettings = group({
   ),
   maxDeadLetters: setting(
     decimal(0, 1),
-    'The source stops if a larger share of one response, or of the last 1,000 rows, are dead letters (20 are always allowed).',
+    'The largest share of dead letters in one response, and in the last 1,000 rows. Above it, the source stops. 20 are always allowed.',
     0.05,
   ),
 });

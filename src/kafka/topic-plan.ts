@@ -20,7 +20,7 @@ const HOUR_MS = 60 * 60 * 1000;
 const DAY_MS = 24 * HOUR_MS;
 const MIB = 1024 * 1024;
 
-/** A row's record is usually below 1 MB. Brokers and consumers with default settings accept this larger size too. */
+/** Above the usual size of a record, 1 MB. Brokers and consumers with default settings accept such records too. */
 const ROW_MAX_BYTES = 4 * MIB;
 
 const compacted = { 'cleanup.policy': 'compact' };

@@ -13,7 +13,7 @@ export function describeError(error: unknown, redaction: Pick<Redaction, 'redact
   return `${withoutControls(redaction.redact(textOf(error, source)))}\n`;
 }
 
-/** Replaces each character that could control a terminal with a blank. Keeps line breaks. */
+/** Writes a blank for each character that could control a terminal. Keeps line breaks. */
 export function withoutControls(text: string): string {
   return text.replace(CONTROL, (found) => (found === '\n' ? found : ' '));
 }

@@ -19,7 +19,7 @@ export class DueQueue {
   readonly #words = new WordRows(WIDTH);
   readonly #heap: Moment[] = [];
   readonly #moments = new Map<number, Moment>();
-  /** The lists by number, from 1. A list's first row has no previous row; it stores minus the list's number. */
+  /** The lists by number, from 1. A list's first row stores the list's negative number as its previous row. */
   readonly #numbered: (Moment | undefined)[] = [undefined];
   readonly #freeNumbers: number[] = [];
 

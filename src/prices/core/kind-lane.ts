@@ -84,7 +84,7 @@ class RefreshSlots {
     this.#phaseMs = this.#ownPhaseMs;
   }
 
-  /** Makes as many slots as these instruments need batches. Empties `hashes`. */
+  /** Makes one slot for each batch that these instruments need, and at least one slot. Empties `hashes`. */
   fit(hashes: Int32Array<ArrayBuffer>, maxItems: number): void {
     // All small partitions begin their interval at the same moment, so that they share calls.
     this.#phaseMs = 2 * hashes.length <= maxItems ? 0 : this.#ownPhaseMs;
@@ -252,7 +252,7 @@ export class KindLane {
     this.#due.remove(row);
   }
 
-  /** Makes as many slots as the instruments need batches. Scheduled instruments keep their times. */
+  /** Makes one slot for each batch that the instruments need. Scheduled instruments keep their times. */
   divide(nowMs: number): void {
     const { size } = this.#table;
     if (nowMs < this.#dividedMs + this.#intervalMs && size <= 2 * this.#dividedSize) return;

@@ -56,7 +56,7 @@ class BodyDecoder<Row, Context> {
   #duplicateKeys = 0;
   #bodyBytes = 0;
   #state = START;
-  // The start of the next unit in the reader's bytes. `#enough`: the unit is read when it has this many bytes.
+  // The start of the next unit in the reader's bytes. `#enough`: the unit is read when this many bytes have arrived.
   #position = 1;
   #enough = 0;
   #skimmedTo = 0;

@@ -79,7 +79,7 @@ export interface PriceAnswerContext {
   readonly instrumentOf: (position: number, head: ItemHead | null) => PricedInstrument;
 }
 
-/** Returns a function that gives the `digest` of a value; null for another schema: then the price counts as changed. */
+/** The returned function gives a value's `digest`; null for another schema: then the price counts as changed. */
 export function createPriceDigest(kind: AskedPrices['kind'], schemaId: number): (value: Buffer) => bigint | null {
   const contents = avscType(priceContentsSchema(kind));
   return (value) => {

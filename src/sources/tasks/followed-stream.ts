@@ -78,7 +78,7 @@ export function followStream<Row extends { readonly kind: string }>(options: {
     async start(signal) {
       // These items are not used, so their mapping does not matter.
       const { next, nextId, time, decoded } = await ask(null, signal);
-      // No item follows an empty response, so its next offset is also the newest offset.
+      // An empty response is at the end of the stream, so its next offset is also the newest offset.
       return { since: next, newest: nextId ?? (decoded.rows.length === 0 ? next : null), time };
     },
     async after(since, signal) {

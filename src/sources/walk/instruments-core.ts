@@ -209,7 +209,7 @@ function nextRequest(
   const proof = requestForProof(stream, settings);
   if (proof !== null) return proof.kind === 'start' ? fromList(proof) : unlessOverdue(proof);
 
-  // If the stream never shows its end, the drain ends at a fresh start: the offset of a new source.
+  // If the stream never shows its end, the drain ends at a fresh start: the offset at which a new source would begin.
   const isEndless = 'drain' in walk && isReadingOn(stream) && !stream.namesEnd;
   if (isEndless && wantsStart(walk.drain, { nowMs, marginMs: marginMs(settings, offset) })) {
     return fromList({ kind: 'start' });
@@ -376,7 +376,7 @@ function secondsToNextWalk(
 export interface CoreState extends FollowerState {
   readonly offset: InstrumentsOffset;
   readonly walk: Walk;
-  /** When this task began the newest walk; if an earlier task began this walk, when this task started. Monotonic. */
+  /** When this task began the newest walk, or when it started, if an earlier task began that walk. Monotonic. */
   readonly begunMs: number;
   readonly isBegunHere: boolean;
 }

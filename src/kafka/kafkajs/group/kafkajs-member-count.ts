@@ -52,7 +52,7 @@ export function reportMemberCount(options: MemberCountOptions): void {
     if (reported < all && !isWatching) watch().catch(() => {});
   }
 
-  /** While only owners count, each owner has a larger share of the rate limit. These checks end this share in time. */
+  /** Notices missing heartbeats before the session times out. Then all members count, and share the rate limit. */
   async function watch(): Promise<void> {
     isWatching = true;
     for (; reported < all; report()) await clock.sleep(sessionMs / LOOKS_PER_SESSION, signal);
