@@ -96,7 +96,7 @@ const MISTAKES: Readonly<Record<string, Readonly<Record<string, readonly [right:
       '',
     ],
     'a price goes for a failure that may pass': [
-      "return DEFINITE.includes(problem) || isSilent ? 'no-price' : null;",
+      "return isDefinite && saysThatThereIsNone(problem) ? 'no-price' : null;",
       "return 'no-price';",
     ],
     'each failure of a refresh is a dead letter': [
