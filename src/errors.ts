@@ -209,7 +209,7 @@ export class ConnectorError extends Error {
 
 /** Matches the beginning of a sentence or clause that gives advice. */
 const ADVICE =
-  /(?:^|[.;:]\s|,\sor\s)(?:ask|change|check|compare|correct|create|delete|do|give|install|look|lower|name|raise|remove|replace|restart|restore|set|start|stop|unset|use|wait)\s/im;
+  /(?:^|[.;:]\s|,\sor\s)(?:ask|change|check|compare|correct|create|delete|do|find|give|install|look|lower|name|raise|remove|replace|restart|restore|set|start|stop|unset|use|wait)\s/im;
 
 /** The remedy of an error for an operator. If the source's name is known, the commands contain this name. */
 export function remedyOf(

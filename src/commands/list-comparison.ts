@@ -35,7 +35,7 @@ export interface ComparisonOptions {
   /** The longest time from a change at the provider to its record on the topic; undefined: from the settings. */
   readonly settle: number | undefined;
   readonly onProgress: (text: string) => void;
-  /** Called for each row that differs, before the census records the row. */
+  /** Called for each row that a walk would write, otherwise for each row, before the census records the row. */
   readonly onRow: (difference: RowDifference, row: DecodedRow, census: Census) => void;
 }
 
@@ -91,7 +91,7 @@ export async function compareList(
   const [missing, named] = [missingIds(census, NO_EVENT), missingIds(census, NO_EVENT, true)];
   const [gone, staying] = source.tombstones ? [missing, named] : [[...missing, ...named], []];
   const settleMs = settle ?? source.pollIntervalMs + source.handoffMarginMs + COMMIT_MS;
-  const isUnread = serverDate !== null && offsetAgeMs > source.pollIntervalMs + settleMs;
+  const isUnread = serverDate !== null && offsetAgeMs > source.emptyCommitIntervalMs + source.pollIntervalMs + settleMs;
   const unreadSince = isUnread ? new Date(serverDate.ownMs).toISOString() : null;
   const digestOf = async (value: Buffer | null): Promise<bigint | null> => {
     const found = value === null ? null : digests.of(value);
@@ -101,7 +101,7 @@ export async function compareList(
   };
   /** Waits until the connector has written earlier changes, then returns the newest values on the topic. */
   async function settled(ids: ReadonlyMap<bigint, unknown>): Promise<ReadonlyMap<bigint, Buffer | null>> {
-    onProgress(`${counted(ids.size, 'instrument')} are compared again in ${Math.ceil(settleMs / 1_000)} s`);
+    onProgress(`Comparing ${counted(ids.size, 'instrument')} again in ${Math.ceil(settleMs / 1_000)} s`);
     await clock.sleep(settleMs, signal);
     const newest = new Map<bigint, Buffer | null>();
     await kafka.logReader.readToEnd({
@@ -124,8 +124,8 @@ export async function compareList(
 /** Explains why a walk does not delete these instruments yet. */
 export function stayingText(count: number): string {
   return (
-    `Only the topic has ${counted(count, 'instrument')} that an event of the last 90 minutes names: no walk deletes these yet. ` +
-    'The first walk that begins more than 90 minutes after the event deletes them, if maxShrink allows it.'
+    `Only the topic has ${counted(count, 'instrument')} that an event of the last 90 minutes names. No walk deletes such an ` +
+    'instrument yet. The first walk that begins more than 90 minutes after the event deletes it, if maxShrink allows it.'
   );
 }
 

@@ -26,7 +26,7 @@ export async function validateCommand(
   const { config, stderr, signal, exitWith, redaction, output } = context;
   const loaded = await loadWithWarnings(context)
     .then(async (usable) => {
-      await openClients(usable.settings, signal);
+      await openClients(usable, signal);
       return usable;
     })
     .catch((error: unknown) => problemsOf(error, context));
@@ -57,7 +57,10 @@ export async function validateCommand(
 }
 
 /** Opens the clients that `run` opens, and sends nothing. @throws ConnectorError SETTINGS_INVALID as `run` does. */
-async function openClients(settings: Settings, signal: AbortSignal): Promise<void> {
+async function openClients(
+  { settings, warnings }: Awaited<ReturnType<typeof loadWithWarnings>>,
+  signal: AbortSignal,
+): Promise<void> {
   const clients = [
     () => atProvider({ settings, signal }, async () => {}),
     async () => settings.marketData && atMarketData({ settings }, async () => {}),
@@ -71,7 +74,8 @@ async function openClients(settings: Settings, signal: AbortSignal): Promise<voi
       problems.add(error.message);
     });
   }
-  if (problems.size > 0) throw new ConnectorError('SETTINGS_INVALID', ['', ...problems].join('\n'));
+  const text = ['', ...problems].join('\n');
+  if (problems.size > 0) throw new ConnectorError('SETTINGS_INVALID', text, { fields: { warnings } });
 }
 
 function openKafka(settings: Settings): Promise<KafkaCluster> {

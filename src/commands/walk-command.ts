@@ -97,8 +97,7 @@ function planText({ source, topic, rows, held, counts, deletes, deletesNot, isSe
     staying > 0 && stayingText(staying),
     contradicting > 0 &&
       `${counted(contradicting, 'row')} would not be used, because recent events contradict ${contradicting === 1 ? 'it' : 'them'}.`,
-    touched > 0 &&
-      `${counted(touched, 'instrument')} changed meanwhile: the stream writes these instruments, a walk does not.`,
+    touched > 0 && `${counted(touched, 'instrument')} changed meanwhile, which the stream writes and a walk does not.`,
     !isSettled &&
       `More than ${countText(MOST_SUSPECTS)} instruments differ. Some may be changes that the stream still writes.`,
     known > 0 && `${counted(known, 'row')} ${known === 1 ? 'is a dead letter' : 'are dead letters'} already.`,
@@ -161,6 +160,9 @@ async function planWalk(at: Installation, session: ProviderSession, request: Pla
       planned[kind] -= 1;
     } else if (ids[kind].length < most) ids[kind].push(String(id));
   }
+  // Above the limit of suspects, these may be lacking; an operator needs them before --allow-shrink.
+  if (!isSettled)
+    for (const kind of ['gone', 'staying'] as const) ids[kind] = comparison[kind].slice(0, most).map(String);
   const pageAt = (after: string | null) => session.patiently(() => provider.page(after, at.signal));
   if (await goesOn(pageAt, lastId)) flaws.add('rowsBehindTheEnd');
   const sweep = planSweep({

@@ -48,11 +48,12 @@ function value(flags: string, description: string, parse?: (text: string) => unk
   return parse === undefined ? option : option.argParser(parse);
 }
 
-const SETTLE = value(
-  '--settle <duration>',
-  'the longest time for a change to reach the topic, like 30s; by default from the settings',
-  durationOption,
-);
+const settle = (when = '') =>
+  value(
+    '--settle <duration>',
+    `${when}the longest time for a change to reach the topic, like 30s; by default from the settings`,
+    durationOption,
+  );
 
 /** Commands that request a state of a source differ only in their texts. */
 function stateCommand(name: 'pause' | 'resume' | 'stop' | 'restart', description: string, help: string): Definition {
@@ -170,7 +171,7 @@ when it is not ready or cannot be reached.
       value('--allow-shrink <count>', 'the most instruments that this walk may delete', wholeNumberOption),
       flag('--dry-run', 'only show what a walk would write and delete; request nothing'),
       value('--ids <count>', 'with --dry-run: show at most this many ids of each kind', wholeNumberOption, 10),
-      SETTLE,
+      settle('with --dry-run: '),
     ],
     help: `A walk that would delete too many instruments deletes none, and writes a notification with the number.
 Ask the provider if its list is right. If so, allow this number for one walk with --allow-shrink. --dry-run reads the
@@ -208,7 +209,7 @@ list and the topic, and writes nothing. Like a walk, it does not count instrumen
   audit: {
     description: "Compare the instruments topic with the provider's list, field by field; changes nothing.",
     arguments: [new Argument('[source]', 'the name of an instruments source; without it, all of them')],
-    options: [SETTLE],
+    options: [settle()],
     help: `Rows that differ are compared again after --settle, because the provider may change its list meanwhile. The
 exit code is 1 when the topic differs, or could not be compared completely: a walk corrects the topic. Instruments that
 left the list do not count as differences, if a walk can delete them in time, or if an event of the last 90 minutes
@@ -468,8 +469,10 @@ export async function runCommandLine(terminal: Terminal): Promise<number> {
   let config = '';
   const program = createProgram({ ...terminal, exitWith, redaction });
   program.hook('preAction', (all, chosen) => {
-    config = settingsFile(chosen.opts().config, terminal.env);
-    chosen.setOptionValue('config', config);
+    if (chosen.opts().config !== undefined) {
+      config = settingsFile(chosen.opts().config, terminal.env);
+      chosen.setOptionValue('config', config);
+    }
     isEndless = chosen.parent === all && ENDLESS.includes(chosen.name()) && !chosen.opts().untilEnd;
   });
   try {

@@ -146,7 +146,7 @@ function walkText(notification: WalkNotification) {
         message:
           `The instrument list of walk ${walk} seems at least ${durationText(lagMs)} older than the event stream. The walk ` +
           'did not use rows that contradict newer events, and deleted nothing. The next walk begins ' +
-          `${durationText(nextMs)} after this walk began, and waits ${durationText(waitMs)} before it reads the list. ` +
+          `within ${durationText(nextMs)}, and waits ${durationText(waitMs)} before it reads the list. ` +
           'A change without an event, for example after a gap or a reset, also looks like a lag. The next walk ' +
           'corrects the changed instruments. If the provider confirms the lag, set handoffMargin to at least this lag.',
         why:

@@ -83,7 +83,7 @@ export type WalkNotification =
       readonly gone: number;
       readonly held: number;
     }
-  /** `nextMs`: the time between the starts of this and the next walk. `waitMs`: the next walk's wait for the list. */
+  /** `nextMs`: the longest time until the next walk. `waitMs`: the next walk's wait for the list. */
   | ({ readonly kind: 'listLags'; readonly walk: number; readonly nextMs: number; readonly waitMs: number } & SeenLag)
   /** `walks`: consecutive walks, including this walk. */
   | { readonly kind: 'deletionsStandStill'; readonly walk: number; readonly walks: number }

@@ -36,7 +36,7 @@ test('a topic that is what the provider has passes, also while the provider goes
 
 testInstallation(
   'what is missing, different or extra is reported field by field, and nothing is written',
-  {},
+  { source: { emptyCommitInterval: '1s' } },
   async (_t, scene) => {
     const { simulator, kafka, prefix } = scene;
     const connector = await scene.start();
@@ -120,7 +120,7 @@ testInstallation(
     const dry = await scene.spconnect('walk instruments --dry-run --settle 200ms --ids 30 --output json');
     const { counts, ids, deletes } = JSON.parse(dry.stdout);
     assert.deepEqual([counts.gone, ids.gone, ids.staying, deletes], [1, [first], named, true]);
-    const stay = /Only the topic has 30 instruments that an event .*more than 90 minutes after the event deletes them/;
+    const stay = /Only the topic has 30 instruments that an event .*more than 90 minutes after the event deletes it/;
     assert.match(dry.stderr, stay);
     const audit = await scene.spconnect('audit --settle 200ms');
     assert.equal(audit.code, 0, `${audit.stdout}${audit.stderr}`);

@@ -39,9 +39,15 @@ const OTHER_MEMBERS: Readonly<Record<string, readonly string[]>> = {
 };
 const NEEDS_NO_INSTRUMENT = ['newissue', 'replace', 'event'];
 
+function assertKind(kind: string): void {
+  const kinds = [...EVENT_KINDS, 'vanish', 'replace', 'event', 'hidden'];
+  if (!kinds.includes(kind)) throw new RangeError(`There is no change ${kind}; there are: ${kinds.join(', ')}.`);
+}
+
 /** Checks a change that came as JSON from another process. @throws RangeError if it has a wrong member or value. */
 export function assertChange(change: Change, has: (id: string) => boolean): void {
   const kind = String(change?.kind);
+  assertKind(kind);
   assertMembers(`The change ${kind}`, change, ['kind', ...(OTHER_MEMBERS[kind] ?? ['id'])]);
   if (change.kind === 'event') assertText('envelope', change.envelope);
   if (change.kind === 'replace') assertText('instrument', change.instrument);
@@ -121,10 +127,7 @@ export function createChanges(parts: {
           return { id: change.id, offset: offsetText(log.append(entry)) };
         }
         default: {
-          if (!EVENT_KINDS.includes(change.kind)) {
-            const kinds = [...EVENT_KINDS, 'vanish', 'replace', 'event', 'hidden'].join(', ');
-            throw new RangeError(`There is no change ${change.kind}; there are: ${kinds}.`);
-          }
+          assertKind(change.kind);
           const fresh = change.kind === 'newissue' ? universe.nextId() : universe.idAt(0);
           const id = change.id === undefined ? fresh : BigInt(change.id);
           return id === undefined ? { id: null, offset: null } : happen(change.kind, id);

@@ -404,13 +404,13 @@ test('failed calls count by kind until an answer, and the text names all kinds t
   const steps: readonly (readonly [kind: string, fails: boolean, shown: string | undefined])[] = [
     ['daily', fails, '1 failure in a row (daily)'],
     ['overview', answers, '1 failure in a row (daily)'],
-    ['intraday', answers, '1 failure in a row (only daily; the other kinds are answered)'],
-    ['daily', fails, '2 failures in a row (only daily; the other kinds are answered)'],
-    ['overview', fails, '3 failures in a row (only daily, overview; the other kinds are answered)'],
+    ['intraday', answers, '1 failure in a row (only daily; all others are answered)'],
+    ['daily', fails, '2 failures in a row (only daily; all others are answered)'],
+    ['overview', fails, '3 failures in a row (only daily, overview; all others are answered)'],
     ['intraday', fails, '4 failures in a row (all kinds)'],
     ['daily', fails, '5 failures in a row (all kinds)'],
-    ['daily', answers, '2 failures in a row (only intraday, overview; the other kinds are answered)'],
-    ['intraday', answers, '1 failure in a row (only overview; the other kinds are answered)'],
+    ['daily', answers, '2 failures in a row (only intraday, overview; all others are answered)'],
+    ['intraday', answers, '1 failure in a row (only overview; all others are answered)'],
     ['overview', answers, undefined],
   ];
   for (const [kind, isFailure, shown] of steps) {

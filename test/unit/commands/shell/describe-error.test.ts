@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { describeError } from '../../../../src/commands/shell/describe-error.ts';
 import { ConnectorError, ERROR_CODES } from '../../../../src/errors.ts';
+import { transactionHangs } from '../../../../src/kafka/kafkajs/kafkajs-hanging.ts';
 import { createRedaction } from '../../../../src/observe/redaction.ts';
 import { NO_PROBLEM, refusedResponse, unanswered } from '../../../../src/provider/http/response-error.ts';
 
@@ -31,6 +32,7 @@ test('what to do is said once: a message that says it itself is not followed by 
     new ConnectorError('BODY_TOO_LARGE', 'The body has more than 1 byte; ask for less, or raise maxBodyBytes.'),
     new ConnectorError('KAFKA_UNREACHABLE', 'The writer could not be opened. Check kafka.brokers and the network.'),
     new ConnectorError('WRITER_REFUSED', 'Kafka refuses it. Give the connector its rights.'),
+    transactionHangs('offsets', [3], 900_000),
   ];
   for (const error of advising)
     assert.equal(describeError(error, createRedaction()), `${error.code}: ${error.message}\n`);
