@@ -35,7 +35,7 @@ export interface ComparisonOptions {
   /** The longest time from a change at the provider to its record on the topic; undefined: from the settings. */
   readonly settle: number | undefined;
   readonly onProgress: (text: string) => void;
-  /** Called for each row that a walk would write, otherwise for each row, before the census records the row. */
+  /** Called before the census records a row: with `asWalk` for each row that a walk would write, else for each row. */
   readonly onRow: (difference: RowDifference, row: DecodedRow, census: Census) => void;
 }
 

@@ -97,7 +97,7 @@ function planText({ source, topic, rows, held, counts, deletes, deletesNot, isSe
     staying > 0 && stayingText(staying),
     contradicting > 0 &&
       `${counted(contradicting, 'row')} would not be used, because recent events contradict ${contradicting === 1 ? 'it' : 'them'}.`,
-    touched > 0 && `${counted(touched, 'instrument')} changed meanwhile, which the stream writes and a walk does not.`,
+    touched > 0 && `The stream writes ${counted(touched, 'instrument')} that changed meanwhile; a walk does not.`,
     !isSettled &&
       `More than ${countText(MOST_SUSPECTS)} instruments differ. Some may be changes that the stream still writes.`,
     known > 0 && `${counted(known, 'row')} ${known === 1 ? 'is a dead letter' : 'are dead letters'} already.`,

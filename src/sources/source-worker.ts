@@ -81,7 +81,8 @@ async function wait({ clock, target, signal }: SourceWorkerOptions, waitMs: numb
   if (state !== 'running') return;
   const woken = wake === undefined ? changed : AbortSignal.any([wake, changed]);
   await clock.sleep(waitMs, AbortSignal.any([signal, woken])).catch((reason: unknown) => {
-    if (!woken.aborted || signal.aborted) throw reason;
+    signal.throwIfAborted();
+    if (!woken.aborted) throw reason;
   });
 }
 

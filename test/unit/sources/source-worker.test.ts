@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { ConnectorError } from '../../../src/errors.ts';
 import type { OutgoingRecord } from '../../../src/kafka/record.ts';
 import type { SourceTask, SourceTurn } from '../../../src/sources/source-worker.ts';
@@ -106,24 +107,27 @@ test('a failed commit is never repeated: it leaves the loop, since only the comm
   assert.equal(reason, failure);
 });
 
-test('a stop during a wait that could be woken ends the loop with its reason', async () => {
-  const { task, signal } = scripted([
-    { records: [], offset: null, waitMs: 30_000, wake: new AbortController().signal },
-  ]);
-  const stop = new AbortController();
-  const reason = new Error('stopped');
-  const ended = runSource({
-    source: 's',
-    task,
-    commit: async () => {},
-    target: () => operator(['s']).targets.of('s'),
-    clock: systemClock,
-    random: () => 1,
-    events: recordedEvents().events,
-    signal: AbortSignal.any([signal, stop.signal]),
-  });
-  setImmediate(() => stop.abort(reason));
-  await assert.rejects(ended, reason);
+test('a stop during a wait that could be woken ends the loop with its reason, whatever the clock rejects with', async () => {
+  const ofNode: Clock = { ...systemClock, sleep: (ms, signal) => sleep(ms, undefined, signal && { signal }) };
+  for (const clock of [systemClock, ofNode]) {
+    const { task, signal } = scripted([
+      { records: [], offset: null, waitMs: 30_000, wake: new AbortController().signal },
+    ]);
+    const stop = new AbortController();
+    const reason = new Error('stopped');
+    const ended = runSource({
+      source: 's',
+      task,
+      commit: async () => {},
+      target: () => operator(['s']).targets.of('s'),
+      clock,
+      random: () => 1,
+      events: recordedEvents().events,
+      signal: AbortSignal.any([signal, stop.signal]),
+    });
+    setImmediate(() => stop.abort(reason));
+    await assert.rejects(ended, reason);
+  }
 });
 
 test('refused credentials are tried again seldom', async () => {

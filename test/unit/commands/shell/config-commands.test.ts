@@ -173,6 +173,10 @@ test('validate refuses the contents that run refuses', async (t) => {
     if (typeof problem === 'string') assert.ok(stdout.includes(problem), stdout);
     else assert.match(stdout, problem);
   }
+  const refused = 'marketData: { url: https://a.example, auth: { type: apiKey, header: Host, value: abcdefgh } }';
+  const file = await settingsFile(t, `${settingsText({ marketData: refused })}\nadmin: { token: wrong }\n`);
+  const { stderr } = await runWith(['validate', '--config', file]);
+  assert.match(stderr, /^warning: A secret /m, 'the warnings are shown beside the refusal');
 });
 
 test('an unknown type of event and a secret that is an ordinary word are warned of, and allowed', async (t) => {
