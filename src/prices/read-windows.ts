@@ -38,7 +38,7 @@ export class WindowDigests {
 /** A window's record is newer than the window's start, but the broker's clock may differ from ours by this much. */
 const CLOCKS_DIFFER_MS = 24 * 3_600_000;
 
-/** Reads the windows of a series since `fromMs`, for the instruments with this partition number. Exported for tests. */
+/** Reads the windows of a series since `fromMs`, for one partition of instruments. Exported for tests. */
 export async function readWindows(options: {
   readonly reader: LogReader;
   readonly topic: string;

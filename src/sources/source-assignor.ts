@@ -39,10 +39,10 @@ export function readReplica({ id, description }: GroupMember): Replica {
 }
 
 /**
- * Assigns each partition to one replica. Replicas have different settings during a rolling deployment. So the replica
- * must have as many of the partition's sources in its settings as any other replica. A replica keeps its partitions,
- * because a new owner repeats requests. A partition moves only to a replica that has at least two partitions fewer than
- * the owner. Exported for tests.
+ * Assigns each partition to one replica. Replicas have different settings during a rolling deployment. So only the
+ * replicas whose settings have the most sources of the partition can own it. A replica keeps its partitions, because a
+ * new owner repeats requests. A partition moves only to a replica that has at least two partitions fewer than the
+ * owner. Exported for tests.
  *
  * @param partitionOf returns the partition of a source's key
  */

@@ -21,7 +21,7 @@ import { giveUpAborting, type TopicFacts, topicRefused, writerRefused } from './
 import { planRounds, sendRound } from './send-plan.ts';
 import { type KafkaTuning, kafkajsRetry, longestProofMs } from './tuning.ts';
 
-/** If others took an id this often in this time, two installations use this id and fence each other forever. */
+/** After this many fencings by others in this time, another installation probably uses the same transactional id. */
 const MAX_FENCINGS = 3;
 const FENCINGS_WITHIN_MS = 5 * 60_000;
 

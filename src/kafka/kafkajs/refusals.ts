@@ -46,8 +46,8 @@ export async function topicRefused(
 }
 
 /**
- * Called if an opening cannot end hanging transactions in a topic. For the first topic, which has the offset, returns,
- * and the opening is retried. For any other topic, throws, so that sources that do not use the topic continue.
+ * Called if an opening cannot end hanging transactions in a topic. If the topic has the writer's position, returns, and
+ * the opening is retried. Otherwise throws an error that names the topic: sources that do not use the topic continue.
  */
 export async function giveUpAborting(
   cause: AbortHangingFailed,

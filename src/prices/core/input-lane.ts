@@ -86,7 +86,7 @@ export class InputLane {
     return mayTake ? first.readAtMs + this.#settings.lingerMs : Number.POSITIVE_INFINITY;
   }
 
-  /** A moment at or before the first timeout of a record. As in `freeMs`, the time of commits does not count. */
+  /** No record times out before this moment. The moment does not include the time of commits; see `freeMs`. */
   nextOverdueMs(): number {
     return this.#oldestMs + this.#patienceMs;
   }

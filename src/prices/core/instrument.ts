@@ -163,7 +163,7 @@ export function carryOver(from: AskedInstrument, to: AskedInstrument): void {
   for (const [at, { isPriced, sinceMs, answeredMs, pulled, trouble }] of from.plans.entries()) {
     const plan = to.plans[at];
     if (plan === undefined) continue;
-    // The committed low-water mark may be later than `answeredMs`, if another replica requested windows meanwhile.
+    // Another replica may have requested windows meanwhile. Then the newly read `plan.answeredMs` is later.
     const untilMs = trouble.problem === null ? Math.max(answeredMs, plan.answeredMs) : answeredMs;
     Object.assign(plan, { isPriced, sinceMs, answeredMs: untilMs, pulled, trouble });
   }

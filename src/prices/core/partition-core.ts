@@ -202,7 +202,7 @@ export class PartitionCore {
       this.#table.delete(id);
       return news.kind === 'live' ? { kind: 'noIsin' } : news;
     }
-    // The low-water marks may not have moved while the table was empty. So they move now, before the first instrument.
+    // An empty table perhaps did not move its low-water marks. So they move now, before the first instrument is added.
     if (this.#table.size === 0) this.#moveMarks(nowMs);
     const instrument = this.#put(id, news.isin, nowMs, news.terms);
     this.#refreshBesidesFirst(instrument, nowMs);

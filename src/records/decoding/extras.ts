@@ -188,7 +188,7 @@ export class Mismatches implements Flaw {
   pointer = '';
   reason = '';
   readonly tooLarge = false;
-  /** True if the record must be written again, because a field was written from a member that then became null. */
+  /** True if the record must be written again: an earlier field was copied from a member that has become null since. */
   again = false;
   readonly #reader: RowReader;
   readonly #extras: Extras;

@@ -384,8 +384,8 @@ export class RecordWriter {
     return copyBytes(given.bytes, given.length, this.#slab.out, at);
   }
 
-  // Writes a value from another object. If this object is an envelope (it has no field), the value is checked here.
-  // If the object has a field, the value is checked with this field.
+  // Writes a value that stands inside another member. An envelope is such a member without a field of its own: its
+  // values are checked here. The values of any other member are checked when its own field is written.
   #writeTaken(record: RecordPlan, field: DerivedPlan, frame: number, at: number, depth: number): number {
     const note = derivedNote(this.#reader, field, frame);
     const { plan } = field;

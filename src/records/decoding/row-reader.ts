@@ -217,7 +217,8 @@ export class RowReader {
     return own;
   }
 
-  // The note for a member's capitalised spelling: an unknown member whose key has the number `-1 - slot` as its start.
+  // Returns the note for a member's capitalised spelling. This note lies in an unknown member; the negative number
+  // `-1 - slot` in place of the key's start marks this unknown member.
   #otherSpelling(frame: number, slot: number): number {
     for (let at = this.tape[frame + 1] as number; at !== 0; at = this.tape[at] as number) {
       if (this.tape[at + 1] === -1 - slot) return at + UNKNOWN_NOTE;

@@ -26,7 +26,7 @@ export interface EventRecords {
   readonly ageMs: (record: Pick<CommittedRecord, 'timestampMs' | 'headers'>) => number;
 }
 
-/** Returns the lesser age: by the broker's clock or by the provider's clock. `time`: the newest response's time. */
+/** Computes a record's age by the broker's and by the provider's clock; the lesser age counts. `time`: of a response. */
 export function recordAge(time: ResponseTime | null, wallMs: number): EventRecords['ageMs'] {
   return ({ timestampMs, headers }) => {
     const byBrokerMs = wallMs - timestampMs;

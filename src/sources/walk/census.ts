@@ -106,7 +106,7 @@ export class Census {
     return (this.#marksOf(id) & OTHER_SCHEMA) === 0 ? 'same' : 'sameUnderOtherSchema';
   }
 
-  /** The list includes an event of this age: a row showed an instrument that the event added. Infinity: no such row. */
+  /** The age of the newest event whose new instrument a row has shown; infinite if there is no such row. */
   get newestShownMs(): number {
     return this.#newestShownMs;
   }

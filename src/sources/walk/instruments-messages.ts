@@ -26,7 +26,7 @@ export type CoreRequest =
   | { readonly kind: 'behindLast'; readonly minId: string | null }
   | { readonly kind: 'commit'; readonly decision: CoreDecision };
 
-/** The instrument of an event. `id`, `digest`: null if absent or unreadable. `digest`: null also for a dead letter. */
+/** The instrument of an event. `id`: null if absent or unreadable. `digest`: null also for a dead letter. */
 export interface EventFacts {
   readonly id: bigint | null;
   readonly digest: bigint | null;

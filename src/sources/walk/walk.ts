@@ -121,7 +121,7 @@ export function drainFurther(drain: Drain, { answer, reading, namesEnd }: DrainR
   return { ...drain, target, isReached: reading === 'quiet' || hasReached(answer, namesEnd ? target : drain.start) };
 }
 
-/** True after the margin. The list may lag by the margin, so an earlier fresh start may be below the end to reach. */
+/** True after the margin. The list may lag by the margin, so an earlier fresh start could end the drain too early. */
 export function wantsStart(drain: Drain, { nowMs, marginMs }: { readonly nowMs: number; readonly marginMs: number }) {
   return !drain.isReached && drain.start === null && nowMs - drain.startedMs >= Math.max(marginMs, LEAST_READ_MS);
 }

@@ -25,7 +25,7 @@ export interface KafkajsGroupReaderOptions {
 
 /** kafkajs hands over the batches of at most this many partitions in parallel. No member has more partitions. */
 const MAX_PARTITIONS_AT_ONCE = 100;
-/** kafkajs sends heartbeats after fetches. A fetch can end early, so the heartbeat interval is this much shorter. */
+/** kafkajs sends a due heartbeat after a fetch. A fetch can end early, so a heartbeat is due this much earlier. */
 const CLOCK_SLACK_MS = 20;
 
 /**
@@ -106,8 +106,8 @@ function openMember(options: KafkajsGroupReaderOptions, request: GroupReaderOpti
   if (members) reportMemberCount({ kafkajs, consumer, members, proof, tuning, clock, log, signal });
   confirmAtHeartbeats(consumer, clock, (askedAtMs) => {
     proof.confirm(askedAtMs);
-    // Fetches do not count. If the wall clock is set back by an hour, kafkajs sends no heartbeat for an hour. Without
-    // heartbeats, the member may not write. So the member counts as stalled, and a new member replaces this member.
+    // A fetch does not count as a confirmation. If the wall clock is set back by an hour, kafkajs fetches, but sends no
+    // heartbeat for an hour, and the member may not write. So the member counts as stalled and is replaced.
     onConfirmed();
   });
   // After a crash, kafkajs does not restart this consumer (`restartOnFailure`). So the member fails.

@@ -28,7 +28,7 @@ const PRODUCE = { apiKey: 0, apiVersion: 7, apiName: 'Produce', expectResponse: 
 const DEFAULT_TIMEOUT_MS = 30_000;
 /** The broker ends the previous transaction within milliseconds; kafkajs would wait 50 ms or more each time. */
 const CONCURRENT_WAIT = { initialMs: 1, maximumMs: 20, limitMs: 30_000 };
-/** The limit of `CONCURRENT_WAIT` if records follow. By default, a silent broker counts as lost later: after 9 s. */
+/** The limit of `CONCURRENT_WAIT` if records follow. A cluster replaces a silent broker later: after 9 s by default. */
 const RECORDS_LIMIT_MS = 6_000;
 
 const UNKNOWN_TOPIC_OR_PARTITION = 3;
@@ -225,7 +225,10 @@ function byTopic(batches: readonly PartitionBatch[]): TopicRecords[] {
   return [...topics.values()];
 }
 
-/** Numbers the records without gaps: 0 follows 2^31 - 1. kafkajs would store 0 for 2^31 - 1, so -1 is stored here. */
+/**
+ * Gives each batch its sequence number; 0 follows 2^31 - 1. kafkajs cannot store 2^31 - 1 as the next number: it would
+ * store 0. So -1 stands for 2^31 - 1 here.
+ */
 function withSequences(batches: readonly PartitionBatch[], eosManager: EosManager): PartitionBatch[] {
   return batches.map(({ topic, partition, records }) => {
     const kept = eosManager.getSequence(topic, partition);

@@ -34,7 +34,7 @@ const DEFAULT_LIFETIME_MS = 5 * 60_000;
 // would compare the issuer of the id_token, but here the issuer is unknown.
 const FIELDS = ['access_token', 'token_type', 'scope', 'error', 'error_description'];
 
-/** Requests tokens, by default with basic authentication. After invalid_client, the form contains the secret. */
+/** Requests tokens, by default with basic authentication. After the error invalid_client, the form has the secret. */
 export function createTokenRequest(
   settings: OAuth2Settings,
   address: URL,
