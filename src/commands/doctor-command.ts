@@ -1,3 +1,4 @@
+import { counted } from '../admin/texts.ts';
 import type { PriceQuery } from '../config/price-kinds/all.ts';
 import type { Settings } from '../config/settings.ts';
 import { ConnectorError } from '../errors.ts';
@@ -117,7 +118,7 @@ async function probeList(referenceData: ReferenceData, limit: number, signal: Ab
   const end = ({ body: last }: Whole): Verdict => {
     const count = rowsOf(last, 'instruments').length;
     const next = read(last, (links) => nextInstrumentCursor(links, baseUrl) ?? 'null');
-    return [`${count} rows, links.next ${next.found}`, next.value === 'null' && count === 0];
+    return [`${counted(count, 'row')}, links.next ${next.found}`, next.value === 'null' && count === 0];
   };
   const findings = [
     finding('Date', 'each response has it', date === null ? ['missing', false] : [new Date(date).toISOString(), true]),
@@ -168,7 +169,10 @@ async function probeStream(
     if (next.value === null) return [next.found, false];
     const nextId = newestEventOffset(body);
     const count = rowsOf(body, 'events').length;
-    return [`${count} events, links.next ${next.value}, nextId ${nextId ?? 'of another form'}`, nextId !== null];
+    return [
+      `${counted(count, 'event')}, links.next ${next.value}, nextId ${nextId ?? 'of another form'}`,
+      nextId !== null,
+    ];
   };
   // If no offset has expired yet at the provider, the response also has the oldest events.
   const expired = ({ body }: Whole): Verdict =>
@@ -202,7 +206,7 @@ async function probeChecks(http: HttpClient, baseUrl: string, signal: AbortSigna
   const preTradeChecks = createPreTradeChecks({ http, baseUrl });
   const judge = ({ body }: Whole): Verdict => {
     const next = read(body, (links) => nextCheckOffset(links, baseUrl) ?? '');
-    const found = `${rowsOf(body, 'preTradeChecks').length} checks, ${next.value === null ? 'without' : 'with'} a usable links.next`;
+    const found = `${counted(rowsOf(body, 'preTradeChecks').length, 'check')}, ${next.value === null ? 'without' : 'with'} a usable links.next`;
     return [found, next.value !== null && newestCheckOffset(body) !== null];
   };
   const verdict = await probe(preTradeChecks.list(null, wholeOf, signal), judge, () => null);

@@ -348,7 +348,7 @@ test('behind stays behind, whatever fails; caught up is not known while the sour
     assert.equal(first()?.caughtUp, was ? null : false);
   }
   scene.now += 60_000;
-  assert.deepEqual(alarms(), ['Failing with PROVIDER_BUSY for 1 min, and retried: source instruments.']);
+  assert.deepEqual(alarms(), ['Failing for 1 min, now with PROVIDER_BUSY, and retried: source instruments.']);
   board.events.polled(POLL);
   assert.deepEqual(alarms(), []);
   operator.wants(source, { state: 'paused' });
@@ -388,8 +388,8 @@ test('what all retry for one reason is one line, with the age of the oldest trou
   board.events.attemptFailed({ ...FAILED, source: 'checks', err: new ConnectorError('PROVIDER_REFUSED', '403') });
   scene.now += 30_000;
   assert.deepEqual(alarms(), [
-    'Failing with PROVIDER_BUSY for 1 min 30 s, and retried: source instruments, the price processor (daily).',
-    'Failing with PROVIDER_REFUSED for 30 s, and retried: source checks.',
+    'Failing for up to 1 min 30 s, now with PROVIDER_BUSY, and retried: source instruments, the price processor (daily).',
+    'Failing for 30 s, now with PROVIDER_REFUSED, and retried: source checks.',
   ]);
   assert.match(await page(), />1 failure in a row \(daily\), next try in/);
   const ages = [...(await page()).matchAll(/retrying<\/span><span class="soft">([^<]*)/g)].map(([, age]) => age);
