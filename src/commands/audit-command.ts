@@ -88,7 +88,7 @@ function summaryOf(report: AuditReport): string {
       `${counted(unsettled.length, 'instrument')} changed during the audit and could not be compared.`,
     kinds.length > 0 &&
       unreadSince !== null &&
-      `The offset of source ${source} was last committed at ${unreadSince}. If the connector is stopped or behind, ` +
+      `The committed offset of source ${source} dates from ${unreadSince}. If the connector is stopped or behind, ` +
         'it may only have to read its stream first.',
     kinds.length > 0 &&
       `To correct the topic, request a walk, and audit again when it is done: spconnect walk ${source}${allowed}`,

@@ -15,7 +15,13 @@ import type { DecodedPage, PageDecoder } from '../../records/decoding/page-decod
 import type { Clock } from '../../support/clock.ts';
 import { type ResponseTime, responseTime } from '../stream/response-time.ts';
 import { DeadLetterShare } from './dead-letter-share.ts';
-import { type FollowedResponse, type FollowedStream, linksOf, refusalOf } from './followed-stream.ts';
+import {
+  type FollowedOutcome,
+  type FollowedResponse,
+  type FollowedStream,
+  linksOf,
+  refusalOf,
+} from './followed-stream.ts';
 
 export interface InstrumentDecoders {
   readonly pages: PageDecoder;
@@ -38,6 +44,8 @@ type OnArrived = (probableNext: string | null) => void;
 export interface InstrumentsProvider extends FollowedStream<DecodedEvent> {
   /** `onArrived`: called with the probable next cursor when the page has arrived, unless the page is too large. */
   page(minId: string | null, signal: AbortSignal, onArrived?: OnArrived): Promise<InstrumentsPage>;
+  /** `mostEvents`: requests at most this many events. */
+  after(since: string | null, signal: AbortSignal, mostEvents?: number): Promise<FollowedOutcome<DecodedEvent>>;
 }
 
 export interface InstrumentsProviderOptions {
@@ -118,7 +126,7 @@ function createEventRequests(options: InstrumentsProviderOptions): InstrumentsPr
       const decoded = await decoder.decode(body);
       const links = linksOf(decoded.envelope, eventsEndpoint);
       const next = nextEventOffset(links, baseUrl);
-      answerSize.named(namedMaxEvents(links, baseUrl), decoded.rows.length);
+      answerSize.named(namedMaxEvents(links, baseUrl), decoded.rows.length, maxEvents);
       const nextId = newestEventOffset(decoded.envelope);
       const time = responseTime(date, clock.wallMs());
       return { decoded, next, nextId, time, fetchMs: clock.monotonicMs() - startedMs };
@@ -150,9 +158,9 @@ function createEventRequests(options: InstrumentsProviderOptions): InstrumentsPr
     );
   }
 
-  return async (since, signal) => {
+  return async (since, signal, mostEvents = options.maxEvents) => {
     if (since === null) throw new Error('The event stream was requested without an offset.');
-    return answerSize.ask((maxEvents) => askForEvents(since, maxEvents, signal));
+    return answerSize.ask((maxEvents) => askForEvents(since, Math.min(maxEvents, mostEvents), signal));
   };
 }
 
@@ -199,9 +207,12 @@ export class PageSize {
     }
   }
 
-  /** Takes a lower `maxEvents` from `links.next`, unless the response has more events. Successes raise this number. */
-  named(most: number | null, held: number): void {
-    if (most === null || most < held || most >= this.#current) return;
+  /**
+   * Takes `most`, a lower `maxEvents` from `links.next` than the `requested` number. Ignores it if the response has more
+   * events. Successes raise this number.
+   */
+  named(most: number | null, held: number, requested: number): void {
+    if (most === null || most < held || most >= requested) return;
     this.#successes = 0;
     this.#current = most;
   }

@@ -7,6 +7,7 @@ import type { DecodedRow } from '../../records/decoding/page-decoder.ts';
 import type { SourceTask } from '../source-worker.ts';
 import type { FollowerAnswer } from '../stream/follower-messages.ts';
 import type { ResponseTime } from '../stream/response-time.ts';
+import { isBefore } from '../stream/stream-response.ts';
 import type { Census } from '../walk/census.ts';
 import type { InstrumentsCore } from '../walk/instruments-core.ts';
 import type { CoreAnswer, CoreDecision, CoreRequest, CoreWrite, PageRequest } from '../walk/instruments-messages.ts';
@@ -23,7 +24,7 @@ import {
   createCoreTask,
   provenance,
 } from './core-task.ts';
-import type { FollowedResponse } from './followed-stream.ts';
+import type { FollowedOutcome, FollowedResponse } from './followed-stream.ts';
 import {
   eventFacts,
   eventRecords,
@@ -154,8 +155,10 @@ function createRequests(
           return askStream({ stream, endpoint: 'events' }, request, ofStream, signal);
         case 'stream': {
           // During the drain of a page, uses the prefetched response of the stream, if there is one.
-          const after: InstrumentsProvider['after'] = (_, asking) =>
-            pages.after(request.since, core.phase === 'draining', asking);
+          const after: InstrumentsProvider['after'] = async (since, asking) => {
+            const outcome = await pages.after(request.since, core.phase === 'draining', asking);
+            return endedAt(core.offset?.again?.since ?? null, outcome, (most) => stream.after(since, asking, most));
+          };
           return askStream({ stream: { ...stream, after }, endpoint: 'events' }, request, ofStream, signal);
         }
         case 'commit': {
@@ -171,6 +174,21 @@ function createRequests(
       }
     },
   };
+}
+
+/**
+ * Repeated events change no instrument, but the events after `furthest`, the furthest offset ever read, are new. So a
+ * response with both is requested again, each time with half as many events, until it ends at `furthest` or has a single
+ * event. `furthest`: null while no events repeat.
+ */
+async function endedAt(
+  furthest: string | null,
+  outcome: FollowedOutcome<DecodedEvent>,
+  ask: (mostEvents: number) => Promise<FollowedOutcome<DecodedEvent>>,
+): Promise<FollowedOutcome<DecodedEvent>> {
+  if (furthest === null || outcome.kind === 'refused' || !isBefore(furthest, outcome.answer.next)) return outcome;
+  const most = Math.floor(outcome.answer.decoded.rows.length / 2);
+  return most === 0 ? outcome : endedAt(furthest, await ask(most), ask);
 }
 
 /** The returned function tells if this walk continues: the stream may begin another walk before the list answers. */

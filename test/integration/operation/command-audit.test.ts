@@ -79,8 +79,7 @@ testInstallation(
     );
     assert.doesNotMatch(again.stdout, /[^\P{Cc}\n]/u);
     assert.match(again.stderr, /: 1 missing, 1 different\.\nmissing: .*\ndifferent: .*\n1 instrument left the list\. /);
-    const unread =
-      /^The offset of source instruments was last committed at 20\d\d-\S+Z\. .* read its stream first\.\n/m;
+    const unread = /^The committed offset of source instruments dates from 20\d\d-\S+Z\. .* read its stream first\.\n/m;
     assert.match(
       again.stderr,
       new RegExp(`${unread.source}To correct the topic, .*: spconnect walk instruments\n$`, 'm'),

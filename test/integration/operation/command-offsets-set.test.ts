@@ -8,7 +8,7 @@ testInstallation(
   { source: { pollInterval: '100ms' } },
   async (_t, scene) => {
     const { simulator, kafka, prefix } = scene;
-    const [instrument, quiet] = [...simulator.ledger.instruments()];
+    const [instrument, quiet, third, fourth] = [...simulator.ledger.instruments()];
     const id = String(instrument?.id);
     const eventsOnTopic = () => scene.read('instrument-events');
     const happen = async (count: number) => {
@@ -52,10 +52,19 @@ testInstallation(
     // One that has no events leaves the list: only the walk that follows the change can find that it is gone.
     const gone = String(quiet?.id);
     simulator.publish({ kind: 'vanish', id: gone });
+    // New events of other instruments, which the same response as the repeated events would contain.
+    const changed = [third, fourth].map((one) => String(one?.id));
+    for (const id of changed) simulator.publish({ kind: 'datachange', id });
     await scene.spconnect('resume instruments');
     await scene.start();
-    const again = await eventually('the last two once more', eventsOnTopic, (records) => records.length === 5);
-    const rewritten = again.slice(3).map(({ value }) => value);
+    const again = await eventually('the last two once more', eventsOnTopic, (records) => records.length === 7);
+    const rewritten = again.slice(3, 5).map(({ value }) => value);
+    const byEvents = async () => {
+      const records = await scene.read('instruments');
+      return records.flatMap(({ key, headers }) => (headers['spc-event-type'] === 'datachange' ? String(key) : []));
+    };
+    const keys = await eventually('the states of new events', byEvents, (found) => found.length === 5);
+    assert.deepEqual(keys.toSorted(), [id, id, id, ...changed].sort(), 'only new events change instruments');
     const expected = written.slice(1).map(({ value }) => value);
     assert.deepEqual(rewritten, expected);
     const newest = async () => {

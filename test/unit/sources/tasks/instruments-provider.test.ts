@@ -206,17 +206,18 @@ test('other failures leave the size alone', async () => {
 
 test('a provider that says how much one answer holds is asked for that, and now and then for more', async () => {
   const size = new PageSize(500);
-  size.named(15, 15);
+  size.named(15, 15, 500);
   assert.deepEqual(await ask(size, 11), [...Array(10).fill(15), 30]);
-  size.named(15, 15);
+  size.named(15, 15, 30);
   assert.deepEqual(await ask(size, 1), [15]);
 });
 
 test('what an answer says of its size is not believed where it holds more, nor followed upwards', async () => {
   const size = new PageSize(500);
-  size.named(1, 2);
-  size.named(1_000, 0);
-  size.named(null, 0);
+  size.named(1, 2, 500);
+  size.named(1_000, 0, 500);
+  size.named(null, 0, 500);
+  size.named(7, 7, 7);
   assert.deepEqual(await ask(size, 1), [500]);
 });
 
