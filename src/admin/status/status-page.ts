@@ -11,7 +11,8 @@ const STATUS_STYLE = `
 :root { color-scheme: light dark; --back: #f6f7f9; --card: #fff; --text: #1b1f24; --soft: #59636e; --line: #d8dee4;
   --good: #1a7f37; --bad: #c62828; --wait: #8a5a00; --good-back: #dafbe1; --bad-back: #ffe3e0; --wait-back: #fff1cc;
   --plain-back: #e8ebef; --ink: #0969da;
-  --face: -apple-system, "Segoe UI", Roboto, "Helvetica Neue", "Noto Sans", "Liberation Sans", Arial, sans-serif; }
+  --face: -apple-system, "Segoe UI", Roboto, "Helvetica Neue", "Noto Sans", "Liberation Sans", Arial, "DejaVu Sans",
+  sans-serif; }
 @media (prefers-color-scheme: dark) { :root { --back: #0f1419; --card: #182028; --text: #e6edf3; --soft: #9aa7b4;
   --line: #2d3843; --good: #56d364; --bad: #ff8a80; --wait: #e3b341; --good-back: #12351d; --bad-back: #4a1a18;
   --wait-back: #3a2d0a; --plain-back: #26313c; --ink: #58a6ff; } }
