@@ -107,14 +107,20 @@ function environmentProblems(env: Environment): readonly Problem[] {
   return [{ path: ['NODE_TLS_REJECT_UNAUTHORIZED'], message }];
 }
 
+const NAMES_VARIABLE = /\b[A-Z]+_[A-Z0-9_]+\b/;
+
 function settingsInvalid(file: string, problems: readonly PlacedProblem[], fields: object): ConnectorError {
-  const lines = problems.slice(0, MAXIMUM_PROBLEMS).map(({ path, message, position }) => {
+  // Settings that take the same wrong value from one variable are one problem.
+  const causes = Map.groupBy(problems, ({ path, message }) => (NAMES_VARIABLE.test(message) ? message : path));
+  const lines = [...causes.values()].slice(0, MAXIMUM_PROBLEMS).map((same) => {
+    const [{ message, position }] = same as [PlacedProblem];
+    const settings = same.filter(({ path }) => path.length > 0).map(({ path }) => printPath(path));
     const place = position ? `${file}:${position.line}:${position.column}` : file;
-    return `${place} ${path.length > 0 ? `${printPath(path)}: ` : ''}${message}`.replace(/\p{Cc}/gu, ' ');
+    return `${place} ${settings.length > 0 ? `${settings.join(', ')}: ` : ''}${message}`.replace(/\p{Cc}/gu, ' ');
   });
-  if (problems.length > MAXIMUM_PROBLEMS) lines.push(`and ${problems.length - MAXIMUM_PROBLEMS} more`);
-  const count = problems.length === 1 ? 'One problem' : `${problems.length} problems`;
+  if (causes.size > MAXIMUM_PROBLEMS) lines.push(`and ${causes.size - MAXIMUM_PROBLEMS} more`);
+  const count = causes.size === 1 ? 'One problem' : `${causes.size} problems`;
   return new ConnectorError('SETTINGS_INVALID', `${count} in the settings:\n${lines.join('\n')}`, {
-    fields: { problems: problems.length, ...fields },
+    fields: { problems: causes.size, ...fields },
   });
 }

@@ -99,6 +99,15 @@ test('the short settings of the environment reach their settings', async () => {
   );
 });
 
+test('a wrong value of one variable is one problem, whose line names each of its settings', async () => {
+  await assert.rejects(loadSettings({ text, env: { ...REQUIRED, HTTPS_PROXY: 'canary' } }), (error: Error) => {
+    const settings = 'referenceData\\.proxy, marketData\\.proxy, kafka\\.sasl\\.proxy';
+    const line = `\\S+:41:\\d+ ${settings}: is not an http or https address \\(from HTTPS_PROXY\\)`;
+    assert.match(error.message, new RegExp(`^One problem in the settings:\\n${line}$`));
+    return true;
+  });
+});
+
 test('every setting stands in the file with its line, and the file has no other', () => {
   const known = settingsOf(settingsJsonSchema() as Schema);
   const active = settingsIn(text);
