@@ -58,7 +58,9 @@ testInstallation(
     await scene.spconnect('resume instruments');
     await scene.start();
     const again = await eventually('the last two once more', eventsOnTopic, (records) => records.length === 7);
-    const rewritten = again.slice(3, 5).map(({ value }) => value);
+    // The new events can be in other partitions, which are read in any order.
+    const [key] = written.map((record) => String(record.key));
+    const rewritten = again.flatMap((record) => (String(record.key) === key ? [record.value] : [])).slice(3);
     const byEvents = async () => {
       const records = await scene.read('instruments');
       return records.flatMap(({ key, headers }) => (headers['spc-event-type'] === 'datachange' ? String(key) : []));
