@@ -40,7 +40,10 @@ export const ERROR_CODES = {
     action: 'askForLess',
     remedy: 'Raise the timeout of referenceData or marketData, or request less at once.',
   },
-  PROVIDER_BUSY: { action: 'retry', remedy: 'None: the provider is busy (408, 425, 429, 5xx).' },
+  PROVIDER_BUSY: {
+    action: 'retry',
+    remedy: 'None: the request is repeated (after 408, 425, 429, 5xx). If it fails for long, ask the provider.',
+  },
   PROVIDER_UNAUTHORIZED: {
     action: 'retrySlowly',
     remedy: 'Check the credentials in the auth of referenceData or marketData.',

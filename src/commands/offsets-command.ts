@@ -81,8 +81,9 @@ export async function offsetsReset(
   const source = knownSource(context, name, settings.sources);
   const change = await atInstallation({ settings, signal, needs: NEEDS }, (at) => resetOffset(at, { source, execute }));
   const { before, done } = change;
-  const members = Object.entries(before.offset ?? {}).map(([key, member]) => `${key}: ${member}\n`);
-  print(context, before, withoutControls(before.problem === null ? members.join('') : `${before.problem}\n`));
+  const { offset, problem } = before;
+  const members = offset === null ? [] : ['since', 'serverDate'].map((key) => `${key}: ${offset[key]}\n`);
+  print(context, before, withoutControls(problem === null ? members.join('') : `${problem}\n`));
   if (before.offset === null && before.problem === null) {
     stderr.write(`Source ${name} has no committed offset: there is nothing to reset.\n`);
     return;
