@@ -119,7 +119,7 @@ type AuditRequest = Pick<ComparisonOptions, 'source' | 'settle' | 'onProgress'>;
 type Suspects = Map<bigint, Buffer | null>;
 
 const ROUNDS = 3;
-/** Two rows are read to find one instrument: if the cursor is inclusive, the first row may be another instrument. */
+/** A request with the cursor `id - 1` needs two rows: if the cursor is inclusive, the first row can have `id - 1`. */
 const NEIGHBOURS = 2;
 
 /**

@@ -19,7 +19,7 @@ export function createStatusProcessor(options: {
   const writerTroubles = new Map<string, string>();
   const written = { records: 0, deadLetters: 0, deadLettersOfRepaid: 0 };
   const minutes = new MinuteCounts(clock);
-  /** `failing`: the failures since a kind's last answer. `answered`: kinds with an answer while other kinds fail. */
+  /** The failures of each failing kind since its last answer; and the kinds that got answers while others failed. */
   const failing = new Map<string, Trouble>();
   const answered = new Set<string>();
   let kinds: readonly string[] = [];

@@ -129,7 +129,8 @@ export function createStatusSources(options: {
         if (poll.endpoint !== 'instruments') known.refusedAt = null;
         known.caughtUp = poll.caughtUp;
         if (poll.caughtUp) known.caughtUpAt = known.lastPollAt;
-        // The retry of another endpoint may never be sent. So its failure is hidden some time after the retry was due.
+        // A failed request to the list may never be repeated. So its failure is hidden some time after the repetition
+        // was due, even if only the stream has answered.
         const isOver = (known.trouble?.nextTryAt ?? '') <= isoNow(-TRIED_WITHIN_MS);
         if (isOver || known.trouble?.part === null || poll.endpoint === 'instruments') known.trouble = null;
       });
