@@ -259,7 +259,7 @@ async function supersededBy(at: Installation, all: readonly Reread[]): Promise<R
     await at.kafka.logReader.readToEnd({
       topic,
       partitions: [...of],
-      behindOpen: true,
+      toHighWatermark: true,
       onRecord({ key, timestampMs, headers: { [DEAD_LETTER_HEADER]: id } }) {
         if (id !== undefined) superseded.add(id);
         for (const letter of requested) {

@@ -13,15 +13,15 @@ export interface ReadToEnd {
   /** Awaited after each batch, until the caller has room for more. Must resolve at an abort; must not reject. */
   readonly room?: () => Promise<void>;
   /** True: reads up to the high watermark. So the reading waits for open transactions, which can hide newer records. */
-  readonly behindOpen?: boolean;
+  readonly toHighWatermark?: boolean;
   readonly signal: AbortSignal;
 }
 
 export interface LogReader {
   /**
-   * Reads committed records up to the end at the time of the call: the last stable offset, or with `behindOpen` the
+   * Reads committed records up to the end at the time of the call: the last stable offset, or with `toHighWatermark` the
    * high watermark. Never ends early: a timeout is an error, because it does not prove the end.
-   * @throws ConnectorError KAFKA_UNREACHABLE, TRANSACTION_HANGS (only with `behindOpen`), or the signal's reason.
+   * @throws ConnectorError KAFKA_UNREACHABLE, TRANSACTION_HANGS (only with `toHighWatermark`), or the signal's reason.
    */
   readToEnd(request: ReadToEnd): Promise<void>;
 }

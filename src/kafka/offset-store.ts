@@ -49,7 +49,7 @@ export async function readOffsets(
   marks?: OperatorMarks,
 ): Promise<ReadonlyMap<string, SourceOffset | ConnectorError>> {
   const offsets = new Map<string, SourceOffset | ConnectorError>();
-  const request = { topic, partitions: [partition], behindOpen: true, signal };
+  const request = { topic, partitions: [partition], toHighWatermark: true, signal };
   for (const [key, { newest, before }] of await readNewest(reader, request, marks)) {
     if (newest.value !== null) offsets.set(key, parseOffset(key, newest, newest.value));
     else offsets.set(key, { reset: true, before: before?.toString() ?? null });
@@ -75,15 +75,15 @@ export interface StoredOffset {
   readonly error: ConnectorError | null;
 }
 
-/** Omits keys that were reset. An open transaction can hide a newer offset, except with `behindOpen` after a fence. */
+/** Omits keys that were reset. An open transaction can hide a newer offset, except with `toHighWatermark` after a fence. */
 export async function readAllOffsets(
   reader: LogReader,
   topic: string,
   partitions: readonly number[],
   signal: AbortSignal,
-  behindOpen = false,
+  toHighWatermark = false,
 ): Promise<readonly StoredOffset[]> {
-  const found = await readNewest(reader, { topic, partitions, behindOpen, signal });
+  const found = await readNewest(reader, { topic, partitions, toHighWatermark, signal });
   return [...found].flatMap(([key, { newest }]): StoredOffset[] => {
     const { partition, value } = newest;
     if (value === null) return [];

@@ -5,7 +5,7 @@ import type { Clock } from '../support/clock.ts';
 import { Pulse } from '../support/pulse.ts';
 import { untilAborted } from '../support/until-aborted.ts';
 import type { BulkPrices, PriceKind, PriceQuestion, QuestionOutcome } from './bulk-prices.ts';
-import { type Asked, type Call, CallQueue } from './core/call-queue.ts';
+import { type Call, CallQueue, type QueuedQuestion } from './core/call-queue.ts';
 
 /** After an error with one of these actions, a later call may succeed. Any other error ends the batch. */
 const PASSING: readonly ErrorAction[] = ['retry', 'retrySlowly', 'askForLess'];
@@ -72,7 +72,7 @@ interface Run {
 }
 
 /** A question. `run` is null for a product outside all batches: its call only tests if the provider answers. */
-class BatchQuestion implements Asked {
+class BatchQuestion implements QueuedQuestion {
   readonly question: PriceQuestion;
   readonly run: Run | null;
   readonly at: number;

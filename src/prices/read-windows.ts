@@ -86,7 +86,7 @@ export async function readWindows(options: {
       if (digest === null) windows.delete(name);
       else windows.set(name, digest);
     },
-    behindOpen: true,
+    toHighWatermark: true,
     signal,
   });
   if (unreadable.records > 0) onUnreadable(unreadable);

@@ -88,7 +88,7 @@ export async function readWanted(
     topic: topics.states.name,
     partitions: [STATES_PARTITION],
     // Kafka may acknowledge a change before it writes the markers of the transaction.
-    behindOpen: true,
+    toHighWatermark: true,
     onRecord(record) {
       if (record.key?.toString() !== source) return;
       // An unreadable record is skipped, as in running connectors.

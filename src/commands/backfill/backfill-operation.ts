@@ -316,7 +316,7 @@ export async function backfillSeries(
     await kafka.logReader.readToEnd({
       topic: topics['dead-letters'].name,
       partitions,
-      behindOpen: true,
+      toHighWatermark: true,
       onRecord({ key, headers }) {
         const isin = headers[BACKFILL_GROUP] === groupId ? isins.get(String(key)) : undefined;
         if (isin !== undefined) failed.set(isin, headers[PROBLEM] as PriceProblem);

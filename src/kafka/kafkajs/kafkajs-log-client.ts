@@ -48,8 +48,8 @@ export interface Bounds {
 /** After any failure, the caller must close this client and open another client. */
 export type LogClient = Pick<KafkajsLogClient, 'connect' | 'byLeader' | 'bounds' | 'fetch' | 'close'>;
 
-/** Opens a client for a topic. Its `bounds` end at the last stable offset; with `behindOpen`, at the high watermark. */
-export type OpenLogClient = (topic: string, behindOpen?: boolean) => LogClient;
+/** Opens a client for a topic. Its `bounds` end at the last stable offset; with `toHighWatermark`, at the high watermark. */
+export type OpenLogClient = (topic: string, toHighWatermark?: boolean) => LogClient;
 
 export interface KafkajsLogClientOptions {
   readonly kafka: Kafka;
@@ -60,9 +60,9 @@ export interface KafkajsLogClientOptions {
 
 export function kafkajsLogClients(options: KafkajsLogClientOptions): OpenLogClient {
   const createCluster = clusterFactory(options.kafka);
-  return (topic, behindOpen = false) => {
+  return (topic, toHighWatermark = false) => {
     // This level applies only to requests for the end offset. Fetches always read committed records.
-    const isolationLevel = behindOpen ? READ_UNCOMMITTED : READ_COMMITTED;
+    const isolationLevel = toHighWatermark ? READ_UNCOMMITTED : READ_COMMITTED;
     return new KafkajsLogClient(createCluster(isolationLevel), topic, options);
   };
 }

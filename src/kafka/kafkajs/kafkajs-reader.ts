@@ -116,8 +116,8 @@ class Reading {
 
   /** Reads with one connection. @returns undefined at the end, or an error: ReadRefused if a retry cannot help. */
   async through(stalled: StallWatch): Promise<unknown> {
-    const { topic, behindOpen, signal } = this.#request;
-    const client = this.#options.openClient(topic, behindOpen);
+    const { topic, toHighWatermark, signal } = this.#request;
+    const client = this.#options.openClient(topic, toHighWatermark);
     const ended = new AbortController();
     const until = AbortSignal.any([signal, stalled.signal, ended.signal]);
     try {
@@ -196,9 +196,9 @@ class Reading {
   /** Throws if no record has arrived for longer than a transaction can be open: the transaction hangs. */
   #mustMove(): void {
     const { clock, tuning } = this.#options;
-    const { topic, behindOpen } = this.#request;
+    const { topic, toHighWatermark } = this.#request;
     const waitedMs = clock.monotonicMs() - this.#movedMs;
-    if (!behindOpen || this.#positions.size === 0 || waitedMs < longestOpenMs(tuning)) return;
+    if (!toHighWatermark || this.#positions.size === 0 || waitedMs < longestOpenMs(tuning)) return;
     const cause = transactionHangs(topic, [...this.#positions.keys()], Math.round(waitedMs));
     throw new ReadRefused('an open transaction does not end', { cause });
   }

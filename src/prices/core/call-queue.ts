@@ -32,7 +32,7 @@ const MOST_KNOWN = 100;
 /** A learnt size limit ends after this time, because the failures may have had another reason. */
 const LIMIT_HOLDS_MS = 3_600_000;
 
-export interface Asked {
+export interface QueuedQuestion {
   readonly question: PriceQuestion;
   /** False after the question's instrument was deleted or got another isin. The next call drops such a question. */
   isWanted(): boolean;
@@ -93,7 +93,7 @@ export interface CallQueueOptions<One> {
   readonly gaveUp: (error: ConnectorError) => void;
 }
 
-export class CallQueue<One extends Asked> {
+export class CallQueue<One extends QueuedQuestion> {
   readonly #options: CallQueueOptions<One>;
   #fresh: Group<One>[] = [];
   #suspected: Group<One>[] = [];

@@ -124,7 +124,7 @@ export class InputLane {
   }
 
   /** Instruments that still await a price, although at least one of their records lies below the offset. */
-  leftBehind(offset: bigint): AskedInstrument[] {
+  passedUnanswered(offset: bigint): AskedInstrument[] {
     return [...this.#waiting()].flatMap(({ offsets, meaning }) =>
       meaning.kind === 'price' && (offsets[0] ?? offset) < offset ? meaning.instrument : [],
     );

@@ -243,11 +243,11 @@ export class PartitionCore {
       const isMarked = this.#moveMarks(nowMs);
       const offset = inputs.length > 0 || isMarked ? (this.#inputs.firstUnanswered() ?? this.#position) : null;
       const parts = batches.map((batch) => this.#part(batch, nowMs));
-      const leftBehind = offset === null ? null : this.#leftBehind(offset);
-      // A transaction has one kind, and `leftBehind` belongs to the first kind. A later transaction commits the offset.
-      if (leftBehind !== null && lane !== this.#first) return { parts, offset: null, progress: null };
+      const passedUnanswered = offset === null ? null : this.#passedUnanswered(offset);
+      // A transaction has one kind, and `passedUnanswered` is of the first kind. A later transaction commits the offset.
+      if (passedUnanswered !== null && lane !== this.#first) return { parts, offset: null, progress: null };
       return {
-        parts: leftBehind === null ? parts : [...parts, leftBehind],
+        parts: passedUnanswered === null ? parts : [...parts, passedUnanswered],
         offset,
         progress: offset === null ? null : this.#progress(),
       };
@@ -272,10 +272,10 @@ export class PartitionCore {
   }
 
   /** Before the offset passes unanswered records, deletes prices of earlier isins; see `withdrawalUnanswered`. */
-  #leftBehind(offset: bigint): CommittedPart | null {
+  #passedUnanswered(offset: bigint): CommittedPart | null {
     const { kind } = this.#first;
     const results = this.#inputs
-      .leftBehind(offset)
+      .passedUnanswered(offset)
       .map((instrument) => postponedResult(kind, instrument, []))
       .filter(({ withdrawal }) => withdrawal !== null);
     return results.length === 0 ? null : { batch: nothingAsked(kind), results };

@@ -8,7 +8,7 @@ import type { ResponseTime } from '../stream/response-time.ts';
 import { Census, REMEMBERED_MS } from '../walk/census.ts';
 
 /** If more records than this are foreign (from another writer), the source stops before it has read the whole topic. */
-const MOST_STRANGERS = 1_000;
+const MOST_FOREIGN = 1_000;
 
 interface CensusOptions {
   readonly reader: LogReader;
@@ -49,20 +49,20 @@ export function readCensus({ reader, topic, digests, eventRecords, signal }: Cen
   const readLoaded = async () => {
     const census = new Census(new ReportedEvents(eventRecords?.since, eventRecords?.end));
     // The errors of foreign records, by key. A later record with the same key removes the error.
-    const strangers = new Map<string, ConnectorError>();
+    const foreign = new Map<string, ConnectorError>();
     await reader.readToEnd({
       topic: topic.name,
       partitions: Array.from({ length: topic.partitions }, (_, partition) => partition),
       onRecord(record) {
-        const stranger = count(record, census, digests, eventRecords);
-        if (strangers.size > 0) strangers.delete(String(record.key));
-        if (stranger !== null) strangers.set(String(record.key), stranger);
-        if (strangers.size > MOST_STRANGERS) throw stranger;
+        const error = count(record, census, digests, eventRecords);
+        if (foreign.size > 0) foreign.delete(String(record.key));
+        if (error !== null) foreign.set(String(record.key), error);
+        if (foreign.size > MOST_FOREIGN) throw error;
       },
-      behindOpen: true,
+      toHighWatermark: true,
       signal,
     });
-    for (const stranger of strangers.values()) throw stranger;
+    for (const error of foreign.values()) throw error;
     return census;
   };
   return readWithSchemas(readLoaded, (schemaId) => digests.load(schemaId));

@@ -27,7 +27,7 @@ export interface CoreTaskOptions {
 }
 
 /** The decision of the core about one response. */
-export interface Asked<Decision, Row> {
+export interface Decided<Decision, Row> {
   readonly decision: Decision;
   /** The stream's response; null if the decision is about a response of the list, or about no response. */
   readonly answer: FollowedResponse<Row> | null;
@@ -46,8 +46,8 @@ export interface CoreTaskParts<Decision extends FollowerDecision<unknown, unknow
   next(nowMs: number, listFreeMs: number): { readonly request: Request | Wait; readonly wake?: AbortSignal };
   /** Undefined for a request that does not concern the list. */
   ofList(request: Request): AskList<Decision, Row> | undefined;
-  ask(request: Request, signal: AbortSignal): Promise<Asked<Decision, Row>>;
-  records(asked: Asked<Decision, Row>): OutgoingRecord[];
+  ask(request: Request, signal: AbortSignal): Promise<Decided<Decision, Row>>;
+  records(asked: Decided<Decision, Row>): OutgoingRecord[];
   notification(
     notification: Decision['notifications'][number],
     offset: NonNullable<Decision['offset']>,
@@ -55,11 +55,11 @@ export interface CoreTaskParts<Decision extends FollowerDecision<unknown, unknow
   writeOffset(offset: NonNullable<Decision['offset']>): SourceOffset;
   started?(): Pick<SourceStarted, 'walk'>;
   place?(): Partial<StreamPlace>;
-  committed(asked: Asked<Decision, Row>, commitMs: number): void;
+  committed(asked: Decided<Decision, Row>, commitMs: number): void;
 }
 
 /** Requests the list. The promised function gives the response to the core, or returns null for an old response. */
-export type AskList<Decision, Row> = (signal: AbortSignal) => Promise<() => Asked<Decision, Row> | null>;
+export type AskList<Decision, Row> = (signal: AbortSignal) => Promise<() => Decided<Decision, Row> | null>;
 
 interface Wait {
   readonly kind: 'wait';
@@ -75,7 +75,7 @@ export function createCoreTask<Decision extends FollowerDecision<unknown, unknow
 ): SourceTask {
   const { source, notifications, encodeNotification, events, clock, random } = options;
   const { core } = parts;
-  const list = new ListRequests<() => Asked<Decision, Row> | null>(options);
+  const list = new ListRequests<() => Decided<Decision, Row> | null>(options);
   const place = () => ({
     source,
     since: core.offset?.since ?? null,
@@ -86,7 +86,7 @@ export function createCoreTask<Decision extends FollowerDecision<unknown, unknow
   events.sourceStarted({ ...place(), ...parts.started?.() });
 
   async function recordsOf(
-    asked: Asked<Decision, Row>,
+    asked: Decided<Decision, Row>,
     offset: NonNullable<Decision['offset']>,
     signal: AbortSignal,
   ): Promise<OutgoingRecord[]> {
@@ -98,7 +98,7 @@ export function createCoreTask<Decision extends FollowerDecision<unknown, unknow
     return records;
   }
 
-  function committed(asked: Asked<Decision, Row>, commitMs: number): void {
+  function committed(asked: Decided<Decision, Row>, commitMs: number): void {
     const { decision, poll, err } = asked;
     decision.committed();
     if (poll !== null) events.polled({ ...place(), ...poll, caughtUp: core.isCaughtUp });
@@ -106,7 +106,7 @@ export function createCoreTask<Decision extends FollowerDecision<unknown, unknow
     parts.committed(asked, commitMs);
   }
 
-  async function turnOf(asked: Asked<Decision, Row>, signal: AbortSignal): Promise<SourceTurn> {
+  async function turnOf(asked: Decided<Decision, Row>, signal: AbortSignal): Promise<SourceTurn> {
     const offset: Decision['offset'] = asked.decision.offset;
     if (offset === null || offset === undefined) {
       committed(asked, 0);
@@ -225,7 +225,7 @@ export async function askStream<Decision, Row>(
   request: Exclude<FollowerRequest, { kind: 'wait' }>,
   decide: (answer: FollowerAnswer, rows: readonly Row[]) => Decision,
   signal: AbortSignal,
-): Promise<Asked<Decision, Row>> {
+): Promise<Decided<Decision, Row>> {
   const other = (answer: FollowerAnswer) => aside<Decision, Row>(decide(answer, []));
   if (request.kind === 'start') return other({ kind: 'start', ...(await stream.start(signal)) });
   const outcome = await stream.after(request.since, signal);
@@ -249,14 +249,14 @@ export async function askStart<Decision, Row>(
   { stream, clock }: { readonly stream: FollowedStream<Row>; readonly clock: Clock },
   decide: (answer: Extract<FollowerAnswer, { kind: 'start' }>) => Decision,
   signal: AbortSignal,
-): Promise<() => Asked<Decision, Row>> {
+): Promise<() => Decided<Decision, Row>> {
   const askedMs = clock.monotonicMs();
   const start = await stream.start(signal);
   const poll = { endpoint: 'instruments', rows: 0, durationMs: clock.monotonicMs() - askedMs } as const;
   return () => ({ ...aside(decide({ kind: 'start', ...start, askedMs })), poll });
 }
 
-export function aside<Decision, Row>(decision: Decision): Asked<Decision, Row> {
+export function aside<Decision, Row>(decision: Decision): Decided<Decision, Row> {
   return { decision, answer: null, poll: null };
 }
 

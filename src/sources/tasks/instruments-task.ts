@@ -15,13 +15,13 @@ import { type InstrumentsOffset, walkIntervalMs, writeInstrumentsOffset } from '
 import { marginMs } from '../walk/list-lag.ts';
 import type { WalkRequests } from '../wanted-states.ts';
 import {
-  type Asked,
   aside,
   askStart,
   askStream,
   type CoreTaskOptions,
   type CoreTaskParts,
   createCoreTask,
+  type Decided,
   provenance,
 } from './core-task.ts';
 import type { FollowedOutcome, FollowedResponse } from './followed-stream.ts';
@@ -54,7 +54,7 @@ export interface InstrumentsTaskOptions extends CoreTaskOptions {
 }
 
 type Request = Exclude<CoreRequest, { kind: 'wait' }>;
-type AskedHere = Asked<CoreDecision, DecodedEvent>;
+type DecidedHere = Decided<CoreDecision, DecodedEvent>;
 
 /** Creates the task of an instruments source. It reads the event stream and, during a walk, also the list. */
 export function createInstrumentsTask(options: InstrumentsTaskOptions): SourceTask {
@@ -113,7 +113,7 @@ function createRequests(
         ? { ...answer, events: eventFacts(rows, (event) => isDeletion(event, options.settings)) }
         : answer,
     );
-  const ofPage = ({ decoded, fetchMs }: InstrumentsPage, answer: CoreAnswer): AskedHere => ({
+  const ofPage = ({ decoded, fetchMs }: InstrumentsPage, answer: CoreAnswer): DecidedHere => ({
     ...aside(answered(answer)),
     poll: { endpoint: 'instruments', rows: decoded.rows.length, durationMs: fetchMs },
   });

@@ -4,7 +4,7 @@ import type { PageRequest } from '../walk/instruments-messages.ts';
 import type { FollowedOutcome } from './followed-stream.ts';
 import type { InstrumentsPage, InstrumentsProvider } from './instruments-provider.ts';
 
-interface Asked {
+interface RequestedPage {
   readonly request: PageRequest;
   readonly page: Promise<InstrumentsPage>;
   /** Aborts the request for this page and the request for the page's drain. */
@@ -40,10 +40,10 @@ export class ListPages {
   readonly #provider: Pick<InstrumentsProvider, 'page' | 'after'>;
   readonly #clock: Pick<Clock, 'monotonicMs'>;
   #held: InstrumentsPage | null = null;
-  #taken: Asked | null = null;
-  #ahead: readonly Asked[] = [];
+  #taken: RequestedPage | null = null;
+  #ahead: readonly RequestedPage[] = [];
   /** The page whose rows are written now, or the last page whose rows were written. */
-  #used: Asked | null = null;
+  #used: RequestedPage | null = null;
   /** Our offset while the rows of `#used` are written; null after the next request to the stream. */
   #since: string | null = null;
   #guesses = true;
@@ -93,14 +93,14 @@ export class ListPages {
     return isUsable ? ahead.response : this.#provider.after(since, signal);
   }
 
-  #begin(request: PageRequest, signal: AbortSignal): Asked {
+  #begin(request: PageRequest, signal: AbortSignal): RequestedPage {
     const stop = new AbortController();
     const page = this.#provider.page(request.minId, AbortSignal.any([signal, stop.signal]), (probableNext) => {
       asked.hasArrived = true;
       asked.probableNext = probableNext;
       this.#askAhead(signal);
     });
-    const asked: Asked = {
+    const asked: RequestedPage = {
       request,
       page,
       stop,
@@ -129,13 +129,13 @@ export class ListPages {
     if (first?.hasArrived && first.drain === null && this.#since !== null) this.#drainAhead(first, this.#since, signal);
   }
 
-  #guessBehind({ probableNext: minId, request }: Asked, signal: AbortSignal): void {
+  #guessBehind({ probableNext: minId, request }: RequestedPage, signal: AbortSignal): void {
     if (minId === null || !this.#guesses) return;
     if (request.minId !== null && BigInt(minId) <= BigInt(request.minId)) return;
     this.#ahead = [...this.#ahead, this.#begin({ walk: request.walk, minId }, signal)];
   }
 
-  #drainAhead(asked: Asked, since: string, signal: AbortSignal): void {
+  #drainAhead(asked: RequestedPage, since: string, signal: AbortSignal): void {
     const response = this.#provider.after(since, AbortSignal.any([signal, asked.stop.signal]));
     response.catch(() => {});
     asked.drain = { since, askedMs: this.#clock.monotonicMs(), response };

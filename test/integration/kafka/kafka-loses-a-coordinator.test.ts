@@ -34,7 +34,7 @@ function connectProcessor(t: TestContext, brokers: string[]) {
     offsetOf,
     open: () => Promise.all(writers.map((writer) => writer.open())),
     price: (offset: bigint) => Promise.all(writers.map((writer) => writer.price(offset))),
-    prices: () => readCommitted(cluster, 'prices', PARTITIONS, { behindOpen: true }),
+    prices: () => readCommitted(cluster, 'prices', PARTITIONS, { toHighWatermark: true }),
   };
 }
 

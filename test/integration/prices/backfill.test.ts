@@ -85,7 +85,7 @@ testInstallation(
   async (_t, at) => {
     const { kafka, simulator, prefix } = at;
     const connector = await at.start();
-    const topicRecords = (behindOpen = false) => at.read('daily-prices', { behindOpen });
+    const topicRecords = (toHighWatermark = false) => at.read('daily-prices', { toHighWatermark });
     await onceRight(async () => {
       const found = new Set((await topicRecords()).map(({ key }) => String(key).split('/').slice(0, 2).join('/')));
       return found.size < INSTRUMENTS * SERIES.length ? `${found.size} series have prices` : null;

@@ -64,7 +64,7 @@ test('pages whose end a killed coordinator or their partitions have lost are wri
       const onRecord = () => {
         pages += 1;
       };
-      const of = { topic: first.topic, partitions: [0], behindOpen: true };
+      const of = { topic: first.topic, partitions: [0], toHighWatermark: true };
       await heir.logReader.readToEnd({ ...of, onRecord, signal: t.signal });
       return pages;
     };

@@ -212,7 +212,7 @@ export class ProcessorWorld {
     spoilt: 0,
     withdrawals: 0,
     postponed: 0,
-    leftBehind: 0,
+    passedUnanswered: 0,
   };
   readonly #modules: ProcessorModules;
   readonly #log: LoggedRecord[] = [];
@@ -406,7 +406,7 @@ export class ProcessorWorld {
     }
     if (result.kind === 'postponed') {
       this.counts.postponed += result.offsets.length;
-      if (result.offsets.length === 0) this.counts.leftBehind += 1;
+      if (result.offsets.length === 0) this.counts.passedUnanswered += 1;
       if (result.withdrawal !== null) this.#shown.withdrawn(result.instrument.id, result.instrument.isin);
     }
     if (result.kind === 'failure') {

@@ -78,9 +78,9 @@ export async function installation(t: TestContext, options: InstallationOptions 
     plan,
     file,
     /** All that is committed on a topic, named without the prefix. */
-    read(topic: string, { behindOpen = false } = {}) {
+    read(topic: string, { toHighWatermark = false } = {}) {
       const { partitions = PARTITIONS } = plan[topic as keyof TopicPlan] ?? {};
-      return readCommitted(kafka, `${prefix}.${topic}`, [...Array(partitions).keys()], { behindOpen });
+      return readCommitted(kafka, `${prefix}.${topic}`, [...Array(partitions).keys()], { toHighWatermark });
     },
     /** A connector in this process, stopped when the test ends. */
     start: (own?: Partial<Parameters<typeof startConnector>[1]>) =>

@@ -80,21 +80,21 @@ export async function createTopic(
 
 /**
  * Everything that is committed on partition 0 (or the others asked for), in order. A reading that a busy broker cut
- * short is repeated a few times, as its error advises. `behindOpen` waits for open transactions: a commit is acknowledged
+ * short is repeated a few times, as its error advises. `toHighWatermark` waits for open transactions: a commit is acknowledged
  * before its markers are written, so a record can appear a moment after its writer has ended.
  */
 export async function readCommitted(
   cluster: KafkaCluster,
   topic: string,
   partitions: readonly number[] = [0],
-  { behindOpen = false } = {},
+  { toHighWatermark = false } = {},
 ): Promise<CommittedRecord[]> {
   const signal = AbortSignal.timeout(600_000);
   for (let attempt = 1; ; attempt++) {
     const records: CommittedRecord[] = [];
     try {
       const onRecord = (record: CommittedRecord) => records.push(record);
-      await cluster.logReader.readToEnd({ topic, partitions, behindOpen, onRecord, signal });
+      await cluster.logReader.readToEnd({ topic, partitions, toHighWatermark, onRecord, signal });
       return records;
     } catch (error) {
       if (!(error instanceof ConnectorError) || error.action !== 'retry' || attempt === MOST_READINGS) throw error;

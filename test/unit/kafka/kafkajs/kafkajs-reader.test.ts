@@ -67,7 +67,7 @@ function readingOver(
     readonly partitions?: readonly number[];
     readonly newest?: number;
     readonly room?: () => Promise<void>;
-    readonly behindOpen?: boolean;
+    readonly toHighWatermark?: boolean;
   } = {},
 ) {
   const clock = new SteppedClock();
