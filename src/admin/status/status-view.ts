@@ -253,9 +253,10 @@ function streamFact(source: SourceStatus, now: string): Fact {
   return stream(at === null ? 'not known yet' : `caught up as of ${timeText(at)}`);
 }
 
-function cliffFacts({ secondsToRetentionCliff: seconds, isRead }: SourceStatus): readonly Fact[] {
+function cliffFacts({ type, secondsToRetentionCliff: seconds, isRead }: SourceStatus): readonly Fact[] {
   if (seconds === null) return [];
-  const value = seconds < 0 ? 'events may be lost' : `unread events are kept for ${durationText(seconds)}`;
+  const items = `${SOURCE_WORDS[type].item}s`;
+  const value = seconds < 0 ? `${items} may be lost` : `unread ${items} are kept for ${durationText(seconds)}`;
   const isNear = seconds < CLIFF_IS_NEAR_SECONDS;
   const look = { title: 'Time to the retention cliff', text: `${value}, of 7 d`, share: seconds / RETENTION_SECONDS };
   const level = isNear ? 'bad' : isRead ? 'good' : 'plain';
