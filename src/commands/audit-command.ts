@@ -46,17 +46,20 @@ const MEANINGS = {
   extra: 'only the topic has the instrument',
 } as const;
 
+const SHOWN_INSTRUMENTS = 100;
+const SHOWN_FIELDS = 5;
+
+/** The first differences. `--output json` has all of them. */
 function rowsOf({ source, differences }: AuditReport): string[][] {
-  return differences.flatMap(({ id, kind, fields }) =>
-    fields.length === 0
-      ? [[source, id, kind, '']]
-      : fields.map(({ pointer, provider, topic }) => [
-          source,
-          id,
-          kind,
-          `${pointer}: the provider has ${short(provider)}, the topic ${short(topic)}`,
-        ]),
-  );
+  return differences.slice(0, SHOWN_INSTRUMENTS).flatMap(({ id, kind, fields }) => {
+    const texts = fields
+      .slice(0, SHOWN_FIELDS)
+      .map(
+        ({ pointer, provider, topic }) => `${pointer}: the provider has ${short(provider)}, the topic ${short(topic)}`,
+      );
+    if (fields.length > SHOWN_FIELDS) texts.push(`and ${counted(fields.length - SHOWN_FIELDS, 'other field')}`);
+    return (texts.length === 0 ? [''] : texts).map((text) => [source, id, kind, text]);
+  });
 }
 
 function short(value: unknown): string {
@@ -78,6 +81,8 @@ function summaryOf(report: AuditReport): string {
   const lines = [
     `Compared ${topic} with the list of source ${source} (${counted(rows, 'row')}): ${totals || 'no differences'}.`,
     ...kinds.map(({ kind, meaning }) => `${kind}: ${meaning}.`),
+    (differences.length > SHOWN_INSTRUMENTS || differences.some(({ fields }) => fields.length > SHOWN_FIELDS)) &&
+      'The table is shortened; --output json has all differences.',
     left.length > 0 &&
       `${counted(left.length, 'instrument')} left the list. This does not count as a difference. ${whenDeleted(walks)}`,
     staying.length > 0 && stayingText(staying.length),
