@@ -152,6 +152,7 @@ test('the status page of a usual day fits its screen; STATUS_PAGE_PICTURE names 
   };
   for (const selector of ['dd', 'p, .text', 'li span']) assert.deepEqual(await faceOf(selector), await faceOf('h1'));
   assert.doesNotMatch(String(await faceOf('dd')), /serif|mono/i);
+  assert.match(String(await faceOf('code span')), /mono/i);
   const { STATUS_PAGE_PICTURE: file } = process.env;
   if (!file) return;
   const height = await page.evaluate('document.documentElement.scrollHeight');

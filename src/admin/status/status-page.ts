@@ -49,7 +49,8 @@ svg { display: block; width: 100%; }
 .bar .plain { fill: var(--ink); }
 .bar .good { fill: var(--good); }
 .bar .bad { fill: var(--bad); }
-code { font-size: .8125rem; display: block; }
+code { font: .8125rem/1.5 ui-monospace, Menlo, Consolas, "Noto Sans Mono", "Liberation Mono", "DejaVu Sans Mono", monospace;
+  display: block; }
 code span { display: inline-block; max-width: 100%; }
 .news { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 23rem), 1fr)); gap: .3rem 1.5rem; }
 .news li { display: block; }
