@@ -20,7 +20,7 @@ const HOUR_MS = 60 * 60 * 1000;
 const DAY_MS = 24 * HOUR_MS;
 const MIB = 1024 * 1024;
 
-/** Above the usual size of a record, 1 MB. Brokers and consumers with default settings accept such records too. */
+/** Above Kafka's default, 1 MiB. Brokers and consumers with default settings accept records of this size too. */
 const ROW_MAX_BYTES = 4 * MIB;
 
 const compacted = { 'cleanup.policy': 'compact' };
@@ -54,7 +54,7 @@ const TABLE = {
   'instrument-events': { settings: { ...deleted(30), ...rows }, schema: 'InstrumentEvent' },
   'pre-trade-checks': { settings: { ...compactedAndDeleted(30), ...rows }, schema: 'PreTradeCheck' },
   prices: { settings: { ...compactedAndDeleted(7), ...rows }, schema: PRICE_KINDS.overview.schema },
-  // An unchanged price is not written again. So its record must stay longer than the longest look-back.
+  // An unchanged price is not written again. So its record must stay longer than the maximum of the setting `lookBack`.
   'daily-prices': { settings: { ...compactedAndDeleted(400), ...rows }, schema: PRICE_KINDS.daily.schema },
   'intraday-prices': { settings: { ...compactedAndDeleted(400), ...rows }, schema: PRICE_KINDS.intraday.schema },
   notifications: { settings: deleted(90), partitions: 1, schema: 'Notification' },

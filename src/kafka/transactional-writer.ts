@@ -9,8 +9,8 @@ export interface TransactionalWriter {
    * Retries until the opening succeeds or its deadline passes, so `readPosition` can run several times. A
    * ConnectorError of `readPosition` ends the opening if the error's action is not `retry`. The signal ends the
    * opening, and later a commit that waits for a proof of ownership.
-   * @throws ConnectorError KAFKA_UNREACHABLE at the deadline; WRITER_IDS_SHARED if others took the id three times in
-   *   five minutes; TOPIC_REFUSED or WRITER_REFUSED if an ACL is missing; TRANSACTION_HANGS if a hanging transaction
+   * @throws ConnectorError KAFKA_UNREACHABLE at the deadline; WRITER_IDS_SHARED if others took over the id three times
+   *   in five minutes; TOPIC_REFUSED or WRITER_REFUSED if an ACL is missing; TRANSACTION_HANGS if a hanging transaction
    *   hides the position; WRITER_CLOSED if the writer is closed or opened again meanwhile; or the signal's reason.
    */
   open<Position>(readPosition: (signal: AbortSignal) => Promise<Position>, signal: AbortSignal): Promise<Position>;
@@ -19,7 +19,7 @@ export interface TransactionalWriter {
    * after the commit; readers can see the records a few milliseconds later. Allows one commit at a time.
    *
    * @throws ConnectorError WRITER_CLOSED if the writer is closed or another commit is in progress; nothing was written.
-   * @throws ConnectorError TRANSACTION_FAILED or WRITER_FENCED: the outcome is unknown, and only `open` determines it.
+   * @throws ConnectorError TRANSACTION_FAILED or WRITER_FENCED: the outcome is unknown until the next `open`.
    * @throws ConnectorError TOPIC_REFUSED (field `topics`) or WRITER_REFUSED if no retry helps; nothing was committed.
    */
   commit(transaction: WriterTransaction): Promise<void>;
@@ -53,7 +53,7 @@ export interface WriterOptions {
   readonly ownershipProof?: OwnershipProof['since'];
   /** How often operators' commands fenced this writer since the last call. WRITER_IDS_SHARED ignores these fencings. */
   readonly excused?: () => number;
-  /** The writer's partitions. The first has the position. An opening ends the hanging transactions of all of them. */
+  /** The writer's partitions; the first partition has the position. An opening ends hanging transactions in all. */
   readonly abortHanging?: () => readonly TopicPartition[];
   /** Names the writer's consumer offset. An opening also ends the hanging transactions that contain this offset. */
   readonly abortHangingOffset?: Omit<ConsumerOffset, 'offset' | 'metadata'>;

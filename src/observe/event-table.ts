@@ -12,14 +12,14 @@ interface Row<Event> {
   readonly level: keyof Log;
   readonly text: string;
   readonly fields?: (event: Event) => object;
-  /** If set, one log line a minute sums up these events. Its parts: a message, the field to group by, fields to add. */
+  /** If set, a log line each minute sums up these events. The parts: text, field to group by, fields to sum up. */
   readonly minute?: readonly [text: string, of: keyof Event & string, ...counts: (keyof Event & string)[]];
   /** Changes the counters and histograms. Gauges are not changed here: admin/status/status-gauges.ts sets them. */
   readonly count?: (event: Event, add: Add, observe: Observe) => void;
 }
 
 const MINUTE_MS = 60_000;
-/** The most dead letters of a response that get a log line. The log line of the response counts all dead letters. */
+/** At most this many dead letters of a response get their own log line. The response's log line counts all. */
 const MOST_DEAD_LINES = 20;
 const PRICES = 'prices';
 const WALK_RESULTS = ['added', 'corrected', 'unchanged', 'reEncoded', 'gone'] as const;

@@ -66,7 +66,7 @@ export function createKafkajsReader(options: KafkajsReaderOptions): LogReader & 
         const cause = await reading.through(stalled).finally(() => stalled.end());
         signal.throwIfAborted();
         if (cause instanceof ReadRefused) throw cause.cause;
-        // The end of the topic when `follow` began is unknown. So new records cannot be distinguished from old ones.
+        // No connection has found the end of the topic. A later connection would skip records that arrive meanwhile.
         if (onlyNew && reading.progress() < 0n && !isOneOf(LEADERLESS, cause)) throw unreachable(topic, cause);
         if (reading.fetches > before) failures = 1;
         const waitMs = backOffMs(failures, tuning.tailBackOff, random);
@@ -123,7 +123,7 @@ class Reading {
     try {
       await untilAborted(this.#begin(client), until);
       stalled.moved();
-      // All leaders are read in parallel, so no leader waits for another. A failure at one leader ends all readings.
+      // Reads from all leaders in parallel, so no leader waits for another. A failure at one ends the reading from all.
       const leaders = [...client.byLeader([...this.#positions.keys()])];
       await Promise.all(
         leaders.map(([leader, partitions]) =>
@@ -193,7 +193,7 @@ class Reading {
     if (room !== undefined && records.length > 0) await untilAborted(stalled.whileHeld(room()), signal);
   }
 
-  /** Throws if no record has arrived for longer than a transaction can be open: the transaction hangs. */
+  /** Throws if no offset was read for longer than a transaction can stay open: then a transaction hangs. */
   #mustMove(): void {
     const { clock, tuning } = this.#options;
     const { topic, toHighWatermark } = this.#request;

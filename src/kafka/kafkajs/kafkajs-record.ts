@@ -82,7 +82,7 @@ class FetchedRecord {
   }
 }
 
-/** Replaces kafkajs' function. `buffer` begins with the record's attributes, which are not used. */
+/** Replaces kafkajs' decoder of records. `buffer` begins with the record's attributes, which are not used. */
 export function decodeFetchedRecord({ buffer }: { readonly buffer: Buffer }, context: BatchContext): FetchedRecord {
   return new FetchedRecord(buffer, context);
 }

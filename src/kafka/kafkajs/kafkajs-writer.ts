@@ -182,7 +182,7 @@ export class KafkajsWriter implements TransactionalWriter {
     }
   }
 
-  /** Throws WRITER_IDS_SHARED after too many fencings. The latest `excused` fencings do not count. */
+  /** Throws WRITER_IDS_SHARED after too many fencings. Ignores the latest fencings; `excused` is their number. */
   #refuseWhenShared(excused: number): void {
     const { clock, transactionalId } = this.#options;
     const sinceMs = clock.monotonicMs() - FENCINGS_WITHIN_MS;
@@ -253,7 +253,8 @@ export class KafkajsWriter implements TransactionalWriter {
       const isAlone = written.records.length === 0 && written.sourceOffset === undefined;
       await sendConsumerOffset(this.#options, transaction, consumerOffset, this.#inputId, () => {
         this.#mustBeLive(producer);
-        // Perhaps the disconnected broker did not get the markers of the previous transaction.
+        // The disconnected broker perhaps lacks the markers of the previous transaction. After this error, only `open`
+        // can continue: it ends hanging records.
         if (isAlone && isCutOff(producer)) throw new Error('a connection was lost before the offset was added');
       });
     }
@@ -313,9 +314,9 @@ export class KafkajsWriter implements TransactionalWriter {
 }
 
 /**
- * The coordinator refuses the offset while it still ends the previous transaction. This function repeats the request,
- * because kafkajs repeats only requests for records. The producer stays usable after such a refusal. `mayWrite` is
- * called before each request and throws if the transaction must not continue.
+ * The coordinator refuses the offset while the previous transaction still ends. This function repeats the request,
+ * because kafkajs does not repeat it. The producer stays usable after such a refusal. `mayWrite` is called before each
+ * request and throws if the transaction must not continue.
  */
 async function sendConsumerOffset(
   { clock, random, tuning }: { readonly clock: Clock; readonly random: Random; readonly tuning: KafkaTuning },

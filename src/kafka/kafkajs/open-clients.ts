@@ -16,7 +16,7 @@ const openSocket: ISocketFactory = ({ host, port, ssl, onConnect }) => {
 /** A broker that does not answer is avoided for this time. */
 const SILENT_MS = 60_000;
 
-/** Opens sockets for kafkajs. `close` ends them all: otherwise repeated requests would keep the process alive. */
+/** Opens sockets for kafkajs. `close` ends all sockets: otherwise repeated requests would keep the process alive. */
 export class BrokerConnections {
   readonly #brokers: readonly string[];
   readonly #clock: Pick<Clock, 'monotonicMs'>;
@@ -40,7 +40,7 @@ export class BrokerConnections {
     this.#create = create;
   }
 
-  /** Chooses the first broker of a client. Avoids silent brokers, because kafkajs waits long for a frozen broker. */
+  /** Chooses a client's bootstrap broker. Avoids silent brokers, because kafkajs waits long for a frozen broker. */
   choose(): string[] {
     const answering = this.#brokers.filter((broker) => !this.#isSilent(broker));
     const from = answering.length > 0 ? answering : this.#brokers;

@@ -36,7 +36,7 @@ export const DEFAULT_TUNING = {
   readWaitMs: 50,
   /** A fetch of `LogTail.follow` waits at most this long. A record, or an abort, ends the wait at once. */
   tailWaitMs: 5_000,
-  /** While a member takes a batch, its other partitions wait at most this long. */
+  /** While a member processes a batch of one partition, the other partitions wait at most this long. */
   takeGraceMs: 100,
   tailBackOff: { initialMs: 200, maximumMs: 30_000 },
   topicsTimeoutMs: 30_000,

@@ -39,7 +39,7 @@ const RETRY = { backOff: { initialMs: 50, maximumMs: 2_000 }, attempts: 6 };
 
 class CoordinatorMoves extends Error {}
 
-/** Adds `lastTransaction`, which finds the coordinator. The producer's next request uses the same coordinator. */
+/** Adds `lastTransaction`, which finds the coordinator. The producer's next search returns the same coordinator. */
 export function askingForLast(original: CreateProducer, clock: Clock): CreateProducer {
   return (of) => {
     const { cluster, transactionalId } = of;

@@ -13,7 +13,8 @@ import {
  *   transactional id · acks (2) · time-out (4) · topics [ name · partitions [ number (4) · length (4) · one batch ] ]
  *
  * First all records are written. Then they are packed (compressed), off the event loop. Last, the request is put
- * together from the front. A packed batch is used only if it is shorter, so no byte is overwritten before it is read.
+ * together from the front. Packed records are used only if they are shorter than the written records. So no byte is
+ * overwritten before it is read.
  */
 
 const ACKS_FROM_ALL = -1;
@@ -45,7 +46,7 @@ interface WrittenRecords {
   packed?: Buffer;
 }
 
-/** After the response, give the buffer back to the pool; after a failure, do not: the socket could still read it. */
+/** The caller returns the buffer to the pool only after a response: after a failure, the socket could still read it. */
 export async function encodeProduceRequest(
   request: ProduceRequest,
   writer: RecordBatchWriter,

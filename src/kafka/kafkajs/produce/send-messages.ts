@@ -18,17 +18,17 @@ import { type BatchRecord, RecordBatchWriter } from './record-batch.ts';
  * Sends the records of a transaction. Replaces kafkajs' own function:
  *
  * 1. One request adds all partitions to the transaction. No record was sent before, so the request can be repeated.
- * 2. One Produce request goes to each leader. If a request fails, the call fails: the broker has perhaps taken records.
- *    kafkajs' function repeats the request with newer metadata, and writes these records twice in one transaction.
- * 3. If a broker *answered* that it is not the leader of a partition, the partition's batch is sent again. It is sent
- *    after all responses, with the same sequence number, so that a new leader recognizes a batch that it already has.
+ * 2. One Produce request goes to each leader. If a request fails, the call fails: perhaps the broker has the records.
+ *    kafkajs' function would repeat the request with newer metadata, and write the records twice in one transaction.
+ * 3. If a broker *answered* that it is not the leader of a partition, the partition's batch is sent again after all
+ *    responses. The batch keeps its sequence number, so that a new leader recognizes a batch that it already has.
  */
 
 const PRODUCE = { apiKey: 0, apiVersion: 7, apiName: 'Produce', expectResponse: () => true };
 const DEFAULT_TIMEOUT_MS = 30_000;
-/** The broker ends the previous transaction within milliseconds; kafkajs would wait 50 ms or more each time. */
+/** The waits until the broker has ended the previous transaction: usually milliseconds. kafkajs waits 50 ms or more. */
 const CONCURRENT_WAIT = { initialMs: 1, maximumMs: 20, limitMs: 30_000 };
-/** The limit of `CONCURRENT_WAIT` if records follow. A cluster replaces a silent broker later: after 9 s by default. */
+/** Replaces `limitMs` if records follow: shorter than the 9 s after which clusters drop a silent broker by default. */
 const RECORDS_LIMIT_MS = 6_000;
 
 const UNKNOWN_TOPIC_OR_PARTITION = 3;
@@ -137,7 +137,7 @@ function batchesOf(topicMessages: Parameters<SendMessages>[0]['topicMessages']):
  * Adds the partitions to the transaction. No record is sent, so the call can be repeated.
  *
  * @returns the added partitions. A partition that the cluster does not know yet is not added, and its records must not
- *   be sent: brokers before 3.6 would take these records outside the transaction.
+ *   be sent: brokers before 3.6 would accept these records outside the transaction.
  */
 async function prepare(
   batches: readonly PartitionBatch[],
@@ -153,7 +153,8 @@ async function prepare(
     throw Object.assign(new Error(`no broker knows partition ${lacking.partition}`), { topic: lacking.topic });
   if (known.length === 0) return known;
   const beganAtMs = clock.monotonicMs();
-  // Older records on a lost broker perhaps lack their marker. These records would get this transaction's outcome.
+  // A lost broker perhaps never gets the markers of the previous transaction. The records of that transaction would
+  // then get this transaction's outcome. So the retries end early if records follow.
   const hasRecords = !batches.every(isEmpty);
   const limitMs = hasRecords ? RECORDS_LIMIT_MS : CONCURRENT_WAIT.limitMs;
   const mayRetry = (error: unknown) =>
@@ -162,7 +163,7 @@ async function prepare(
     !(hasRecords && cluster.hasLostConnection?.());
   const add = () => eosManager.addPartitionsToTransaction(byTopic(known));
   await retry(add, { backOff: CONCURRENT_WAIT, mayRetry, clock, random: () => 1 });
-  // A partition whose leader was lost would not get the markers of this transaction. So the leaders are read again.
+  // The refresh fails if a partition has no leader: this partition would not get the markers of this transaction.
   if (!hasRecords && cluster.hasLostConnection?.()) await cluster.refreshMetadata();
   return known;
 }
@@ -226,8 +227,8 @@ function byTopic(batches: readonly PartitionBatch[]): TopicRecords[] {
 }
 
 /**
- * Gives each batch its sequence number; 0 follows 2^31 - 1. kafkajs cannot store 2^31 - 1 as the next number: it would
- * store 0. So -1 stands for 2^31 - 1 here.
+ * Sets the sequence number of each batch; 0 follows 2^31 - 1. If the next number is 2^31 - 1, stores -1 instead,
+ * because kafkajs would replace 2^31 - 1 with 0.
  */
 function withSequences(batches: readonly PartitionBatch[], eosManager: EosManager): PartitionBatch[] {
   return batches.map(({ topic, partition, records }) => {
