@@ -50,7 +50,7 @@ export interface LogTail {
 export class FreshRecords {
   readonly #nextOffsets = new Map<number, bigint>();
 
-  passOver(partition: number, nextOffset: bigint): void {
+  skipTo(partition: number, nextOffset: bigint): void {
     this.#nextOffsets.set(partition, nextOffset);
   }
 

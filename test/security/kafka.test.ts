@@ -556,7 +556,7 @@ test('Kafka with tokens', async (t) => {
         client(simulator, 'another'),
         /^The login at Kafka \(127\.0\.0\.1:\d+\) failed\. The broker \S+ refuses the token of kafka\.sasl \(invalid_token\)\. It has issuer "https:\/\/simulator\.example", audience "another", subject "simulated-client", .*it expires in \d s\. Compare the token with the settings of the brokers \(sasl\.oauthbearer\.expected\.audience/,
       ],
-      [`token: not-a-jwt`, /refuses the token of kafka\.sasl .*It is no JWT/],
+      [`token: not-a-jwt`, /refuses the token of kafka\.sasl .*The token is not a JWT/],
       [
         client(simulator).replace(simulator.clientSecret, 'wrong'),
         /There is no token for the brokers\. The token request of kafka\.sasl \(POST http:.*\) answered 401 \(invalid_client/,

@@ -46,12 +46,12 @@ export class AbortHangingFailed extends Error {
   readonly topic: string;
 
   constructor(topic: string, cause: unknown) {
-    super(`topic ${topic} takes no records`, { cause });
+    super(`topic ${topic} accepts no records`, { cause });
     this.topic = topic;
   }
 }
 
-/** `oneByOne`: each partition has its own request, so each failure shows which topic takes no records. */
+/** `oneByOne`: each partition has its own request, so each failure shows which topic accepts no records. */
 export type TouchingWay = 'together' | 'oneByOne';
 
 /** Fences all earlier producers with this transactional id, and ends the hanging records of the last transaction. */
@@ -164,7 +164,7 @@ async function sendTo(
     if (round.length === 0) continue;
     const sends = round.map((at) => ({ ...at, records: [{ ...at, value: null, headers: {}, ...content }] }));
     await sendRound(transaction, sends, NOT_COMPRESSED).catch((cause: unknown) => {
-      // Another writer took the transactional id. This error says nothing about the topic.
+      // Another writer took over the transactional id. This error says nothing about the topic.
       if (isFenced(cause)) throw cause;
       const topic = topicsOf(cause)?.[0] ?? (way === 'oneByOne' ? round[0]?.topic : undefined);
       throw topic === undefined ? cause : new AbortHangingFailed(topic, cause);

@@ -46,7 +46,7 @@ export function createKafkajsReader(options: KafkajsReaderOptions): LogReader & 
           const cause = await reading.through(stalled);
           if (cause === undefined) return;
           if (cause instanceof ReadRefused) throw cause;
-          if (!reading.mayGoOn(cause) && reading.progress() <= before) throw cause;
+          if (!reading.mayRetry(cause) && reading.progress() <= before) throw cause;
           await clock.sleep(LEADER_POLL_MS, AbortSignal.any([request.signal, stalled.signal]));
         }
       } catch (cause) {
@@ -109,7 +109,7 @@ class Reading {
     return read;
   }
 
-  mayGoOn(error: unknown): boolean {
+  mayRetry(error: unknown): boolean {
     const sinceMs = this.#options.clock.monotonicMs() - this.#beganMs;
     return isOneOf(LEADERLESS, error) || (isOneOf(UNKNOWN_TOPIC, error) && sinceMs < UNKNOWN_TOPIC_PATIENCE_MS);
   }
@@ -169,14 +169,14 @@ class Reading {
       const before = this.progress();
       const parts = await untilAborted(client.fetch(leader, from, waitMs), signal);
       stalled.moved();
-      for (const part of parts) await this.#give(part, stalled, signal);
+      for (const part of parts) await this.#deliver(part, stalled, signal);
       this.fetches += 1;
       if (this.progress() > before) this.#movedMs = this.#options.clock.monotonicMs();
-      this.#mustMove();
+      this.#mustProgress();
     }
   }
 
-  async #give({ partition, records, nextOffset }: FetchedPart, stalled: StallWatch, signal: AbortSignal) {
+  async #deliver({ partition, records, nextOffset }: FetchedPart, stalled: StallWatch, signal: AbortSignal) {
     const { onRecord, room, isEndless } = this.#request;
     for (const record of records) {
       signal.throwIfAborted();
@@ -194,7 +194,7 @@ class Reading {
   }
 
   /** Throws if no offset was read for longer than a transaction can stay open: then a transaction hangs. */
-  #mustMove(): void {
+  #mustProgress(): void {
     const { clock, tuning } = this.#options;
     const { topic, toHighWatermark } = this.#request;
     const waitedMs = clock.monotonicMs() - this.#movedMs;

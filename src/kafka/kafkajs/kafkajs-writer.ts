@@ -192,7 +192,7 @@ export class KafkajsWriter implements TransactionalWriter {
     if (recent.length < MAX_FENCINGS) return;
     throw new ConnectorError(
       'WRITER_IDS_SHARED',
-      `Another installation with the same prefix took the transactional id ${transactionalId} ${MAX_FENCINGS} times ` +
+      `Another installation with the same prefix took over the transactional id ${transactionalId} ${MAX_FENCINGS} times ` +
         'in five minutes. Give each installation its own topic prefix, then start this source again.',
       { fields: { transactionalId } },
     );
@@ -266,7 +266,7 @@ export class KafkajsWriter implements TransactionalWriter {
 
   /** Throws if the transaction was abandoned: an abandoned transaction must not commit when the broker answers. */
   #mustBeLive(producer: Producer): void {
-    if (this.#live !== producer) throw new Error('the writer was given up or opened again during this commit');
+    if (this.#live !== producer) throw new Error('the writer was abandoned or opened again during this commit');
   }
 
   /** Sends no abort: an abort can overtake a produce request. Disconnects after `work`, else kafkajs reconnects. */

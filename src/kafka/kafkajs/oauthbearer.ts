@@ -93,7 +93,7 @@ const SHOWN = { iss: 'issuer', aud: 'audience', sub: 'subject', scope: 'scope', 
 /** The description must not allow anyone to rebuild the token. */
 function describeToken(token: string, wallMs: number): string {
   const claims = claimsOf(token);
-  if (claims === null) return 'It is no JWT, so only the brokers can read it';
+  if (claims === null) return 'The token is not a JWT, so only the brokers can read it';
   const named = Object.entries(SHOWN).flatMap(([claim, name]) =>
     claims[claim] === undefined ? [] : [`${name} ${shown(claims[claim])}`],
   );

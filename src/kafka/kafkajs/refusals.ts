@@ -59,7 +59,7 @@ export async function giveUpAborting(
   if (abortHanging?.()[0]?.topic === topic) return;
   throw new ConnectorError(
     'KAFKA_UNREACHABLE',
-    `The writer ${transactionalId} could not be opened: topic ${topic} takes no records (${kafkaReason(cause)}). ` +
+    `The writer ${transactionalId} could not be opened: topic ${topic} accepts no records (${kafkaReason(cause)}). ` +
       'Check the brokers of this topic.',
     { cause, fields: { transactionalId, topics: [topic] } },
   );

@@ -21,7 +21,7 @@ function createMemoryTail(broker: MemoryBroker): LogTail {
       if (onlyNew && broker.topic(topic) !== undefined) {
         for (const partition of partitions) {
           const last = broker.readCommitted(topic, partition).at(-1);
-          if (last !== undefined) fresh.passOver(partition, last.offset + 1n);
+          if (last !== undefined) fresh.skipTo(partition, last.offset + 1n);
         }
       }
       const refused = Promise.withResolvers<never>();

@@ -33,7 +33,7 @@ const RECORDS_LIMIT_MS = 6_000;
 
 const UNKNOWN_TOPIC_OR_PARTITION = 3;
 const NOT_LEADER = 6;
-const NOT_TAKEN: ReadonlySet<number> = new Set([UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER]);
+const NOT_ACCEPTED: ReadonlySet<number> = new Set([UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER]);
 const LEADER_TRIES = 6;
 const SEQUENCES = 2 ** 31;
 const LEADER_WAIT = { initialMs: 50, maximumMs: 2_000 };
@@ -186,7 +186,7 @@ async function sendToLeaders(
     for (const answer of answers.flat()) {
       const { topicName, partition, errorCode } = answer;
       if (errorCode === 0) taken.push(answer);
-      else if (NOT_TAKEN.has(errorCode) && tries < LEADER_TRIES) refused.add(`${topicName}/${partition}`);
+      else if (NOT_ACCEPTED.has(errorCode) && tries < LEADER_TRIES) refused.add(`${topicName}/${partition}`);
       else {
         const refusal = { topic: topicName, partition, refusedRecords: recordsFor(waiting, answer) };
         throw Object.assign(kafkajsError(errorCode), refusal);
