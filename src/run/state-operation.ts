@@ -87,7 +87,7 @@ export async function readWanted(
   await kafka.logReader.readToEnd({
     topic: topics.states.name,
     partitions: [STATES_PARTITION],
-    // Kafka may acknowledge a change before it writes the markers of the transaction.
+    // Kafka may acknowledge a change before readers can see it: the markers of the transaction come later.
     toHighWatermark: true,
     onRecord(record) {
       if (record.key?.toString() !== source) return;

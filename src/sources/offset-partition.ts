@@ -126,7 +126,7 @@ interface Session extends OffsetPartitionOptions {
   readonly blamed: (source: Source, isCertain: boolean) => void;
 }
 
-/** Ends after all open commits if the writer fails, the signal aborts, a waiting source may run, or no source runs. */
+/** Ends if the writer fails, the signal aborts, a waiting source may run, or no source runs. Open commits end first. */
 async function runSession(options: Session): Promise<void> {
   const { kafka, clock, random, events, targets, sources, runStates, offsets, topicIds } = options;
   const session = new AbortController();

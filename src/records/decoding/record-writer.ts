@@ -155,7 +155,7 @@ class LeafWriter {
 
   #writeEscaped(start: number, end: number, at: number): number {
     const { out } = this.#slab;
-    // Without escapes, the text is not longer. So the length of the text needs at most this many bytes.
+    // Without its escapes, a text is not longer. So this is enough room for its length prefix.
     const room = at + varintBytes(-end - start);
     const last = writeUnescaped(this.#json.bytes, start + 1, -end - 1, out, room);
     if (last < 0) return this.#writeMended(start, end, at);
@@ -384,8 +384,8 @@ export class RecordWriter {
     return copyBytes(given.bytes, given.length, this.#slab.out, at);
   }
 
-  // Writes a value that stands inside another member. An envelope is such a member without a field of its own: its
-  // values are checked here. The values of any other member are checked when its own field is written.
+  // Writes a field whose value is inside another member. A member without a field of its own is an envelope: the type of
+  // its values is checked only here. If the member has a field, its values are checked when this field is written.
   #writeTaken(record: RecordPlan, field: DerivedPlan, frame: number, at: number, depth: number): number {
     const note = derivedNote(this.#reader, field, frame);
     const { plan } = field;

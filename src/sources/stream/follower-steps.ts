@@ -119,7 +119,7 @@ export function takeStart(state: FollowerState, fresh: StreamStart, at: Follower
   const { offset, stream } = state;
   const { since, newest = null, askedMs = at.nowMs } = fresh;
   const isWithoutOffset = at.settings.begins === 'withoutOffset';
-  // The response to a request without an offset may begin with the provider's oldest check.
+  // Without an offset, the response may begin with the oldest check. Then only `newest` can equal our offset.
   const isOurs = since === offset.since || (isWithoutOffset && newest !== null && newest === offset.since);
   const ours = shown(offset.since, at);
   // If our offset is in doubt because it is `unmoved` (`GapSign`), only the newest offset can replace our offset.

@@ -106,7 +106,7 @@ export class Census {
     return (this.#marksOf(id) & OTHER_SCHEMA) === 0 ? 'same' : 'sameUnderOtherSchema';
   }
 
-  /** The age of the newest event whose new instrument a row has shown; infinite if there is no such row. */
+  /** Of the events that added an instrument which a row has shown: the age of the newest. Infinite without such a row. */
   get newestShownMs(): number {
     return this.#newestShownMs;
   }
