@@ -57,7 +57,7 @@ export interface KafkaCluster {
 
 const CHECK_EVERY_MS = 2_000;
 
-/** Rejects with the signal's reason, or with TOPIC_REPLACED (field `topics`) if topics do not have the `known` ids. */
+/** Rejects with the signal's reason, or with TOPIC_REPLACED (field `topics`) if a topic has a new id. */
 export async function untilReplaced(options: {
   readonly kafka: Pick<KafkaCluster, 'topicIds'>;
   /** The topic ids that `KafkaCluster.topicIds` returned before the first read. */

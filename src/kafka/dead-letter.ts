@@ -59,14 +59,14 @@ export interface DeadLetterTail {
   readonly topic: TargetTopic;
   /** The name of the source. Its dead letters have this name in the header `spc-source`. */
   readonly source: string;
-  /** Called for each dead letter. The header `__connect.errors.topic` names the target topic of the letter. */
+  /** Called for each dead letter of the source. The header `__connect.errors.topic` names its target topic. */
   readonly onLetter: (letter: Pick<CommittedRecord, 'headers'> & { readonly key: string | null }) => void;
   readonly clock: Clock;
   readonly signal: AbortSignal;
 }
 
 /**
- * Reads the newest dead letters, so that a restart does not write them again. A failed reading is not an error.
+ * Reads the newest dead letters, so that a restart does not write them again. If the reading fails, still resolves.
  * @throws only the signal's reason.
  */
 export async function readDeadLetterTail(options: DeadLetterTail): Promise<void> {

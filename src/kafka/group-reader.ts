@@ -29,7 +29,7 @@ export interface GroupReaderOptions {
   /**
    * Called when the member gets a new partition. Reading begins when the promise resolves; other partitions do not
    * wait. The signal aborts when the partition is lost or the group reader ends. The group reader does not wait until
-   * the work for a lost partition ends: the next owner fences the writer. Each writer needs its `ownershipProof`.
+   * the work for a lost partition ends: the next owner fences the writer. Pass `ownershipProof` to each writer.
    */
   readonly assigned: (
     partition: TopicPartition,

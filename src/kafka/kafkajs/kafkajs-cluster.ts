@@ -43,7 +43,7 @@ export interface KafkajsOptions {
  */
 const LOGIN_AGAIN_MS = 1_400;
 
-/** Call it once in a process, because instances of kafkajs do not share committed offsets. Opens no connection. */
+/** Call it once in a process: only clients of one `Kafka` object share committed offsets. Opens no connection. */
 export function connectKafka(options: KafkajsOptions): KafkaCluster {
   const { clientId, clock, random, log } = options;
   const around = { clock, random, log, clockSeen: options.clockSeen };
@@ -147,7 +147,7 @@ const NORMAL_ERRORS = [
 /** kafkajs' message for a response to an abandoned request. */
 const LATE_RESPONSE = 'Response without match';
 
-/** These namespaces of kafkajs log each of a dozen attempts to connect. The caller reports the outcome once. */
+/** These namespaces of kafkajs log every attempt to connect. The caller reports only the outcome, once. */
 const CONNECTING = ['Connection', 'BrokerPool'];
 
 /** Logs errors of kafkajs as warnings, because kafkajs retries, and the caller logs the failure of the last retry. */

@@ -73,7 +73,7 @@ export async function fetchConsumerOffset(
     // The metadata is the topic's id, a space, and the writer's text. Older versions of the connector committed no id.
     const [id = '', ...rest] = metadata.split(' ');
     if (id !== '' && id !== (ids.get(topic) ?? id)) return null;
-    // -1: no offset is committed. kafkajs commits -2 (the beginning of the log) if the broker has deleted its position.
+    // -1: no offset is committed. kafkajs commits -2 (the beginning of the log) after an OFFSET_OUT_OF_RANGE.
     return offset < 0n ? null : { offset, metadata: rest.join(' ') };
   } catch (cause) {
     signal.throwIfAborted();

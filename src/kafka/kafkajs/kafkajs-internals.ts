@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import type { BatchRecord } from './produce/record-batch.ts';
 
-/* The parts of kafkajs 2.2.4 that we use and that kafkajs does not publish. */
+/* The internal parts of kafkajs 2.2.4 that we use. */
 
 export interface PartitionResponse {
   readonly topicName: string;

@@ -2,7 +2,7 @@ const DAY_MS = 86_400_000;
 const FIRST_DAY_MS = Date.UTC(2018, 0, 1);
 const DAYS = 10_000;
 
-/** The dates of the calendar as text. Making a new text for each field would take most of the time of a page. */
+/** Consecutive dates as text, made once. A new text for each field would take most of the time that a page needs. */
 export type Calendar = readonly string[];
 
 export function createCalendar(): Calendar {

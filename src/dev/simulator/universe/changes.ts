@@ -8,7 +8,7 @@ import type { Universe } from './universe.ts';
 
 /** Changes of the provider's data. Ids are decimal text, because JSON numbers would round them. */
 export type Change =
-  /** Changes an instrument and adds an event. Without an id: the first instrument; for `newissue`, a new one. */
+  /** Changes an instrument and adds an event. Default id: for `newissue` a new id, else the first instrument's id. */
   | { readonly kind: EventKind; readonly id?: string }
   /** Delists an instrument: it leaves the list without an event. */
   | { readonly kind: 'vanish'; readonly id: string }
@@ -72,7 +72,7 @@ export interface Published {
 
 export interface Changes {
   apply(change: Change): Published;
-  /** The ids of all instruments that a `replace` has set, including instruments that were removed later. */
+  /** The ids of all instruments that a `replace` has changed, including instruments that were removed later. */
   rawIds(): Iterable<bigint>;
 }
 

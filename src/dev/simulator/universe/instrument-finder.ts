@@ -2,13 +2,13 @@ import type { InstrumentText } from './instrument-text.ts';
 import { idResidueOf } from './isin.ts';
 import type { Universe } from './universe.ts';
 
-/** Finds the key of an existing instrument by its ISIN, without a table of all instruments. */
+/** Finds an existing instrument by its ISIN, without a table of all ISINs. Returns its `InstrumentText.key`. */
 export interface InstrumentFinder {
   keyOf(isin: string): number | undefined;
 }
 
 const NUMBERS = 1_000_000_000n;
-/** An ISIN gives an id modulo 10^9. The id is this number, or the sum of this number and HUGE. */
+/** `idResidueOf` returns the id modulo 10^9. The id is this residue, or the sum of HUGE and this residue. */
 const HUGE = (2n ** 53n / NUMBERS) * NUMBERS;
 
 /** `rawIds` returns the ids of instruments that were published as raw text. These instruments may have any ISIN. */

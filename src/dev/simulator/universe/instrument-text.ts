@@ -11,9 +11,9 @@ export interface InstrumentText {
   legalCountry(id: bigint, version: InstrumentVersion): string | null;
   /** The isin identifier; undefined if a raw instrument has no isin. */
   isin(id: bigint, version: InstrumentVersion): string | undefined;
-  /** True if the instrument belongs to the calling account (the /my variants). */
+  /** True if the instrument belongs to the calling account (the `/my` endpoints). */
   isMine(id: bigint): boolean;
-  /** The currency. Each underlying can have one barrier breach, and each coupon can have one payment. */
+  /** The currency, and the maximum numbers of barrier breaches (`underlyings`) and of coupon payments (`coupons`). */
   blueprint(id: bigint): Pick<Blueprint, 'underlyings' | 'coupons' | 'currency'>;
   /** A 32-bit number. All other values of the instrument are computed from this number. */
   key(id: bigint): number;

@@ -19,7 +19,7 @@ interface LifeOptions {
   readonly universe: Universe;
   readonly changes: Changes;
   readonly clock: SimulatorClock;
-  /** Null: a repaid instrument can change again, and leaves the list soon. */
+  /** Null: a repaid instrument can change again, and the next `vanish` changes delist repaid instruments first. */
   readonly delisting: Delisting | null;
   readonly triggerCheck: (id: bigint) => void;
   readonly checkShare: number;
@@ -58,7 +58,7 @@ export function createLife(options: LifeOptions): Life {
       if (draws === MAX_DRAWS) return undefined;
     }
   };
-  // Repaid products leave the list first, without an event.
+  // Repaid instruments leave the list first, without an event.
   const leaving = (drawn: bigint) => (delisting === null ? (repaid.shift() ?? drawn) : delisting.next());
   const one = () => {
     if (choices.chance(options.filteredShare)) changes.apply({ kind: 'hidden' });
@@ -93,7 +93,7 @@ export function createLife(options: LifeOptions): Life {
 interface Delisting {
   isOver(id: bigint): boolean;
   repaid(id: bigint): void;
-  /** Removes and returns the instrument that leaves next; undefined if no repayment is older than `delistAfterMs`. */
+  /** Returns and forgets the instrument with the oldest repayment; undefined if none is older than `delistAfterMs`. */
   next(): bigint | undefined;
 }
 
@@ -114,7 +114,7 @@ export function createDelisting(options: DelistingOptions): Delisting | null {
   for (let at = 0; at < count; at++) {
     const id = universe.idAt(Math.floor(at / repaidAtFirst));
     if (id === undefined) continue;
-    // Spreads the repayments over `delistAfterMs`: the first instrument leaves the list at once, the last at the end.
+    // Spreads the repayments over `delistAfterMs`, so that these instruments do not all leave the list at once.
     const agoMs = delistAfterMs * (1 - at / count);
     const version = universe.versionOf(id);
     universe.put(id, { ...version, number: version.number + 1, repaidOn: dayText(clock.wallMs() - agoMs) });

@@ -59,7 +59,7 @@ function overview(key: number, fields: readonly string[], nowMs: number, moves: 
     const given = asked(field);
     members.push(`"${name}":${given ? value : 'null'}`, `"${name}ObservedAtTimestamp":${given ? at(ms) : 'null'}`);
   };
-  // Sometimes quoting is pulled: the response then has a price, but neither bid nor ask.
+  // Sometimes quoting is pulled. Then `lastPrice` has neither bid nor ask.
   const pulled = mix(key, Math.floor(stepOf(nowMs) / 30)) % 20 === 0;
   const sides = pulled ? { bid: 'null', bidSize: 'null', ask: 'null', askSize: 'null' } : bidAsk(key, nowMs);
   const quote = object({ ...sides, isQuotingPulled: String(pulled), observedAtTimestamp: at(observedMs) });

@@ -1,6 +1,6 @@
 /**
  * A 32-bit hash of two numbers. Each value of an instrument is `mix(key, salt)` with a separate salt, not the next
- * number of a sequence. So every field can be written again alone and in any order.
+ * number of a sequence. So each field can be generated alone, in any order.
  */
 export function mix(value: number, salt: number): number {
   let hash = (value ^ Math.imul(salt + 1, 0x9e3779b1)) | 0;

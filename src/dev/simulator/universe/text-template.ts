@@ -3,7 +3,7 @@ import type { InstrumentVersion } from './instrument-version.ts';
 import { type Identifiers, identifiersOf } from './isin.ts';
 import { digits, mix } from './random.ts';
 
-/** Generated instruments were issued on one of these days: four years from 2022-01-01. */
+/** Generated instruments have issue dates in the four years from 2022-01-01. A day is an index of the `Calendar`. */
 const FIRST_ISSUE_DAY = 1_461;
 const ISSUE_DAYS = 1_461;
 
@@ -83,7 +83,7 @@ export function compileTemplate(root: Node, form: TextForm): (draw: InstrumentDr
       if (form.absent === 'omit' && node === null) continue;
       const name = `${first ? '' : ','}${JSON.stringify(keyIn(form, key))}:`;
       if (form.absent === 'omit' && isSometimes) {
-        // The comma is part of the value, so an optional value cannot come first.
+        // The slot also writes the comma before the name, so an optional value cannot come first.
         if (first) throw new Error(`The value of ${key} may be missing and cannot come first.`);
         const value = node.sometimes as Slot;
         slot((draw) => {

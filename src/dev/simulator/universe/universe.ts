@@ -24,7 +24,7 @@ export interface Universe {
   nextListLagMs(): number;
   /** The instruments from this id on, as the list endpoint shows them if it lags by `lagMs`. */
   listed(from: bigint, lagMs: number): Iterable<Member>;
-  /** Sets the lag of the list. The list keeps its current content until this time has passed. */
+  /** Sets the lag of the list, also for earlier changes that the list does not show yet. */
   setListLag(ms: number): void;
 }
 
@@ -45,7 +45,7 @@ interface UniverseOptions {
   readonly instruments: number;
   readonly hugeIds: number;
   readonly listLagMs: number;
-  /** True: each response lags by a different time, up to the limit. False: each response lags by the limit. */
+  /** True: each response lags by a different time, up to `listLagMs`. False: each response lags by `listLagMs`. */
   readonly listLagVaries: boolean;
   readonly clock: SimulatorClock;
 }
@@ -57,7 +57,7 @@ export function createUniverse(options: UniverseOptions): Universe {
   const versions = new Map<bigint, InstrumentVersion>();
   let laggingIds = ids.copy();
   let laggingVersions = new Map<bigint, InstrumentVersion>();
-  // Changes that the list does not show yet. applyUntil() removes the changes that are older than the lag.
+  // Changes that the list does not show yet. `applyUntil` moves changes older than the lag to the lagging list.
   const pending: Change[] = [];
   let lists = 0;
   let highest = ids.at(ids.lowerBound(BEYOND_DOUBLES) - 1) ?? FIRST_ID;

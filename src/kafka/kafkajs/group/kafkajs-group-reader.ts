@@ -25,7 +25,8 @@ export interface KafkajsGroupReaderOptions {
 
 /** kafkajs hands over the batches of at most this many partitions in parallel. No member has more partitions. */
 const MAX_PARTITIONS_AT_ONCE = 100;
-/** kafkajs sends a due heartbeat after a fetch. A fetch can end early, so a heartbeat is due this much earlier. */
+// After a fetch, kafkajs sends a heartbeat if one is due. A fetch can end slightly before its maximum wait. So the
+// heartbeat interval is at least this much shorter than the maximum wait.
 const CLOCK_SLACK_MS = 20;
 
 /**
@@ -106,8 +107,8 @@ function openMember(options: KafkajsGroupReaderOptions, request: GroupReaderOpti
   if (members) reportMemberCount({ kafkajs, consumer, members, proof, tuning, clock, log, signal });
   confirmAtHeartbeats(consumer, clock, (askedAtMs) => {
     proof.confirm(askedAtMs);
-    // A fetch does not count as a confirmation. If the wall clock is set back by an hour, kafkajs fetches, but sends no
-    // heartbeat for an hour, and the member may not write. So the member counts as stalled and is replaced.
+    // Only a heartbeat or a join resets the stall watch, not a fetch. If the wall clock is set back by an hour, kafkajs
+    // still fetches, but sends no heartbeat for an hour. The member may not write then, so it must count as stalled.
     onConfirmed();
   });
   // After a crash, kafkajs does not restart this consumer (`restartOnFailure`). So the member fails.
