@@ -101,7 +101,7 @@ export const ERROR_CODES = {
   },
   OFFSET_NOT_FOUND: {
     action: 'exit',
-    remedy: 'See `spconnect offsets list`, and give another time or offset.',
+    remedy: 'See `spconnect offsets list`, and name another time or offset.',
   },
   REGISTRY_UNREACHABLE: {
     action: 'retry',
@@ -113,7 +113,7 @@ export const ERROR_CODES = {
   },
   REGISTRY_MISMATCH: {
     action: 'stopSource',
-    remedy: 'The registry gave another schema for an id: check that the url names the right registry.',
+    remedy: 'The registry returned another schema for this id: check that the url names the right registry.',
   },
   SCHEMA_INCOMPATIBLE: { action: 'stopSource', remedy: 'Register a compatible schema, or use another topic.' },
   SCHEMA_NOT_REGISTERED: {
@@ -139,7 +139,8 @@ export const ERROR_CODES = {
   },
   TOPIC_REPLACED: {
     action: 'retry',
-    remedy: 'None: a topic was deleted and created again. A walk fills an instruments topic again; prices follow.',
+    remedy:
+      'None: a topic was deleted and created again. A walk fills an instruments topic again, then prices are requested.',
   },
   KAFKA_UNREACHABLE: {
     action: 'retry',
@@ -174,7 +175,7 @@ export const ERROR_CODES = {
   },
   WRITER_FENCED: {
     action: 'reopenWriter',
-    remedy: 'If the error repeats, another process uses the same topic prefix: give it another prefix.',
+    remedy: 'If the error repeats, another process uses the same topic prefix: give each process its own prefix.',
   },
   WRITER_IDS_SHARED: {
     action: 'stopSource',

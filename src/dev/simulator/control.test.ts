@@ -57,7 +57,7 @@ test('what the control path does not know is refused by its name, and the README
       { match: 'nonsense', fault: { kind: 'expireTokens' } },
       /no endpoint nonsense; match is one of: \*, token/,
     ],
-    ['publish', [{ kind: 'newissue' }, { kind: 'nonsense' }], /no change nonsense; there are: newissue/],
+    ['publish', [{ kind: 'newissue' }, { kind: 'nonsense' }], /kind of change nonsense\. Known kinds: newissue/],
     ['faults', { match: 'bulk', fault: { kind: 'bulk', how: 'swop' } }, /no how swop; there are: swap, drop, add/],
     ['faults', { match: 'bulk', fault: { kind: 'compress', codings: ['zip'] } }, /no codings zip; there are: gzip/],
     ['faults', { match: 'bulk', cout: 1, fault: { kind: 'delay' } }, /A rule has no member cout; there are: match/],

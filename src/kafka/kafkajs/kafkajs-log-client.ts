@@ -181,6 +181,6 @@ function partOf(topic: string, { partition, messages, abortedTransactions }: Raw
 
 function offsetOf(offsets: ReadonlyMap<number, bigint>, partition: number): bigint {
   const offset = offsets.get(partition);
-  if (offset === undefined) throw new Error(`the broker gave another partition than requested (${partition})`);
+  if (offset === undefined) throw new Error(`the response is for another partition than the request (${partition})`);
   return offset;
 }

@@ -41,7 +41,7 @@ const NEEDS_NO_INSTRUMENT = ['newissue', 'replace', 'event'];
 
 function assertKind(kind: string): void {
   const kinds = [...EVENT_KINDS, 'vanish', 'replace', 'event', 'hidden'];
-  if (!kinds.includes(kind)) throw new RangeError(`There is no change ${kind}; there are: ${kinds.join(', ')}.`);
+  if (!kinds.includes(kind)) throw new RangeError(`Unknown kind of change ${kind}. Known kinds: ${kinds.join(', ')}.`);
 }
 
 /** Checks a change that came as JSON from another process. @throws RangeError if it has a wrong member or value. */

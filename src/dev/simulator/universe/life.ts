@@ -54,7 +54,7 @@ export function createLife(options: LifeOptions): Life {
   const draw = () => {
     for (let draws = 1; ; draws++) {
       const id = universe.idAt(choices.below(universe.size));
-      if (id === undefined || !delisting?.isOver(id)) return id;
+      if (id === undefined || !delisting?.isRepaid(id)) return id;
       if (draws === MAX_DRAWS) return undefined;
     }
   };
@@ -91,7 +91,7 @@ export function createLife(options: LifeOptions): Life {
 }
 
 interface Delisting {
-  isOver(id: bigint): boolean;
+  isRepaid(id: bigint): boolean;
   repaid(id: bigint): void;
   /** Returns and forgets the instrument with the oldest repayment; undefined if none is older than `delistAfterMs`. */
   next(): bigint | undefined;
@@ -121,7 +121,7 @@ export function createDelisting(options: DelistingOptions): Delisting | null {
     since.set(id, clock.monotonicMs() - agoMs);
   }
   return {
-    isOver: (id) => since.has(id),
+    isRepaid: (id) => since.has(id),
     repaid(id) {
       since.set(id, clock.monotonicMs());
     },

@@ -211,8 +211,9 @@ async function leave(
     await running.catch(() => {});
     await consumer.disconnect();
   };
-  await within(left(), tuning.disconnectMs, clock, () => new Error('kafkajs still waits for answers')).catch((error) =>
-    log.debug({ groupId, reason: kafkaReason(error) }, 'the broker did not answer when the member left the group'),
+  await within(left(), tuning.disconnectMs, clock, () => new Error('kafkajs still waits for responses')).catch(
+    (error) =>
+      log.debug({ groupId, reason: kafkaReason(error) }, 'the broker did not answer when the member left the group'),
   );
 }
 
@@ -249,7 +250,7 @@ function fetcherOf(consumer: Consumer, log: Log): PartitionFetcher {
     try {
       action();
     } catch (error) {
-      log.debug({ reason: kafkaReason(error) }, 'the member has gone');
+      log.debug({ reason: kafkaReason(error) }, 'no effect: the consumer has crashed');
     }
   };
   return {

@@ -7,7 +7,7 @@ import { kafkaReason } from '../kafkajs-errors.ts';
 import type { KafkaTuning } from '../tuning.ts';
 
 /** The number of checks in one session timeout. */
-const LOOKS_PER_SESSION = 8;
+const CHECKS_PER_SESSION = 8;
 
 interface MemberCountOptions {
   readonly kafkajs: Pick<typeof import('kafkajs'), 'AssignerProtocol'>;
@@ -55,7 +55,7 @@ export function reportMemberCount(options: MemberCountOptions): void {
   /** Notices missing heartbeats before the session times out. Then all members count, and share the rate limit. */
   async function watch(): Promise<void> {
     isWatching = true;
-    for (; reported < all; report()) await clock.sleep(sessionMs / LOOKS_PER_SESSION, signal);
+    for (; reported < all; report()) await clock.sleep(sessionMs / CHECKS_PER_SESSION, signal);
     isWatching = false;
   }
 
