@@ -43,10 +43,10 @@ const NO_EVENT: ReadonlySet<bigint> = new Set();
 
 /**
  * Compares the provider's whole list with the instruments topic, as a walk does. Writes and registers nothing. `held`:
- * number of instruments on the topic. `gone`: instruments without a row that no recent event names. `staying`:
- * instruments without a row that a recent event names, so that a walk does not delete them yet. `withoutId`: number of
+ * number of instruments on the topic. The list has no row for the instruments in `gone` and `staying`. A walk deletes
+ * those in `gone`. A recent event names those in `staying`, so a walk does not delete them yet. `withoutId`: number of
  * rows without a readable id; each may belong to an instrument in `gone` or `staying`. `unreadSince`: the time of the
- * committed offset, ISO 8601, if the connector had time to commit a newer offset; otherwise null.
+ * committed offset, ISO 8601, if this offset is so old that events may be unread; otherwise null.
  *
  * @throws ConnectorError FILTER_CHANGED if the topic holds another list; or an error of provider, registry or Kafka.
  */

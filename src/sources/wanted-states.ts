@@ -15,7 +15,7 @@ export interface WantedStates {
 export interface RequestedStates extends WantedStates {
   /**
    * Reads the states topic to its end. Call this after the writer has fenced the previous owner of the partition.
-   * Before the fence, the previous owner may begin a walk for a request that this process has not read yet. Then this
+   * Otherwise the previous owner could still begin a walk for a request that this process has not read yet, and this
    * process would begin a walk for an older request.
    */
   catchUp(signal: AbortSignal): Promise<void>;

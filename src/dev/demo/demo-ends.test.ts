@@ -4,7 +4,7 @@ import { keptLog } from '../../../test/unit/observe/log-lines.ts';
 import { ConnectorError } from '../../errors.ts';
 import { announceEnd, demoLog } from './demo.ts';
 
-test('a demo that is interrupted says that it stops, and, once all is closed, that it has', async () => {
+test('an interrupted demo says that it stops and, when all parts are closed, that it has stopped', async () => {
   const printed: string[] = [];
   const line = { print: (text: string) => void printed.push(text) };
   const stop = new AbortController();
@@ -17,10 +17,10 @@ test('a demo that is interrupted says that it stops, and, once all is closed, th
   const ends = new AsyncDisposableStack();
   announceEnd(new AbortController().signal, line, ends);
   await ends.disposeAsync();
-  assert.equal(printed.length, 3, 'one that ends by itself says it elsewhere');
+  assert.equal(printed.length, 3, 'a demo that ends by itself prints no such lines');
 });
 
-test('the writers that a silent Kafka costs are no lines of the demo; another failure is one for people', async () => {
+test('the demo prints no line about a lost writer; it prints any other failure as a line for people', async () => {
   const { log, lines } = keptLog({ format: 'text' });
   const events = demoLog(log);
   const err = new ConnectorError('TRANSACTION_FAILED', 'It failed.', { fields: { transactionalId: 'a-1' } });

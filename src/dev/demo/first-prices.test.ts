@@ -26,7 +26,7 @@ async function waited(reported: readonly (Freshness | null)[], signal = new Abor
   return { checks: clock.sleepsMs.length, shown };
 }
 
-test('pages of which the processor knows nothing yet are waited for, although all that it knows is priced', async () => {
+test('the demo waits for instruments that the processor has not read yet, although all others are priced', async () => {
   const { checks, shown } = await waited([
     null,
     freshness({ instruments: 4_000, priced: 4_000 }),
@@ -39,7 +39,7 @@ test('pages of which the processor knows nothing yet are waited for, although al
   assert.match(shown, /^Prices: 4,998 of 5,000 priced .* failing: 2 status 404$/);
 });
 
-test('prices that never come are waited for a minute, and not at all once it shall stop', async () => {
+test('the demo waits at most a minute for prices, and stops at once when its signal aborts', async () => {
   const never = [freshness({ instruments: 4_999, priced: 4_999 })];
   assert.equal((await waited(never)).checks, 240);
   assert.equal((await waited(never, AbortSignal.abort())).checks, 0);

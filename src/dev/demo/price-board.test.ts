@@ -84,7 +84,7 @@ test('on a narrow terminal names are cut and columns left out; texts break at bl
   assert.equal(line.text(), '\r\u001b[KPrices: 5,000 of 5,000 priced · age …');
 });
 
-test('a product without further prices leaves the table to another one, but not while all prices are paused', async () => {
+test('another product replaces a product without new prices, but not while all prices are paused', async () => {
   const clock = skippingClock();
   const board = createPriceBoard(clock, 10_000);
   const all = await batchOf(Array.from({ length: 9 }, () => ['1', '2'] as const));

@@ -7,7 +7,7 @@ import { type Dockerode, ensureImage } from './docker-stack.ts';
 
 type Pull = (image: string, options: { abortSignal: AbortSignal }) => Promise<Readable>;
 
-/** A daemon without images, with this pull. */
+/** A Docker daemon that has no images, and answers each pull by `pull`. */
 function daemon(pull: Pull): Dockerode {
   const inspect = async () => {
     throw Object.assign(new Error('no such image'), { statusCode: 404 });

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { freePorts } from './free-ports.ts';
 
-test('a port that was given stays free for the caller that will listen there, and is given to no other process', async (t) => {
+test('a returned port stays free until its caller listens there, and no other process gets it', async (t) => {
   const [given = 0] = await freePorts(1);
   const script = `
     import { freePorts } from ${JSON.stringify(import.meta.resolve('./free-ports.ts'))};

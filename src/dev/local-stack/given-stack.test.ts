@@ -10,7 +10,7 @@ function context(env: Record<string, string>) {
   return { env, clock: systemClock, onProgress: () => undefined, signal: new AbortController().signal };
 }
 
-test('one of the two alone is an error that names the other', async () => {
+test('only one of the two variables is an error that names the other variable', async () => {
   await assert.rejects(givenStack(context({ KAFKA_BROKERS: 'a:9092' })), {
     code: 'STACK_UNAVAILABLE',
     message: 'KAFKA_BROKERS is set and SCHEMA_REGISTRY_URL is not: set both, or neither.',

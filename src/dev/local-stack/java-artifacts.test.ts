@@ -27,7 +27,7 @@ async function stage(t: TestContext, mavenScript: string) {
 /** Writes its arguments into a file in the output folder, which is the last argument. */
 const COPY_ARGUMENTS = 'for last; do :; done; printf "%s\\n" "$@" > "$(echo "$last" | cut -d= -f2)/arguments"';
 
-test('what Maven fetched is kept, and asked for once', async (t) => {
+test('an artifact is downloaded once, and kept', async (t) => {
   const { context, lines, cache } = await stage(t, COPY_ARGUMENTS);
   const first = await kafkaJars(context);
   assert.equal(first, join(cache, 'kafka-4.3.1'));
@@ -57,7 +57,7 @@ test('a download that fails once is tried again, and reported', async (t) => {
   assert.deepEqual(lines.slice(1), ['Maven could not get Kafka 4.3.1 (44 MB): Connection reset. Trying again.']);
 });
 
-test('two that fill the same folder at once both get one whole folder', async (t) => {
+test('two processes that fill the same folder at once get the same complete folder', async (t) => {
   const root = join(await mkdtemp(join(tmpdir(), 'cached-folder-test-')), 'cache');
   t.after(() => rm(root, { recursive: true }));
   const folder = join(root, 'kafka');

@@ -33,7 +33,7 @@ async function javaHome(t: TestContext, name: string, answer: string, exitCode =
   return home;
 }
 
-test('the newest of JAVA_HOME, the path and the usual folders is taken', async (t) => {
+test('the newest Java of JAVA_HOME, the path and the usual folders is used', async (t) => {
   const named = await javaHome(t, 'named', 'openjdk version "17.0.1"');
   const onPath = await javaHome(t, 'path [with] stars *', 'java version "1.8.0_1"');
   const usual = await javaHome(t, 'jdk-25', 'openjdk version "25.0.3"');
@@ -47,7 +47,7 @@ test('the newest of JAVA_HOME, the path and the usual folders is taken', async (
   assert.deepEqual(await findNewestJava({ PATH: env.PATH }, []), { program: `${onPath}/bin/java`, version: 8 });
 });
 
-test('a Java that is too old, or none, is reported with what is needed', async (t) => {
+test('without a Java that is new enough, the error names the necessary version', async (t) => {
   const old = await javaHome(t, 'old', 'openjdk version "11.0.2"');
   await assert.rejects(usableJava({ JAVA_HOME: old }, []), {
     code: 'STACK_UNAVAILABLE',

@@ -19,7 +19,7 @@ function context() {
   return { env: {}, clock: systemClock, onProgress: (line: string) => void lines.push(line), signal, lines };
 }
 
-test('the first open way is gone, and each that is closed is reported in one line', async () => {
+test('the first way that works starts the stack; each way that fails is reported in one line', async () => {
   const options = context();
   assert.equal((await startLocalStack(options, [open('docker'), open('java')])).how, 'docker');
   assert.deepEqual(options.lines, []);
@@ -27,7 +27,7 @@ test('the first open way is gone, and each that is closed is reported in one lin
   assert.deepEqual(options.lines, ['Docker: no daemon responds.']);
 });
 
-test('when no way is open, the error says why of each and names all three', async () => {
+test('when no way works, the error has the reason of each failure and names all three ways', async () => {
   const list = [
     closed('Docker', 'no daemon responds'),
     closed('Java', 'Java 17 or later is needed, and none was found'),

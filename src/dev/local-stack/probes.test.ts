@@ -24,7 +24,7 @@ function coordinator(heartbeatError: number, endTransactionError: number) {
   });
 }
 
-test('a broker that is named as the coordinator and does not know it yet is not ready; any other broker is', async (t) => {
+test('a broker that is named as the coordinator, but answers NOT_COORDINATOR, is not ready; any other broker is ready', async (t) => {
   const port = await portOf(t, coordinator(16, 16));
   assert.equal(await answersCoordinators('127.0.0.1', port, COORDINATOR_ID), false);
   assert.equal(await answersCoordinators('127.0.0.1', port, COORDINATOR_ID + 1), true);

@@ -17,7 +17,7 @@ test('a terminal sees one line, rewritten and cut to its width', () => {
   assert.equal(written(), '\r\u001b[Kone\r\u001b[Ka text …\n');
 });
 
-test('a message on another stream does not stand in the line', () => {
+test('a message on another stream does not mix with the line', () => {
   const { sink, written } = stream({ isTTY: true, columns: 11 });
   const line = createProgressLine(sink, () => 0);
   line.show('one');
@@ -25,7 +25,7 @@ test('a message on another stream does not stand in the line', () => {
   assert.equal(written(), '\r\u001b[Kone\r\u001b[Ka message\none');
 });
 
-test('a file sees a line a second, and always the last one, without escapes', () => {
+test('a file gets one line a second, and always the last line, without escape sequences', () => {
   const { sink, written } = stream({});
   let nowMs = 0;
   const line = createProgressLine(sink, () => nowMs);

@@ -34,7 +34,7 @@ test('every event can be polled once and in the order of the ledger', async (t) 
   assert.ok(ledger.length > returned.length, 'Some log positions are hidden.');
 });
 
-test('the offset advances while events is empty, because they were filtered out', async (t) => {
+test('the offset advances while `events` is empty, because all events were filtered out', async (t) => {
   const provider = await startProvider(t);
   const start = await startOf(provider);
   const { offset } = provider.simulator.publish({ kind: 'hidden' });

@@ -30,7 +30,7 @@ test('instruments with ids beyond 2^53 and new ones have prices, gone ones have 
   assert.equal((await get(`${PRODUCTS}/anything%20at%20all/prices/overview`)).status, 200);
 });
 
-test('intraday windows are contiguous, lie within the bounds and end with the one that is open', async (t) => {
+test('intraday windows are contiguous, lie within the bounds and end with the open window', async (t) => {
   const { get, isin } = await start(t);
   const whole = (await get(`${PRODUCTS}/${isin}/prices/intraday`)).json.prices;
   assert.equal(whole.length, 288);

@@ -398,7 +398,7 @@ function anyOf<Item>(items: readonly Item[], random: Random): Item | undefined {
 
 const FIRST_PATIENCE_MS = 10_000;
 const LEAST_PATIENCE_MS = 3_000;
-/** The timeout is this many times the slowest recent call: a call may take as long as all its parts together. */
+/** The timeout is this many times the slowest recent call, which may have been a part of a divided call. */
 const TIMES_SLOWEST = PARTS;
 const REMEMBERED_CALLS = 50;
 

@@ -5,7 +5,7 @@ import type { DiscardSign, OffsetResponse } from './stream.ts';
 
 /** The next request of a source, or the wait before this request. */
 export type FollowerRequest =
-  /** Requests a fresh start: the offset at which a new source begins. For checks, this request has no offset. */
+  /** Requests a fresh start: the offset at which a new source begins. */
   | { readonly kind: 'start' }
   /** `since`: null for a request without an offset. */
   | { readonly kind: 'stream'; readonly since: string | null }

@@ -50,7 +50,7 @@ export interface InstrumentsProvider extends FollowedStream<DecodedEvent> {
 
 export interface InstrumentsProviderOptions {
   readonly referenceData: ReferenceData;
-  /** Called before each request, so that a failed registration is repeated. */
+  /** Registers the schemas if necessary. Called before each request, so that a failed registration is repeated. */
   readonly decoders: (signal: AbortSignal) => Promise<InstrumentDecoders>;
   readonly limit: number;
   readonly maxEvents: number;
@@ -208,8 +208,8 @@ export class PageSize {
   }
 
   /**
-   * Takes `most`, a lower `maxEvents` from `links.next` than the `requested` number. Ignores it if the response has more
-   * events. Successes raise this number.
+   * If `most`, the number in `links.next`, is lower than the `requested` number, later requests use `most`. But `most` is
+   * ignored if the response `held` more events. After successes, the number rises again.
    */
   named(most: number | null, held: number, requested: number): void {
     if (most === null || most < held || most >= requested) return;

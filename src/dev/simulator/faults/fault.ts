@@ -45,7 +45,7 @@ export type Fault =
   /** Sends the head or the body slowly, a few bytes at a time. */
   | { readonly kind: 'slow'; readonly part: 'head' | 'body'; readonly bytesPerSecond: number }
   | { readonly kind: 'links'; readonly how: PageLinks; readonly url?: string }
-  /** Changes rows of a page: the rows at these positions, or a share of all rows. The changes are always the same. */
+  /** Changes rows of a page: the rows at these positions, or a share of all rows. Equal pages get equal changes. */
   | {
       readonly kind: 'poison';
       readonly rows?: readonly number[];
