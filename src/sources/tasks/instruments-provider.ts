@@ -208,8 +208,8 @@ export class PageSize {
   }
 
   /**
-   * If `most`, the number in `links.next`, is lower than the `requested` number, later requests use `most`. Ignores `most`
-   * if the response `held` more events. After successes, the number rises again.
+   * If `most`, the number in `links.next`, is lower than the `requested` number, later requests use `most`. Ignores
+   * `most` if the response `held` more events. After successes, the number rises again.
    */
   named(most: number | null, held: number, requested: number): void {
     if (most === null || most < held || most >= requested) return;
