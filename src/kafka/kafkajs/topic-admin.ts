@@ -101,8 +101,8 @@ async function settingsOf(
 
 /** The largest record batch that the topic accepts; a batch must also fit in one segment. */
 function limitOf(settings: FoundTopic['settings']): number {
-  const [batch, segment] = ['max.message.bytes', 'segment.bytes'].map((name) => Number(settings.get(name)));
-  return Math.min(batch ?? Number.NaN, segment || Number.POSITIVE_INFINITY);
+  const sizes = ['max.message.bytes', 'segment.bytes'].map((name) => Number(settings.get(name)));
+  return Math.min(...sizes.map((bytes) => bytes || Number.POSITIVE_INFINITY));
 }
 
 /** Waits for all leaders, up to a limit. Returns the partitions of topics whose partitions all have a leader. */
