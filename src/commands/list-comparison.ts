@@ -63,7 +63,7 @@ export async function compareList(
   const { serverDate = null } = committed ?? {};
   const nowMs = clock.wallMs();
   const offsetAgeMs = serverDate === null ? 0 : nowMs - serverDate.ownMs;
-  // A walk computes the ages of events at a new response of the stream. Here the provider's current time replaces it.
+  // A walk computes the ages of events from a new response's time. Here the provider's current time is estimated.
   const time = serverDate && { ...serverDate, dateMs: serverDate.dateMs + Math.max(0, offsetAgeMs) };
   const { eventsEndpoint } = referenceData;
   const eventRecords = { eventsEndpoint, ...readUpTo(committed), ageMs: recordAge(time, nowMs) };

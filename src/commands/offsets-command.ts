@@ -55,7 +55,7 @@ export function offsetRow(
   const shown = (ms: number, text: (ms: number) => string) => (Number.isNaN(ms) ? '' : text(ms));
   const since = (ms: number) => ago(new Date(ms).toISOString(), now);
   const walkMs = dateOf(offset.walkStartedOwn === undefined ? 'walkStartedAt' : 'walkStartedOwn');
-  // The process that walks may have another walk interval, so the offset contains the interval of this process.
+  // The connector may have other settings than this command, so the connector commits its walk interval too.
   const nextMs = walkMs + (committedWalkIntervalMs(offset) ?? intervalMs ?? Number.NaN) - nowMs;
   // Uses the time of our own clock, as the status does, because the provider's clock may be wrong.
   const ownMs = dateOf(offset.ownDate === undefined ? 'serverDate' : 'ownDate');

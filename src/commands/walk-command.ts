@@ -160,7 +160,7 @@ async function planWalk(at: Installation, session: ProviderSession, request: Pla
       planned[kind] -= 1;
     } else if (ids[kind].length < most) ids[kind].push(String(id));
   }
-  // Above the limit of suspects, these may be lacking; an operator needs them before --allow-shrink.
+  // Too many suspects are not all collected. But an operator needs the deleted ids before `--allow-shrink`.
   if (!isSettled)
     for (const kind of ['gone', 'staying'] as const) ids[kind] = comparison[kind].slice(0, most).map(String);
   const pageAt = (after: string | null) => session.patiently(() => provider.page(after, at.signal));

@@ -90,7 +90,7 @@ function flatten(value: object, path = ''): [key: string, value: unknown][] {
   });
 }
 
-/** The read offsets are reused for this time: each reading connects to Kafka, and tools poll at least every second. */
+/** A list of offsets is reused for this time: each reading connects to Kafka, and tools poll at least every second. */
 const OFFSETS_KEPT_MS = 1_000;
 
 /**

@@ -5,7 +5,7 @@ import { type BackOff, backOffMs, type Random } from '../support/back-off.ts';
 import type { Clock } from '../support/clock.ts';
 
 const REOPEN_BACK_OFF: BackOff = { initialMs: 200, maximumMs: 30_000 };
-/** Each consecutive fence makes the wait this much longer. So an `offsets` command that fences our writer can end. */
+/** Each consecutive fence makes the wait this much longer, so that an `offsets` command which fences us can finish. */
 const FENCED_WAIT_MS = 1_000;
 const MOST_FENCED_WAITS = 10;
 const RECOVERABLE: readonly ConnectorError['action'][] = ['reopenWriter', 'retry', 'retrySlowly'];

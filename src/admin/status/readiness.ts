@@ -89,7 +89,7 @@ export function alarmsOf(known: Omit<Known, 'topics' | 'isStopping'>): readonly 
   for (const [code, some] of Map.groupBy(lasting, (one) => one.code)) {
     const length = durationText(Math.max(...some.map(({ seconds }) => seconds)));
     const which = some.map(({ called, part }) => (part === null ? called : `${called} (${part})`));
-    // The time is the longest of these units. A unit may have failed with another code before.
+    // The shown time is the longest of all units. Earlier failures of a unit may have another code, so `now` is shown.
     const upTo = some.length > 1 ? 'up to ' : '';
     add(false, `Failing for ${upTo}${length}, now with ${code}, and retried: ${which.join(', ')}.`);
   }

@@ -129,8 +129,8 @@ export function createStatusSources(options: {
         if (poll.endpoint !== 'instruments') known.refusedAt = null;
         known.caughtUp = poll.caughtUp;
         if (poll.caughtUp) known.caughtUpAt = known.lastPollAt;
-        // A failed request to the list may never be repeated. So its failure is hidden some time after the repetition
-        // was due, even if only the stream has answered.
+        // Perhaps a failed request to the list is never repeated. So some time after the repetition was due, its
+        // failure is hidden, even if only the stream has answered.
         const isOver = (known.trouble?.nextTryAt ?? '') <= isoNow(-TRIED_WITHIN_MS);
         if (isOver || known.trouble?.part === null || poll.endpoint === 'instruments') known.trouble = null;
       });

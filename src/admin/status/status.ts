@@ -111,7 +111,7 @@ export interface Trouble {
   readonly failures: number;
   readonly message: string;
   readonly nextTryAt: string;
-  /** True if a restart tries at once: the wait is our own, and the provider did not ask for this wait. */
+  /** True if a restart ends the wait, because the wait is our own back-off and was not requested by the provider. */
   readonly restartTriesNow: boolean;
 }
 

@@ -111,7 +111,7 @@ export class CallQueue<One extends QueuedQuestion> {
   /** Parts of calls and single questions have a separate timeout, because they are answered faster. */
   readonly #patience = { usual: new Patience(), suspected: new Patience() };
   #limit = { items: 0, untilMs: 0 };
-  /** Divided calls whose parts were all answered: the size of the smallest and the time of the first; else null. */
+  /** Divided calls whose parts were all answered: the smallest size, and the time of the first call; null: no call. */
   #tooLarge: { readonly items: number; readonly atMs: number } | null = null;
 
   constructor(options: CallQueueOptions<One>) {

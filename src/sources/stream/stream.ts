@@ -95,7 +95,7 @@ export interface StreamStep {
 
 export interface StreamContext extends GapContext {
   readonly pollIntervalMs: number;
-  /** `withoutOffset`: a suspected gap counts as an expired offset, because the source then reads all served items. */
+  /** `withoutOffset`: a suspected gap counts as an expired offset: the source then reads all that the provider has. */
   readonly begins: 'atGivenStart' | 'withoutOffset';
 }
 
@@ -205,7 +205,7 @@ function heldUntil(
   return { ...held, heldMs: Math.round(held.heldMs + leastMs) };
 }
 
-/** The period whose unread events have expired; null if there is none. The shortest possible absence is used. */
+/** The period whose unread events have certainly expired; null if there is none. */
 function lostTime(
   takenMs: number | null,
   serverDate: ResponseTime,

@@ -106,7 +106,7 @@ export class Census {
     return (this.#marksOf(id) & OTHER_SCHEMA) === 0 ? 'same' : 'sameUnderOtherSchema';
   }
 
-  /** Of the events that added an instrument which a row has shown: the age of the newest. Infinite without such a row. */
+  /** The age of the newest event that added an instrument which a row has shown; infinite if there is no such event. */
   get newestShownMs(): number {
     return this.#newestShownMs;
   }
