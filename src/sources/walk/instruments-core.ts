@@ -44,6 +44,8 @@ export class InstrumentsCore {
   readonly #touched = new Set<bigint>();
   #census: Census | null = null;
   readonly #reset: ResetOffset | null;
+  /** When this task first read the list of another filter; null if the filter is unchanged. Monotonic. */
+  #otherFilterMs: number | null = null;
   #state: CoreState | null;
   readonly #topicId: string | null;
   #demand: WalkRequest | null = null;
@@ -119,6 +121,7 @@ export class InstrumentsCore {
       const { filter } = this.#settings;
       const reset = { kind: 'offsetReset', filter, to: time, goesOnAfter: since } as const;
       const notifications = this.#reset === null ? [] : [{ ...reset, before: this.#reset }];
+      if (this.#reset !== null && this.#reset.filter !== filter) this.#otherFilterMs = at.nowMs;
       return { state: startWithoutOffset(filter, since, time, at), commits: true, begun: 'first', notifications };
     }
     switch (answer.kind) {
@@ -129,6 +132,9 @@ export class InstrumentsCore {
       case 'stream':
       case 'refused':
         return followEvents(state, answer, at);
+      case 'census':
+        if (this.#otherFilterMs !== null) answer.census.forgetAdditions(at.nowMs - this.#otherFilterMs);
+        return walkOn(state, answer, at);
       default:
         return walkOn(state, answer, at);
     }

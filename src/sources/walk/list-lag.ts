@@ -11,6 +11,7 @@ import type { InstrumentsOffset } from './instruments-offset.ts';
  *   same instrument during the walk, the row may be newer than the topic. Then the row shows no lag.
  * - An instrument that such an event names is not deleted. If the list lacks an instrument that the event added, the
  *   list is older than the event. But if the list has an instrument that was added later, the missing one was removed.
+ *   After a reset with another filter, earlier additions show no lag: the new list may lack these instruments.
  * - A page names its offset in the stream (`links.events`). If this offset is before such an event, the page is older
  *   than the event. If the offset is before all remembered events, the page corrects nothing.
  *

@@ -385,6 +385,23 @@ test('the first page of a new source that is older than the start of its stream 
   assert.deepEqual(shown(source.commit()), ['walkCompleted', 'listLags', 'deletionSkipped']);
 });
 
+test('after a reset with another filter, what was issued before is no lag, and what was issued since still is', () => {
+  const walked = (filter: string, issuedMs: number) => {
+    const source = drive(null, {}, { filter, since: null, dateMs: null });
+    source.answer({ kind: 'start', since: '5-5', time: time(0) });
+    source.ms += 10_000;
+    source.stream();
+    const census = new Census();
+    census.put(1n, 1n, true);
+    census.putEvent(2n, 2n, true, issuedMs);
+    return shown(walkOver(source, census, { rows: [1] }).end);
+  };
+  const lag = ['walkCompleted', 'listLags', 'deletionSkipped'];
+  assert.deepEqual(walked('legalCountry=DE', 10_000), ['walkCompleted']);
+  assert.deepEqual(walked('legalCountry=DE', 9_000), lag);
+  assert.deepEqual(walked(SETTINGS.filter, 10_000), lag);
+});
+
 test('what an event has deleted lately is not brought back by the row of an old list, nor taken for a lag', () => {
   const census = new Census();
   census.put(1n, 1n, true);
