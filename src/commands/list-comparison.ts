@@ -100,7 +100,7 @@ export async function compareList(
     return digestOf(value);
   };
   /** Waits until the connector has written earlier changes, then returns the newest values on the topic. */
-  async function settled(ids: ReadonlyMap<bigint, unknown>): Promise<ReadonlyMap<bigint, Buffer | null>> {
+  async function settled(ids: Pick<ReadonlySet<bigint>, 'has' | 'size'>): Promise<ReadonlyMap<bigint, Buffer | null>> {
     onProgress(`Comparing ${counted(ids.size, 'instrument')} again in ${Math.ceil(settleMs / 1_000)} s`);
     await clock.sleep(settleMs, signal);
     const newest = new Map<bigint, Buffer | null>();

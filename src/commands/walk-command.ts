@@ -144,7 +144,11 @@ async function planWalk(at: Installation, session: ProviderSession, request: Pla
   const { committed, topic, provider, census, held, counts, flaws, lastId, settled, digestOf } = comparison;
   for (const kind of ['gone', 'staying'] as const) for (const id of comparison[kind]) suspect(id, kind, census);
   const isSettled = suspects.size <= MOST_SUSPECTS;
-  const newest = isSettled && suspects.size > 0 ? await settled(suspects) : null;
+  const behind = await idsBehind((after) => session.patiently(() => provider.page(after, at.signal)), lastId);
+  const again = new Set([...(isSettled ? suspects.keys() : []), ...(behind ?? [])]);
+  const newest = again.size > 0 ? await settled(again) : new Map<bigint, Buffer | null>();
+  // As in a walk: new instruments that the stream has written meanwhile do not show that the list was cut.
+  if (behind === null || ![...behind].every((id) => newest.has(id))) flaws.add('rowsBehindTheEnd');
   const touched = new Set<bigint>();
   const { added, corrected, reEncoded, unchanged, contradicting, rows } = counts;
   const deadLetters = counts.deadLetters - knownDeadLetters;
@@ -155,7 +159,7 @@ async function planWalk(at: Installation, session: ProviderSession, request: Pla
     ...{ gone: [], staying: [] },
   };
   for (const [id, { kind, before }] of suspects) {
-    if (newest !== null && (await digestOf(newest.get(id) ?? null)) !== before) {
+    if (isSettled && (await digestOf(newest.get(id) ?? null)) !== before) {
       touched.add(id);
       planned[kind] -= 1;
     } else if (ids[kind].length < most) ids[kind].push(String(id));
@@ -163,8 +167,6 @@ async function planWalk(at: Installation, session: ProviderSession, request: Pla
   // Too many suspects are not all collected. But an operator needs the deleted ids before `--allow-shrink`.
   if (!isSettled)
     for (const kind of ['gone', 'staying'] as const) ids[kind] = comparison[kind].slice(0, most).map(String);
-  const pageAt = (after: string | null) => session.patiently(() => provider.page(after, at.signal));
-  if (await goesOn(pageAt, lastId)) flaws.add('rowsBehindTheEnd');
   const sweep = planSweep({
     offset: { walk: (committed?.walk ?? 0) + 1, counts, walkAllowShrink: allowShrink, walkResumed: false },
     flaws,
@@ -188,19 +190,23 @@ async function planWalk(at: Installation, session: ProviderSession, request: Pla
   };
 }
 
-/** True if the provider has rows after the last row that was read. Then the list was cut, and more may be missing. */
-async function goesOn(
+/** Returns the ids that the list has after the last row that was read; null if these rows cannot be read to their end. */
+async function idsBehind(
   pageAt: (minId: string | null) => ReturnType<InstrumentsProvider['page']>,
   lastId: bigint | null,
-): Promise<boolean> {
+): Promise<ReadonlySet<bigint> | null> {
+  const found = new Set<bigint>();
   const places = [...placesToVerify(lastId)];
   for (let asked = 0; places.length > 0; asked++) {
     const minId = places.shift() ?? null;
     const { decoded, next } = await pageAt(minId);
-    if (rowFacts(decoded.rows).some(({ id }) => id === null || lastId === null || id > lastId)) return true;
+    for (const { id } of rowFacts(decoded.rows)) {
+      if (id === null) return null;
+      if (lastId === null || id > lastId) found.add(id);
+    }
     if (next === null) continue;
-    if (asked === MOST_VERIFYING || (minId !== null && BigInt(next) <= BigInt(minId))) return true;
+    if (asked === MOST_VERIFYING || (minId !== null && BigInt(next) <= BigInt(minId))) return null;
     places.unshift(next);
   }
-  return false;
+  return found;
 }

@@ -81,5 +81,13 @@ testInstallation(
     const known = await plan();
     assert.deepEqual([known.counts.deadLetters, known.counts.knownDeadLetters, known.ids.deadLetters], [0, 1, []]);
     assert.match(known.said, /1 row is a dead letter already/);
+
+    // An instrument that is issued after the last page was read does not show that the list was cut.
+    let asked = 0;
+    simulator.onRequest((endpoint) => {
+      if (endpoint === 'instruments' && ++asked === 2) simulator.publish({ kind: 'newissue' });
+    });
+    const issued = await plan();
+    assert.deepEqual([issued.deletes, issued.deletesNot, asked > 2], [true, null, true]);
   },
 );
