@@ -106,10 +106,10 @@ export function instrumentsNotification(
   at: number,
 ): NotificationContent {
   if (!('walk' in notification)) return followerNotification(source, notification, INSTRUMENT_WORDS);
-  return { source, at, walk: notification.walk, ...walkText(notification) };
+  return { source, at, walk: notification.walk, ...walkText(source, notification) };
 }
 
-function walkText(notification: WalkNotification) {
+function walkText(source: string, notification: WalkNotification) {
   const { walk } = notification;
   switch (notification.kind) {
     case 'walkCompleted': {
@@ -131,7 +131,9 @@ function walkText(notification: WalkNotification) {
       const { gone, held: known } = notification;
       const isEmpty = notification.why === 'emptyList';
       const why = isEmpty ? 'the list was empty' : `${gone} of ${known} instruments are no longer in the list`;
-      const message = `Walk ${walk} deleted nothing, because ${why}. Ask the provider whether this is correct.`;
+      const message =
+        `Walk ${walk} deleted nothing, because ${why}. Ask the provider if this is correct. ` +
+        `If so, delete them: \`spconnect walk ${source} --allow-shrink ${gone}\`.`;
       return { kind: 'shrink-refused', message, gone, known, why };
     }
     case 'deletionSkipped': {

@@ -85,7 +85,7 @@ testInstallation(
     // An instrument that is issued after the last page was read does not show that the list was cut.
     let asked = 0;
     simulator.onRequest((endpoint) => {
-      if (endpoint === 'instruments' && ++asked === 2) simulator.publish({ kind: 'newissue' });
+      if (endpoint === 'instruments' && ++asked === 2) simulator.publish({ kind: 'newissue', id: String(2n ** 62n) });
     });
     const issued = await plan();
     assert.deepEqual([issued.deletes, issued.deletesNot, asked > 2], [true, null, true]);
