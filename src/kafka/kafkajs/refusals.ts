@@ -94,10 +94,11 @@ export function writerRefused(cause: unknown, of: Refused): ConnectorError | und
   );
 }
 
-export function memberRefused(
+/** The error of a failed group member: a right that the account lacks, or a failure that a retry may correct. */
+export function memberFailed(
   cause: unknown,
   { groupId, topics }: { readonly groupId: string; readonly topics: readonly string[] },
-): ConnectorError | undefined {
+): ConnectorError {
   const details = { cause, fields: { groupId } };
   switch (typeOf(cause)) {
     case 'GROUP_AUTHORIZATION_FAILED': {
@@ -110,8 +111,15 @@ export function memberRefused(
       const advice = `Give the connector's account the ACL Read: ${rights}. Restart the connector.`;
       return new ConnectorError('TOPIC_REFUSED', `${text} ${advice}`, details);
     }
-    default:
-      return undefined;
+    case 'UNKNOWN_TOPIC_OR_PARTITION': {
+      const missing = (topicsOf(cause) ?? topics).join(' or ');
+      const text = `Kafka has no topic ${missing}, so the group ${groupId} cannot read it.`;
+      return new ConnectorError('KAFKA_UNREACHABLE', `${text} Create the topic: \`spconnect topics create\`.`, details);
+    }
+    default: {
+      const text = `The member of group ${groupId} has failed (${kafkaReason(cause)}). Check kafka.brokers.`;
+      return new ConnectorError('KAFKA_UNREACHABLE', text, details);
+    }
   }
 }
 

@@ -10,7 +10,7 @@ import { assignmentOfOne, type GroupQuestions, headStart } from '../../head-star
 import type { TopicPartition } from '../../topic.ts';
 import { kafkaReason } from '../kafkajs-errors.ts';
 import { committedRecord } from '../kafkajs-record.ts';
-import { memberRefused } from '../refusals.ts';
+import { memberFailed } from '../refusals.ts';
 import { FETCH_BYTES, FETCH_BYTES_PER_PARTITION, joinLimits, type KafkaTuning, kafkajsRetry } from '../tuning.ts';
 import { HeldPartitions, type PartitionFetcher } from './held-partitions.ts';
 import { listed, reportMemberCount } from './kafkajs-member-count.ts';
@@ -52,7 +52,7 @@ export function createKafkajsGroupReader(options: KafkajsGroupReaderOptions): Gr
         member.end(signal.aborted ? signal.reason : cause);
         signal.throwIfAborted();
         if (cause instanceof OwnerFailed) throw cause.cause;
-        throw memberRefused(cause, request) ?? unreachable(request.groupId, cause);
+        throw memberFailed(cause, request);
       } finally {
         stalled.end();
         over.abort();
@@ -266,14 +266,6 @@ function fetcherOf(consumer: Consumer, log: Log): PartitionFetcher {
 
 function readBatch(records: ReadBatch['records'], lastOffset: string, highWatermark: string): ReadBatch {
   return { records, nextOffset: BigInt(lastOffset) + 1n, endOffset: BigInt(highWatermark) };
-}
-
-function unreachable(groupId: string, cause: unknown): ConnectorError {
-  return new ConnectorError(
-    'KAFKA_UNREACHABLE',
-    `The member of group ${groupId} has failed (${kafkaReason(cause)}). Check kafka.brokers and that the topics exist.`,
-    { cause, fields: { groupId } },
-  );
 }
 
 type Kafkajs = typeof import('kafkajs');

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { memberRefused, type TopicFacts, topicRefused } from '../../../../src/kafka/kafkajs/refusals.ts';
+import { memberFailed, type TopicFacts, topicRefused } from '../../../../src/kafka/kafkajs/refusals.ts';
 
 const TOPICS = ['p.rows', 'p.letters'];
 const FACTS: TopicFacts = { missing: async () => ['p.rows'], learnLimits: async () => {} };
@@ -24,10 +24,17 @@ for (const [type, advice] of [
 }
 
 test('the command that gives a right can be run on a secured cluster', () => {
-  const refused = memberRefused(wrapped('GROUP_AUTHORIZATION_FAILED'), { groupId: 'p-prices', topics: TOPICS });
+  const refused = memberFailed(wrapped('GROUP_AUTHORIZATION_FAILED'), { groupId: 'p-prices', topics: TOPICS });
   const command =
     /kafka-acls\.sh --bootstrap-server <broker> --command-config <admin\.properties> --add .* --group p-prices\./;
-  assert.match(refused?.message ?? '', command);
+  assert.match(refused.message, command);
+});
+
+test('a group whose topic is missing says which, and is tried again', () => {
+  const cause = wrapped('UNKNOWN_TOPIC_OR_PARTITION', { topics: ['p.letters'] });
+  const failed = memberFailed(cause, { groupId: 'p-prices', topics: TOPICS });
+  assert.deepEqual([failed.code, failed.action], ['KAFKA_UNREACHABLE', 'retry']);
+  assert.match(failed.message, /no topic p\.letters, .*`spconnect topics create`\.$/);
 });
 
 test('the topic that the error names is the one that is reported', async () => {
