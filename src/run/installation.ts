@@ -2,6 +2,7 @@ import type { TopicRole } from '../config/groups/topics.ts';
 import type { Settings } from '../config/settings.ts';
 import { ConnectorError } from '../errors.ts';
 import type { KafkaCluster } from '../kafka/cluster.ts';
+import type { TopicSpecification } from '../kafka/topic.ts';
 import { type TopicPlan, topicPlan } from '../kafka/topic-plan.ts';
 import { type Clock, systemClock } from '../support/clock.ts';
 import { silentLog } from '../support/log.ts';
@@ -23,7 +24,7 @@ export interface InstallationOptions {
   readonly settings: Settings;
   readonly signal: AbortSignal;
   /** The topics that the work needs; if empty, Kafka is not contacted before the work begins. */
-  readonly needs: readonly TopicRole[];
+  readonly needs: readonly (TopicRole | TopicSpecification)[];
   readonly overrides?: Partial<Pick<Installation, 'kafka' | 'clock'>>;
 }
 
@@ -43,10 +44,10 @@ export async function atInstallation<T>(
     overrides?.kafka ?? (await createKafkaCluster(settings, { clock, random: systemRandom, log: silentLog }));
   try {
     const topics = topicPlan({ prefix, ...configured });
-    const needed = needs.map((role) => topics[role]);
+    const needed = needs.map((one) => (typeof one === 'string' ? topics[one] : one));
     if (needed.length > 0) {
       const ensured = kafka.ensureTopics(needed, { create: false }).catch((error: unknown) => {
-        throw error instanceof ConnectorError && error.code === 'TOPIC_MISSING' ? neverRun(needed, error) : error;
+        throw error instanceof ConnectorError && error.code === 'TOPIC_MISSING' ? neverRun(error) : error;
       });
       await untilAborted(ensured, signal);
     }
@@ -56,11 +57,11 @@ export async function atInstallation<T>(
   }
 }
 
-function neverRun(topics: readonly { readonly name: string }[], cause: ConnectorError): ConnectorError {
-  const names = topics.map(({ name }) => name).join(', ');
+function neverRun(cause: ConnectorError): ConnectorError {
+  const names = [cause.fields.topics].flat().join(' or ');
   return new ConnectorError(
     'TOPIC_MISSING',
-    `There is no topic ${names}: no connector of this version has run with this prefix on these brokers. ` +
+    `There is no topic ${names}. Perhaps no connector of this version has run with this prefix on these brokers. ` +
       'Check prefix (TOPIC_PREFIX) and kafka.brokers, or start the connector first.',
     { cause },
   );

@@ -141,7 +141,7 @@ testInstallation(
   async (_t, scene) => {
     const never = await scene.spconnect('walk instruments');
     assert.equal(never.code, 1);
-    assert.match(never.stderr, /TOPIC_MISSING: There is no topic .*states: no connector .* Check prefix/);
+    assert.match(never.stderr, /TOPIC_MISSING: There is no topic \S+states\. Perhaps no connector .* Check prefix/);
     for (const line of ['walk instrument', 'offsets reset instrument --execute']) {
       const { code, stdout, stderr } = await scene.spconnect(line);
       assert.deepEqual([code, stdout], [2, '']);
