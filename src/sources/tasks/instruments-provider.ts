@@ -15,13 +15,7 @@ import type { DecodedPage, PageDecoder } from '../../records/decoding/page-decod
 import type { Clock } from '../../support/clock.ts';
 import { type ResponseTime, responseTime } from '../stream/response-time.ts';
 import { DeadLetterShare } from './dead-letter-share.ts';
-import {
-  type FollowedOutcome,
-  type FollowedResponse,
-  type FollowedStream,
-  linksOf,
-  refusalOf,
-} from './followed-stream.ts';
+import { type FollowedResponse, type FollowedStream, linksOf, refusalOf } from './followed-stream.ts';
 
 export interface InstrumentDecoders {
   readonly pages: PageDecoder;
@@ -44,8 +38,6 @@ type OnArrived = (probableNext: string | null) => void;
 export interface InstrumentsProvider extends FollowedStream<DecodedEvent> {
   /** `onArrived`: called with the probable next cursor when the page has arrived, unless the page is too large. */
   page(minId: string | null, signal: AbortSignal, onArrived?: OnArrived): Promise<InstrumentsPage>;
-  /** `mostEvents`: requests at most this many events. */
-  after(since: string | null, signal: AbortSignal, mostEvents?: number): Promise<FollowedOutcome<DecodedEvent>>;
 }
 
 export interface InstrumentsProviderOptions {
@@ -158,9 +150,9 @@ function createEventRequests(options: InstrumentsProviderOptions): InstrumentsPr
     );
   }
 
-  return async (since, signal, mostEvents = options.maxEvents) => {
+  return async (since, signal) => {
     if (since === null) throw new Error('The event stream was requested without an offset.');
-    return answerSize.ask((maxEvents) => askForEvents(since, Math.min(maxEvents, mostEvents), signal));
+    return answerSize.ask((maxEvents) => askForEvents(since, maxEvents, signal));
   };
 }
 

@@ -155,9 +155,9 @@ function createRequests(
           return askStream({ stream, endpoint: 'events' }, request, ofStream, signal);
         case 'stream': {
           // During the drain of a page, uses the prefetched response of the stream, if there is one.
-          const after: InstrumentsProvider['after'] = async (since, asking) => {
+          const after: InstrumentsProvider['after'] = async (_since, asking) => {
             const outcome = await pages.after(request.since, core.phase === 'draining', asking);
-            return endedAt(core.offset?.again?.since ?? null, outcome, (most) => stream.after(since, asking, most));
+            return endedAt(core.offset?.again?.since ?? null, outcome, (from) => stream.after(from, asking));
           };
           return askStream({ stream: { ...stream, after }, endpoint: 'events' }, request, ofStream, signal);
         }
@@ -177,18 +177,33 @@ function createRequests(
 }
 
 /**
- * Repeated events change no instrument, but the events after `furthest`, the furthest offset ever read, are new. So a
- * response with both is requested again, each time with half as many events, until it ends at `furthest` or has a single
- * event. `furthest`: null while no events repeat.
+ * Repeated events change no instrument, but the events after `furthest`, the furthest offset ever read, are new. If a
+ * response has both, its new events are also the first events after `furthest`. So these events are removed from the
+ * response, which then ends at `furthest`; the next request gets them. `furthest`: null while no events repeat.
  */
 async function endedAt(
   furthest: string | null,
   outcome: FollowedOutcome<DecodedEvent>,
-  ask: (mostEvents: number) => Promise<FollowedOutcome<DecodedEvent>>,
+  after: (since: string) => Promise<FollowedOutcome<DecodedEvent>>,
 ): Promise<FollowedOutcome<DecodedEvent>> {
   if (furthest === null || outcome.kind === 'refused' || !isBefore(furthest, outcome.answer.next)) return outcome;
-  const most = Math.floor(outcome.answer.decoded.rows.length / 2);
-  return most === 0 ? outcome : endedAt(furthest, await ask(most), ask);
+  const { answer } = outcome;
+  const { rows } = answer.decoded;
+  const later = rows.length === 0 ? outcome : await after(furthest);
+  const news = later.kind === 'refused' ? [] : later.answer.decoded.rows;
+  const isNews = (from: number) =>
+    news.slice(0, rows.length - from).every((event, at) => isSame(event, rows[from + at]));
+  const first = news.length === 0 ? -1 : rows.findIndex((_, from) => isNews(from));
+  if (first < 0) return outcome;
+  return {
+    kind: 'stream',
+    answer: { ...answer, next: furthest, decoded: { ...answer.decoded, rows: rows.slice(0, first) } },
+  };
+}
+
+function isSame(one: DecodedEvent, other: DecodedEvent | undefined): boolean {
+  const bytesOf = (event: DecodedEvent) => (event.kind === 'event' ? event.eventValue : event.raw);
+  return other !== undefined && bytesOf(one).equals(bytesOf(other));
 }
 
 /** The returned function tells if this walk continues: the stream may begin another walk before the list answers. */
