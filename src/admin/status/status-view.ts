@@ -381,7 +381,7 @@ function fleetOf({ whole, sources, processor, at }: WholeStatus): Fleet | null {
           .filter((replica) => !isOurs(replica))
           .map((replica) => ({
             label: `At ${replica.host}`,
-            value: pricedText(replica, whole.newestPrices, at),
+            value: pricedText(replica, whole, at),
           })),
       ];
     },
@@ -389,11 +389,15 @@ function fleetOf({ whole, sources, processor, at }: WholeStatus): Fleet | null {
 }
 
 /** Names the age of the newest price in the slowest partition, to show a partition without progress. */
-function pricedText({ partitions }: DescribedMember, newest: Whole['newestPrices'], now: string): string {
-  const numbers = partitions.map(({ partition }) => partition).sort((a, b) => a - b);
+function pricedText({ partitions }: DescribedMember, { prices, newestPrices }: Whole, now: string): string {
+  const topics = new Set(prices?.flatMap((replica) => replica.partitions.map(({ topic }) => topic)));
   // Partition numbers distinguish replicas with the same address.
-  const size = `${counted(partitions.length, 'partition')}${numbers.length === 0 ? '' : ` (${numbers.join(', ')})`}`;
-  const instants = partitions.map(({ partition }) => newest[partition] ?? '').sort();
+  const byTopic = [...Map.groupBy(partitions, ({ topic }) => topic)].map(([topic, some]) => {
+    const numbers = some.map(({ partition }) => partition).sort((a, b) => a - b);
+    return topics.size > 1 ? `${topic} ${numbers.join(', ')}` : numbers.join(', ');
+  });
+  const size = `${counted(partitions.length, 'partition')}${byTopic.length === 0 ? '' : ` (${byTopic.join('; ')})`}`;
+  const instants = partitions.map(({ partition }) => newestPrices[partition] ?? '').sort();
   const [oldest] = instants;
   if (oldest === undefined) return size;
   if (oldest === '') return `${size}, one without a price`;

@@ -198,6 +198,11 @@ test('what another replica runs is shown from the groups and the topics, with no
     assert.ok(shown.includes(part), `${part} is missing`);
   }
   assert.doesNotMatch(shown, /Last poll<\/dt><dd><time datetime|At 10\.0\.0\.1|7-1/);
+
+  const others = [priced(1), { topic: 'p.others', partition: 2 }, { topic: 'p.others', partition: 0 }];
+  scene.whole = { ...scene.whole, prices: [...(scene.whole.prices ?? []), { host: '10.0.0.5', partitions: others }] };
+  const named = /<dt>At 10\.0\.0\.5<\/dt><dd>3 partitions \(p\.instruments 1; p\.others 0, 2\)/;
+  assert.match(await page(), named, 'with several topics, each is named');
 });
 
 test('bars are as high as their shares, a single price shows, and ages end one step beside the last ones', async (t) => {
