@@ -17,10 +17,10 @@ const SOURCE_WORKER_FILE = new URL('../../../src/sources/source-worker.ts', impo
 
 const ACTIONS: Readonly<Record<ErrorAction, string>> = {
   retry: 'tries again after a back-off',
-  retrySlowly: 'tries again, seldom (`spconnect restart <source>` tries now)',
-  askForLess: 'asks again for less',
-  reopenWriter: 'opens a new writer, reads the committed position, goes on',
-  stopSource: 'stops the source; the others go on',
+  retrySlowly: 'tries again after longer pauses (`spconnect restart <source>` tries at once)',
+  askForLess: 'repeats the request for fewer items',
+  reopenWriter: 'opens a new writer and continues from the committed position',
+  stopSource: 'stops the source; the other sources continue',
   exit: 'ends with exit code 1',
 };
 
