@@ -36,8 +36,8 @@ export interface KafkaCluster {
   consumerOffset(groupId: string, partition: TopicPartition, signal: AbortSignal): Promise<CommittedOffset | null>;
   /**
    * Creates the missing topics if `create` is true, then verifies all topics. Changes no existing topic.
-   * @throws ConnectorError TOPIC_MISSING, TOPIC_NOT_CREATED, TOPIC_MISMATCH, TOPIC_REFUSED, KAFKA_UNREACHABLE. The
-   *   errors of topics in `mayBeRefused` are not thrown: the report contains these errors.
+   * @throws ConnectorError TOPIC_MISSING (with `fields.topics`), TOPIC_NOT_CREATED, TOPIC_MISMATCH, TOPIC_REFUSED or
+   *   KAFKA_UNREACHABLE. The errors of topics in `mayBeRefused` are not thrown: the report contains these errors.
    */
   ensureTopics(topics: readonly TopicSpecification[], options: EnsureOptions): Promise<TopicReport>;
   /**

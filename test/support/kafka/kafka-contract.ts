@@ -191,7 +191,10 @@ function testWriterContract(contract: (title: string, body: (parts: Parts) => Pr
     async (parts) => {
       const { cluster } = parts.subject;
       const specification = { ...parts.specification, name: `${parts.topic}-more` };
-      await assert.rejects(cluster.ensureTopics([specification], { create: false }), { code: 'TOPIC_MISSING' });
+      await assert.rejects(cluster.ensureTopics([specification], { create: false }), {
+        code: 'TOPIC_MISSING',
+        fields: { topics: [specification.name] },
+      });
       const first = await cluster.ensureTopics([parts.specification, specification], { create: true });
       const second = await cluster.ensureTopics([parts.specification, specification], { create: false });
       assert.deepEqual([first.created, second.created], [[specification.name], []]);

@@ -185,7 +185,8 @@ export function createMemoryCluster(options: MemoryClusterOptions): KafkaCluster
         const { name } = wanted;
         try {
           if (broker.topic(name) === undefined) {
-            if (!create) throw new ConnectorError('TOPIC_MISSING', `${name} is missing and topics.create is false.`);
+            if (!create)
+              throw new ConnectorError('TOPIC_MISSING', `${name} is missing.`, { fields: { topics: [name] } });
             broker.createTopic(wanted);
             created.push(name);
           }
