@@ -1,5 +1,6 @@
 import type { WholeStatus } from '../admin/status/status.ts';
 import { viewOf } from '../admin/status/status-view.ts';
+import type { AdminSettings } from '../config/settings.ts';
 import { ConnectorError } from '../errors.ts';
 import { type Clock, systemClock } from '../support/clock.ts';
 import { loadWithoutProvider } from './command-settings.ts';
@@ -16,11 +17,17 @@ export async function statusCommand(
   context: CommandContext,
   { url, watch }: { readonly url?: string; readonly watch: boolean },
 ): Promise<void> {
-  const base = url ?? adminUrl((await loadWithoutProvider(context)).admin);
+  const base = url ?? ownUrl((await loadWithoutProvider(context)).admin);
   if (watch) return watchStatus(context, base, systemClock);
   const status = await requestStatus(base, context.signal);
   print(context, status, linesText([...headLines(status), ...cardLines(status)]));
   if (!status.ready) context.exitWith(EXIT_CODES.failed);
+}
+
+function ownUrl(admin: AdminSettings): string {
+  if (admin.enabled) return adminUrl(admin);
+  const why = 'The settings turn off the admin server (admin.enabled: false), and only this server shows the status.';
+  throw new ConnectorError('ADMIN_UNREACHABLE', why);
 }
 
 /**

@@ -12,7 +12,11 @@ test('status shows each source with its facts, or all as JSON, and says by its e
   const scene = await startAdminScene(t);
   const config = await settingsFile(t, settingsText());
   const { port } = new URL(scene.server.url);
-  const env = connectorEnvironment(NOWHERE, NO_PROVIDER, { TOPIC_PREFIX: 'p', ADMIN_PORT: port });
+  const env = connectorEnvironment(NOWHERE, NO_PROVIDER, {
+    TOPIC_PREFIX: 'p',
+    ADMIN_ENABLED: 'true',
+    ADMIN_PORT: port,
+  });
   const status = (...more: string[]) => runWith(['status', '--config', config, ...more], { env });
   const before = await status();
   assert.equal(before.code, 1);
@@ -59,6 +63,8 @@ test('status shows each source with its facts, or all as JSON, and says by its e
     gone.stderr,
     /^ADMIN_UNREACHABLE: No admin server responded at http:\/\/127\.0\.0\.1:\d+ \(.*\)\.\nStart/,
   );
+  const turnedOff = await runWith(['status', '--config', config], { env: { ...env, ADMIN_ENABLED: 'false' } });
+  assert.deepEqual([turnedOff.code, turnedOff.stderr.includes('(admin.enabled: false)')], [1, true], turnedOff.stderr);
 });
 
 const AGES = [1, 10, 60, Number.POSITIVE_INFINITY].map((seconds, at) => ({
