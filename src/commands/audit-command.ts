@@ -26,7 +26,7 @@ export async function auditCommand(
   const all = settings.sources.filter((source) => source.type === 'instruments');
   const progress = commandProgress(stderr, null);
   const reports: AuditReport[] = [];
-  for (const source of name === undefined ? all : [knownSource(context, name, all)]) {
+  for (const source of name === undefined ? all : [knownSource(context, name, all, 'instruments source')]) {
     const request = { source, settle, onProgress: progress.show };
     const report = await atInstallation({ settings, signal, needs: ['offsets'] }, (at) =>
       atProvider(at, (session) => audit(at, session, request)),

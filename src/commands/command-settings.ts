@@ -109,14 +109,15 @@ export function knownSource<Source extends { readonly name: string }>(
   context: Pick<CommandContext, 'refuse'>,
   name: string,
   sources: readonly Source[],
+  what: 'source' | 'instruments source' = 'source',
 ): Source {
   const names = sources.map((source) => source.name);
-  return sources.find((source) => source.name === name) ?? refuseName(context, 'source', name, names);
+  return sources.find((source) => source.name === name) ?? refuseName(context, what, name, names);
 }
 
 export function refuseName(
   { refuse }: Pick<CommandContext, 'refuse'>,
-  what: 'source' | 'topic',
+  what: 'source' | 'instruments source' | 'topic',
   name: string,
   names: readonly string[],
 ): never {

@@ -29,7 +29,7 @@ export async function walkCommand(context: CommandContext, options: WalkOptions,
   const { allowShrink = null, dryRun, ids, settle } = options;
   const settings = await loadWholeSettings(context);
   const instruments = settings.sources.filter((one) => one.type === 'instruments');
-  const source = knownSource(context, name, instruments);
+  const source = knownSource(context, name, instruments, 'instruments source');
   if (dryRun) {
     const progress = commandProgress(stderr, null);
     const request = { source, allowShrink, ids, settle, onProgress: progress.show };
