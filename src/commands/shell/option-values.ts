@@ -11,6 +11,10 @@ export function wholeNumberOption(text: string): number {
   return numberUpTo(Number.MAX_SAFE_INTEGER, /^[0-9]+$/, text, 'a whole number');
 }
 
+export function limitOption(text: string): number {
+  return numberUpTo(Number.MAX_SAFE_INTEGER, /^0*[1-9][0-9]*$/, text, 'a whole number above 0');
+}
+
 /** Reads a TCP port; 0 means any free port. */
 export function portNumber(text: string): number {
   return numberUpTo(HIGHEST_PORT, /^[0-9]+$/, text, `a port from 0 to ${HIGHEST_PORT}`);

@@ -10,6 +10,7 @@ import {
   baseAddress,
   checkId,
   durationOption,
+  limitOption,
   pastTimeMs,
   portNumber,
   ratePerSecond,
@@ -186,7 +187,7 @@ list and the topic, and writes nothing. Like a walk, it does not count instrumen
       flag('--from-beginning', 'also print the existing records'),
       flag('--until-end', 'print the existing records, then end'),
       value('--key <key>', 'only records with this key'),
-      value('--limit <count>', 'end after this many records', wholeNumberOption),
+      value('--limit <count>', 'end after this many records', limitOption),
       SHOW_URLS,
     ],
     help: `Decimals and 64-bit integers are printed exactly. Records that compaction has removed are not printed. With
@@ -199,7 +200,7 @@ list and the topic, and writes nothing. Like a walk, it does not count instrumen
     arguments: [SOURCE],
     options: [
       value('--from <cursor>', 'an id of the list, or an offset of the stream; without it, the first page'),
-      value('--limit <count>', 'rows, events or checks at most', wholeNumberOption, 10),
+      value('--limit <count>', 'rows, events or checks at most', limitOption, 10),
       SHOW_URLS,
     ],
     help: 'An input that would become a dead letter is printed as a dead letter, with its reason. With --output json each record is one line.',
@@ -300,7 +301,7 @@ and correct the instruments. Stop the source first (spconnect stop), and resume 
         'only dead letters since a time, like 2026-03-31T12:00:00Z, or of the last duration, like 6h',
         pastTimeMs,
       ),
-      value('--limit <count>', 'the newest, at most this many', wholeNumberOption, 50),
+      value('--limit <count>', 'the newest, at most this many', limitOption, 50),
     ],
     help: `A repaid product becomes a dead letter of the source prices, if the provider has no price of it any more. A retry
 without --execute shows which dead letters were written already.`,

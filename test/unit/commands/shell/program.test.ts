@@ -53,6 +53,7 @@ const wrong: Record<string, { args: string[]; says: RegExp }> = {
     says: /'1e3' is invalid. Expected a whole number/,
   },
   'a count below zero': { args: ['demo', '--instruments', '-5'], says: /'-5' is invalid/ },
+  'a limit of nothing': { args: ['tail', 'prices', '--limit', '0'], says: /Expected a whole number above 0/ },
   'a port beyond the last': { args: ['simulate', '--port', '65536'], says: /Expected a port from 0 to 65535/ },
   'a rate that is no number': { args: ['simulate', '--changes', 'fast'], says: /Expected a number from 0 to 10000/ },
   'a rate without end': { args: ['simulate', '--changes', 'Infinity'], says: /Expected a number from 0 to 10000/ },
