@@ -12,12 +12,16 @@ import type { PriceKind, PriceQuestion, QuestionOutcome } from '../bulk-prices.t
  * provider answers now. If a call for a single question fails twice in this way, the failure is its result. While
  * no call is answered, no call is repeated or divided, but a probe (a call for one question) is sent from time to time.
  *
- * Questions are fresh before their first call. If their call fails, they become waiting. If a later call is answered,
- * waiting questions become suspected. If they already failed twice, their call is divided. If a call for suspected
- * questions fails, and a later call was answered since their first failure, their call is divided. Otherwise they
- * become waiting again.
- * The parts of a divided call are suspected, and the call's failure is their first failure. If all parts of a divided
- * call are answered, and this happens twice in a row, the calls were too large. For an hour, calls are half as large.
+ * The states of a group of questions:
+ *
+ * - fresh: not called yet. If its call fails, the group becomes waiting.
+ * - waiting: its last call failed. If a later call is answered, the group becomes suspected, or is divided if it has
+ *   failed twice.
+ * - suspected: called again. If this call fails too, the group is divided if a call that began after the group's first
+ *   failure was answered. Otherwise the group becomes waiting again.
+ *
+ * The parts of a divided call are suspected; the failure of the call counts as their first failure. If all parts are
+ * answered, and this happens twice in a row, the calls were too large. Then calls are half as large for an hour.
  */
 
 /** The number of parts of a divided call. 18 calls find one poison pill among 500 questions. */
