@@ -6,6 +6,7 @@ import type { SettingsTree } from './yaml-tree.ts';
 
 type Issue = z.core.$ZodIssue;
 const MAXIMUM_SHOWN = 60;
+const MOST_GROUPS = 3;
 
 export interface IssueContext extends Pick<SettingsTree, 'variablesOf' | 'originsOf'> {
   readonly schema: z.ZodType;
@@ -84,7 +85,10 @@ function unknownKey(path: SettingPath, { schema, given }: IssueContext): Problem
     return { path: [...parent, key], message: `${other} is set too; keep one of ${other} and ${key}` };
   }
   const [types, nearest] = [typesWith(key).join(' and '), nearestName(key, knownKeys)];
-  const hint = nearest ? `did you mean ${nearest}?` : `known here: ${knownKeys.join(', ')}`;
+  const groups = [...new Set(groupsWith(key, schema, ''))];
+  const isElsewhere = groups.length > 0 && groups.length <= MOST_GROUPS;
+  const known = isElsewhere ? `it belongs to ${groups.join(' or ')}` : `known here: ${knownKeys.join(', ')}`;
+  const hint = nearest ? `did you mean ${nearest}?` : known;
   return { path: [...parent, key], message: `unknown setting; ${types ? `only type ${types} has it` : hint}` };
 }
 
@@ -186,6 +190,18 @@ function groupsOf(schema: z.ZodType): readonly z.ZodObject[] {
   if (!(inner instanceof z.ZodUnion)) return [];
   const options = inner.options.map((option) => layersOf(option as z.ZodType).at(-1));
   return options.filter((option) => option instanceof z.ZodObject);
+}
+
+/** The paths of all groups that have this key. `[n]` stands for any position of a list. */
+function groupsWith(key: string, schema: z.ZodType, path: string): readonly string[] {
+  const inner = layersOf(schema).at(-1);
+  if (inner instanceof z.ZodArray) return groupsWith(key, inner.element as z.ZodType, `${path}[n]`);
+  return (inner instanceof z.ZodObject ? [inner] : groupsOf(schema)).flatMap((group) => [
+    ...(keysOf(group).includes(key) ? [path] : []),
+    ...Object.entries(group.shape).flatMap(([name, member]) =>
+      groupsWith(key, member as z.ZodType, path === '' ? name : `${path}.${name}`),
+    ),
+  ]);
 }
 
 function memberSchema(schema: z.ZodType, key: string | number): z.ZodType | undefined {

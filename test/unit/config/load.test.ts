@@ -156,6 +156,8 @@ sources:
   - { name: d, type: events, walkInterval: 1d }
   - { name: c, type: instruments }
 log: { level: "\${LOG_LEVEL}" }
+pollInterval: 5s
+prices: { catchUp: 1h }
 `;
   assert.deepEqual(await problemsIn(text, { env: { LOG_LEVEL: CANARY }, file: 'my.yaml' }), [
     'my.yaml schemaRegistry.url: is missing; expected an http(s) URL without login, query or fragment, like https://registry.example/apis/ccompat/v7',
@@ -182,6 +184,8 @@ log: { level: "\${LOG_LEVEL}" }
     'my.yaml:21:5 sources[3].topics.instruments: writes the topic instruments, which sources[0] uses too; set another topic in topics.instruments of this source',
     'my.yaml:21:5 sources[3].topics.instrument-events: writes the topic instrument-events, which sources[0] uses too; set another topic in topics.instrument-events of this source',
     'my.yaml:22:15 log.level: found the value of LOG_LEVEL; expected one of debug, info, warn, error',
+    'my.yaml:23:1 pollInterval: unknown setting; it belongs to sources[n]',
+    'my.yaml:24:11 prices.catchUp: unknown setting; it belongs to prices.kinds.daily or prices.kinds.intraday',
   ]);
 });
 
