@@ -64,7 +64,7 @@ export function createLogOutput(options: LogOutputOptions): LogOutput {
     }
   }
 
-  /** Reports only when half of the backlog is free. Otherwise a slow reader would receive mostly these reports. */
+  /** Reports dropped lines only when half of the backlog is free: a slow reader would otherwise get mostly reports. */
   function tellOfDropped(): void {
     if (dropped === reported || bytes > LARGEST_BACKLOG_BYTES / 2) return;
     if (keep(droppedLine(dropped - reported))) reported = dropped;
@@ -85,7 +85,7 @@ export function createLogOutput(options: LogOutputOptions): LogOutput {
     write(line) {
       flush();
       tellOfDropped();
-      // After a dropped line, later lines are also dropped, until a line reports the number of dropped lines.
+      // After a dropped line, all lines are dropped until `tellOfDropped` has reported their number.
       if (dropped > reported || !keep(line)) dropped++;
       writeKept();
     },

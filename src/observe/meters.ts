@@ -4,7 +4,7 @@ import { METRICS, type MetricDefinition, type MetricName } from './metric-table.
 /** Gauges with names of counters (`_total`). The library also has these numbers by type, in gauges without `_total`. */
 const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
 
-/** Each measurement wakes the process. The library's default of 10 ms took half of the CPU time of an idle process. */
+/** Each measurement of the event loop wakes the process. The default of 10 ms took half of an idle process's CPU. */
 const LOOP_DELAY_EVERY_MS = 250;
 
 /** Buckets for durations from milliseconds, which are normal, to a minute. */
@@ -26,7 +26,7 @@ export interface Meters {
   /** Forgets every series of these gauges, so that old values are not shown as current values. */
   clear(names: readonly NamesOf<'gauge'>[]): void;
   observe<Name extends NamesOf<'histogram'>>(name: Name, labels: LabelsOf<Name>, value: number): void;
-  /** Starts each counter with these labels at 0, for all values of other labels: Prometheus ignores a first value. */
+  /** Sets each counter with these labels to 0, for all values of its other labels: Prometheus ignores a first value. */
   startAtZero(labels: GivenLabels): void;
   /** All metrics, including the metrics of the process, in the text format that Prometheus reads. */
   text(): Promise<string>;

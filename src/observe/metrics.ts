@@ -4,7 +4,7 @@ import type { Events } from './events.ts';
 import { createMeters, type Meters, type NamesOf } from './meters.ts';
 import { PRICE_METRICS, SOURCE_METRICS } from './metric-table.ts';
 
-/** The metrics of one running connector: their sinks, and the text that Prometheus reads. */
+/** The metrics of one running connector: the observers that change them, and the text that Prometheus reads. */
 export interface Metrics {
   readonly events: Events;
   readonly httpObserver: HttpObserver;

@@ -33,18 +33,18 @@ export type PriceResponse =
     }
   /** The provider gave no price: the item has a ProblemDetails, or both response and errorResponse are null. */
   | { readonly kind: 'problem'; readonly status: number | null; readonly item: Buffer }
-  /** The item cannot become a record. `pointer`: the JSON pointer of the wrong field, or empty. No value is quoted. */
+  /** The item cannot become a record. `pointer`: the wrong field's JSON pointer, or empty. `reason` quotes no value. */
   | { readonly kind: 'unusable'; readonly reason: string; readonly pointer: string; readonly item: Buffer };
 
 export interface BulkResponse {
   readonly answers: readonly PriceResponse[];
-  /** The number of unknown fields, which `extras` keeps, plus the number of duplicate keys. The last value counts. */
+  /** The number of unknown fields (`extras` keeps them) plus duplicate keys (the last value of a key counts). */
   readonly drift: number;
   /** The number of decimals and instants that are rounded in their field; `extras` keeps their text. */
   readonly roundedNumbers: number;
 }
 
-/** Requests the prices of many instruments in one call. Makes one attempt, without batches and retry. */
+/** Requests the prices of many instruments in one call. Does not divide or retry the call. */
 export interface BulkPrices {
   /**
    * @param questions an isin occurs at most once.

@@ -246,7 +246,7 @@ export class PartitionTask implements PartitionReader, WorkerTask {
     return notices;
   }
 
-  /** Ends the session when the registry gets a missing schema. The next session can then read its records. */
+  /** Ends the session when the registry gets a missing schema. The next session can read the records of this schema. */
   #readAgainOnceSchemasAreFound({ over }: PriceSession): void {
     const { instrumentReader, clock, random } = this.#options;
     const signal = AbortSignal.any([this.#options.signal, over.signal]);

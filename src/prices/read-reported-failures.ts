@@ -31,7 +31,7 @@ export function createReportedFailuresReader({
       onLetter({ key, headers }) {
         const kinds = kindsOf(headers['__connect.errors.topic']);
         const name = headers[KIND];
-        // Old dead letters name no kind. A dead letter of a kind that is not enabled here is ignored.
+        // Old dead letters name no kind and count for the topic's first kind. Kinds that are not enabled are ignored.
         const kind = name === undefined ? kinds[0] : kinds.find((one) => one === name);
         const problem = headers[PROBLEM];
         if (key !== null && kind !== undefined && isProblem(problem)) reported.add(kind, key, problem);

@@ -44,7 +44,7 @@ export function readInstrument(
   }
 }
 
-/** After a registry is replaced or restored, the missing schema appears after minutes. */
+/** When a registry is replaced or restored, a missing schema may appear minutes later. */
 const ASK_AGAIN: BackOff = { initialMs: 30_000, maximumMs: 5 * 60_000 };
 /** Records of other programs may name any number of schemas; at most this many schemas are requested again. */
 const MAXIMUM_SCHEMAS = 100;

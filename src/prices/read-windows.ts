@@ -14,7 +14,7 @@ export class WindowDigests {
   readonly #windows = new Map<string, BigUint64Array>();
   #size = 0;
 
-  /** Replaces the stored windows of an instrument. If `isPart` is true, adds a part of an answer. */
+  /** Replaces the stored windows of an instrument. If `isPart` is true, adds to the stored windows instead. */
   put(id: string, found: readonly (bigint | null)[], isPart = false): void {
     const answered = found.filter((digest) => digest !== null);
     const digests = isPart ? [...new Set([...answered, ...(this.#windows.get(id) ?? [])])] : answered;
@@ -45,7 +45,7 @@ export async function readWindows(options: {
   readonly partition: number;
   /** Null for a value of another schema: it counts as changed. Throws ConnectorError if the value is not a price. */
   readonly digestOf: (value: Buffer) => bigint | null;
-  /** The middle part of the series' keys. Records with another middle part are of another series. */
+  /** The part of a record key between the instrument's id and the start of the window. */
   readonly series: string;
   /** The start of the oldest window that the provider may send again. */
   readonly fromMs: number;

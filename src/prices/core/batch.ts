@@ -11,7 +11,7 @@ export interface Input {
   /** In ascending order. The last record supersedes the others; its offset decides the position in the queue. */
   readonly offsets: readonly bigint[];
   readonly readAtMs: number;
-  /** When the first unanswered record was read: monotonic milliseconds, in which the time of commits does not count. */
+  /** When the first unanswered record was read, in monotonic milliseconds minus the time of commits. */
   readonly waitsSinceMs: number;
   readonly meaning: InputMeaning;
 }

@@ -9,7 +9,7 @@ import type { PriceKind, PriceQuestion, QuestionOutcome } from '../bulk-prices.t
  *
  * One rule finds poison pills (questions that make their calls fail), for every error. A call that failed twice is
  * divided if the provider answered a call that began after the first failure. An earlier call does not show that the
- * provider answers now. If a call for a single question fails twice in this way, the failure is its result. While
+ * provider answers now. If the call to divide has a single question, its failure becomes the question's result. While
  * no call is answered, no call is repeated or divided, but a probe (a call for one question) is sent from time to time.
  *
  * The states of a group of questions:
@@ -77,7 +77,7 @@ export interface Call<One> {
   readonly number: number;
   readonly timeoutMs: number;
   readonly sentMs: number;
-  /** The failed call that gave a probe its question; undefined if a probe is for a witness, or if this is no probe. */
+  /** The failed call whose question this probe sends; undefined for a probe of a witness, and for other roles. */
   readonly from: Failed<One> | undefined;
 }
 
@@ -115,7 +115,7 @@ export class CallQueue<One extends QueuedQuestion> {
   /** Parts of calls and single questions have a separate timeout, because they are answered faster. */
   readonly #patience = { usual: new Patience(), suspected: new Patience() };
   #limit = { items: 0, untilMs: 0 };
-  /** Divided calls whose parts were all answered: the smallest size, and the time of the first call; null: no call. */
+  /** Divided calls whose parts were all answered: their smallest size, and the time of the first; null without any. */
   #tooLarge: { readonly items: number; readonly atMs: number } | null = null;
 
   constructor(options: CallQueueOptions<One>) {

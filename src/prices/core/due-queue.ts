@@ -19,7 +19,7 @@ export class DueQueue {
   readonly #words = new WordRows(WIDTH);
   readonly #heap: Moment[] = [];
   readonly #moments = new Map<number, Moment>();
-  /** The lists by number, from 1. A list's first row stores the list's negative number as its previous row. */
+  /** The lists by number, from 1. In place of a previous row, a list's first row stores minus this number. */
   readonly #numbered: (Moment | undefined)[] = [undefined];
   readonly #freeNumbers: number[] = [];
 

@@ -86,7 +86,7 @@ export class InputLane {
     return mayTake ? first.readAtMs + this.#settings.lingerMs : Number.POSITIVE_INFINITY;
   }
 
-  /** No record times out before this moment. The moment does not include the time of commits; see `freeMs`. */
+  /** No record times out before this moment. Compare it with `freeMs`: both exclude the time of commits. */
   nextOverdueMs(): number {
     return this.#oldestMs + this.#patienceMs;
   }
@@ -100,7 +100,11 @@ export class InputLane {
     for (const [at, position] of positions.entries()) open.outcomes[position] = outcomes[at];
   }
 
-  /** Takes answered inputs from the front, and all inputs up to the last timeout. `freeMs`: time without commits. */
+  /**
+   * Takes answered inputs from the front, and all inputs up to the last input that timed out.
+   *
+   * @param freeMs the current time minus the time of all commits.
+   */
   takeAnswered(freeMs: number): BatchPart[] {
     const overdue = this.#overdue(freeMs);
     const parts: BatchPart[] = [];

@@ -62,8 +62,9 @@ const LONGEST_WAIT_FOR_COMPANY_MS = 60_000;
 const SOONEST_SHARE = 0.1;
 
 /**
- * The refresh times of one partition for one kind. The hash of an instrument gives its slot in the interval. One call
- * requests a slot. Slots follow the wall clock, so that an instrument is due once per interval, also after a restart.
+ * The refresh times of one partition for one kind. The hash of an instrument decides its slot in the interval. One
+ * call requests all instruments of a slot. Slots follow the wall clock, so that an instrument is due once per interval,
+ * also after a restart.
  */
 class RefreshSlots {
   readonly #intervalMs: number;
@@ -157,7 +158,7 @@ function mayHaveWindows(problem: PriceProblem | null): boolean {
 }
 
 const FIRST_BACK_OFF_MS = 10_000;
-/** Long after the repayment, a price hardly changes, and most repaid instruments have no price. */
+/** The interval for instruments that were repaid long ago: most have no price, and the other prices hardly change. */
 const REPAID_INTERVAL_MS = 86_400_000;
 /** A smaller correction of the clock is ignored, because repayment counts in days. */
 const CLOCK_CORRECTED_MS = 3_600_000;
@@ -181,7 +182,7 @@ export class KindLane {
   readonly #inFlight = new Map<string, BatchInput | null>();
   #dividedMs = Number.NEGATIVE_INFINITY;
   #dividedSize = 0;
-  /** `epochMs` of `Repayment` when repaid instruments last got their slots. */
+  /** The greatest `epochMs` of `Repayment` since the clock was last corrected by CLOCK_CORRECTED_MS or more. */
   #epochMs = Number.NEGATIVE_INFINITY;
 
   constructor(

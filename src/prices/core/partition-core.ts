@@ -202,7 +202,7 @@ export class PartitionCore {
       this.#table.delete(id);
       return news.kind === 'live' ? { kind: 'noIsin' } : news;
     }
-    // An empty table perhaps did not move its low-water marks. So they move now, before the first instrument is added.
+    // The low-water marks may not have moved while the table was empty. They move before the first instrument is added.
     if (this.#table.size === 0) this.#moveMarks(nowMs);
     const instrument = this.#put(id, news.isin, nowMs, news.terms);
     this.#refreshBesidesFirst(instrument, nowMs);
@@ -244,7 +244,7 @@ export class PartitionCore {
       const offset = inputs.length > 0 || isMarked ? (this.#inputs.firstUnanswered() ?? this.#position) : null;
       const parts = batches.map((batch) => this.#part(batch, nowMs));
       const passedUnanswered = offset === null ? null : this.#passedUnanswered(offset);
-      // A transaction has one kind, and `passedUnanswered` is of the first kind. A later transaction commits the offset.
+      // A transaction has one kind; `passedUnanswered` is of the first kind. A later transaction commits the offset.
       if (passedUnanswered !== null && lane !== this.#first) return { parts, offset: null, progress: null };
       return {
         parts: passedUnanswered === null ? parts : [...parts, passedUnanswered],
@@ -310,7 +310,7 @@ export class PartitionCore {
 }
 
 interface ResultContext {
-  /** False if the instrument was deleted or got another isin: the answer is another product's price. */
+  /** False after the instrument was deleted or got another isin. The answer is then dropped. */
   readonly holds: (instrument: AskedInstrument) => boolean;
   readonly isRepaid: (instrument: AskedInstrument, problem: PriceProblem) => boolean;
   readonly reported: ReportedFailures;
