@@ -65,14 +65,14 @@ export function createLogOutput(options: LogOutputOptions): LogOutput {
   }
 
   /** Reports dropped lines only when half of the backlog is free: a slow reader would otherwise get mostly reports. */
-  function tellOfDropped(): void {
+  function reportDropped(): void {
     if (dropped === reported || bytes > LARGEST_BACKLOG_BYTES / 2) return;
     if (keep(droppedLine(dropped - reported))) reported = dropped;
   }
 
   function writeKept(): void {
     flush();
-    tellOfDropped();
+    reportDropped();
     if (flush() === undefined || isRetryDue) return;
     isRetryDue = true;
     later(RETRY_MS, () => {
@@ -84,8 +84,8 @@ export function createLogOutput(options: LogOutputOptions): LogOutput {
   return {
     write(line) {
       flush();
-      tellOfDropped();
-      // After a dropped line, all lines are dropped until `tellOfDropped` has reported their number.
+      reportDropped();
+      // After a dropped line, all lines are dropped until `reportDropped` has reported their number.
       if (dropped > reported || !keep(line)) dropped++;
       writeKept();
     },
@@ -94,7 +94,7 @@ export function createLogOutput(options: LogOutputOptions): LogOutput {
       for (let waits = 0; waits < END_WAITS; waits++) {
         const failure = flush();
         if (failure === undefined && dropped === reported) return;
-        if (failure === undefined) tellOfDropped();
+        if (failure === undefined) reportDropped();
         else if (isFull(failure)) waitMs(END_WAIT_MS);
         else return;
       }

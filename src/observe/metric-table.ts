@@ -71,7 +71,7 @@ export const SOURCE_METRICS = {
   ),
   spconnect_duplicate_keys_total: counter(
     ['source'],
-    'Keys that were twice in one JSON object. The last value counts.',
+    'Keys that were repeated in one JSON object. The last value counts.',
   ),
   spconnect_commit_duration_seconds: histogram(['source'], 'Seconds that a transaction took.'),
   spconnect_poll_failures_total: counter(
@@ -112,7 +112,7 @@ export const PRICE_METRICS = {
   spconnect_prices_partitions: gauge([], 'Partitions of instruments topics whose prices this process requests.'),
   spconnect_prices_writer_lost_total: counter(
     ['code'],
-    'Number of times that a partition lost its writer and opened a new one, by the code of the error.',
+    'Number of times that a partition lost its writer and opened a new writer, by the code of the error.',
   ),
   spconnect_prices_batches_total: counter(['price'], 'Batches of instruments whose responses were committed.'),
   spconnect_prices_items_total: counter(
@@ -130,7 +130,7 @@ export const PRICE_METRICS = {
   }),
   spconnect_prices_bulk_calls_total: counter(
     ['price'],
-    'Bulk calls that were answered, repetitions and parts included.',
+    'Answered bulk calls, including repeated calls and parts of divided calls.',
   ),
   spconnect_prices_bulk_failures_total: counter(
     ['price', 'code'],
@@ -182,7 +182,7 @@ const CONNECTION_METRICS = {
   ),
   spconnect_writer_lost_total: counter(
     ['partition', 'code'],
-    'Number of times that a writer was lost and its offsets were read again, by the code of the error.',
+    'Number of times that a writer was lost and the offsets of its partition were read again, by the code of the error.',
   ),
   spconnect_registry_failures_total: counter(['code'], 'Failures of the schema registry, by the code of the error.', {
     code: [

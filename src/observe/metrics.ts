@@ -37,8 +37,10 @@ export function createMetrics(options: {
   const clocksAheadMs = new Map<string, number>();
   let countedLines = 0;
   meters.set('spconnect_build_info', { version: options.version, node: process.versions.node }, 1);
-  const ofStatus = Object.entries({ ...SOURCE_METRICS, ...PRICE_METRICS }).filter(([, { type }]) => type === 'gauge');
-  const gauges = ofStatus.map(([name]) => name) as NamesOf<'gauge'>[];
+  const statusGauges = Object.entries({ ...SOURCE_METRICS, ...PRICE_METRICS }).filter(
+    ([, { type }]) => type === 'gauge',
+  );
+  const gauges = statusGauges.map(([name]) => name) as NamesOf<'gauge'>[];
   const followed = [...gauges, 'spconnect_kafka_silent_seconds'] as const;
   const startAtZero: Partial<Events> = {
     processorStarted({ kinds }) {

@@ -224,10 +224,10 @@ const MISTAKES: Readonly<Record<string, Readonly<Record<string, readonly [right:
     ],
     'Retry-After is not waited for': ['if (nowMs < this.#pausedUntilMs) return null;', ''],
     'one that spoilt a call shares the next one again': [
-      'const isKnown = ({ question }: One) => this.#owed.has(question.isin);',
+      'const isKnown = ({ question }: One) => this.#answersNeeded.has(question.isin);',
       'const isKnown = (_: One) => false;',
     ],
-    'one that spoilt a call is forgiven at its first answer': ['if (owed > 1) this', 'if (false) this'],
+    'one that spoilt a call is forgiven at its first answer': ['if (needed > 1) this', 'if (false) this'],
   },
 };
 

@@ -30,7 +30,7 @@ const PARTS = 4;
 const SUSPECTED_AT_ONCE = 4;
 const PROBE_BACK_OFF: BackOff = { initialMs: 500, maximumMs: 30_000 };
 /** A poison pill is requested alone until this many calls for it are answered. */
-const ANSWERS_OWED = 3;
+const ANSWERS_NEEDED = 3;
 /** The most poison pills that are remembered. If there are more, the provider is the likely cause. */
 const MOST_KNOWN = 100;
 /** A learnt size limit ends after this time, because the failures may have had another reason. */
@@ -111,9 +111,9 @@ export class CallQueue<One extends QueuedQuestion> {
   #witnesses: One[] | null = null;
   #pausedUntilMs = 0;
   /** The number of answered calls that each poison pill still needs, by isin. */
-  readonly #owed = new Map<string, number>();
+  readonly #answersNeeded = new Map<string, number>();
   /** Parts of calls and single questions have a separate timeout, because they are answered faster. */
-  readonly #patience = { usual: new Patience(), suspected: new Patience() };
+  readonly #timeouts = { usual: new CallTimeout(), suspected: new CallTimeout() };
   #limit = { items: 0, untilMs: 0 };
   /** Divided calls whose parts were all answered: their smallest size, and the time of the first; null without any. */
   #tooLarge: { readonly items: number; readonly atMs: number } | null = null;
@@ -134,7 +134,7 @@ export class CallQueue<One extends QueuedQuestion> {
 
   put(asked: readonly One[], nowMs: number): void {
     const fresh = { ...NEVER_FAILED, sinceMs: nowMs };
-    const isKnown = ({ question }: One) => this.#owed.has(question.isin);
+    const isKnown = ({ question }: One) => this.#answersNeeded.has(question.isin);
     const others = asked.filter((one) => !isKnown(one));
     if (others.length > 0) this.#fresh.push({ ...fresh, asked: others });
     if (others.length === asked.length) return;
@@ -167,7 +167,7 @@ export class CallQueue<One extends QueuedQuestion> {
 
   answered({ group, role, number, sentMs }: Call<One>, nowMs: number): void {
     const { asked } = group;
-    const { usual, suspected } = this.#patience;
+    const { usual, suspected } = this.#timeouts;
     this.#inFlight[role] -= 1;
     this.#answered = Math.max(this.#answered, number);
     this.#probes.failures = 0;
@@ -226,14 +226,14 @@ export class CallQueue<One extends QueuedQuestion> {
       const at = this.#fresh.findIndex((group) => this.#readyMs(group, nowMs) <= nowMs);
       const [first] = at < 0 ? [] : this.#fresh.splice(at, 1);
       if (first === undefined) return null;
-      const call = this.#begin(this.#inCompany(first, nowMs), 'fresh', nowMs);
+      const call = this.#begin(this.#filled(first, nowMs), 'fresh', nowMs);
       if (call !== null) return call;
     }
     return null;
   }
 
   /** Fills a call: takes a part of a large group, or adds other groups to a small group. */
-  #inCompany(first: Group<One>, nowMs: number): Group<One> {
+  #filled(first: Group<One>, nowMs: number): Group<One> {
     const most = this.maxItems(nowMs);
     if (first.asked.length > most) {
       this.#fresh.unshift({ ...first, asked: first.asked.slice(most) });
@@ -288,24 +288,24 @@ export class CallQueue<One extends QueuedQuestion> {
     this.#inFlight[role] += 1;
     this.#calls += 1;
     const isPart = group.partOf !== null || (group.failures > 0 && group.asked.length === 1);
-    const patience = isPart ? this.#patience.suspected : this.#patience.usual;
-    const timeoutMs = role === 'probe' ? this.#patience.usual.ms * 2 ** this.#probes.failures : patience.ms;
+    const timeout = isPart ? this.#timeouts.suspected : this.#timeouts.usual;
+    const timeoutMs = role === 'probe' ? this.#timeouts.usual.ms * 2 ** this.#probes.failures : timeout.ms;
     return { group: wanted, role, number: this.#calls, timeoutMs, sentMs: nowMs, from };
   }
 
   #suspectedAnswered({ asked, partOf }: Group<One>, nowMs: number): void {
     const isin = asked[0]?.question.isin ?? '';
-    const owed = asked.length === 1 ? (this.#owed.get(isin) ?? 0) : 0;
-    if (owed > 1) this.#owed.set(isin, owed - 1);
-    else if (owed > 0) this.#owed.delete(isin);
+    const needed = asked.length === 1 ? (this.#answersNeeded.get(isin) ?? 0) : 0;
+    if (needed > 1) this.#answersNeeded.set(isin, needed - 1);
+    else if (needed > 0) this.#answersNeeded.delete(isin);
     if (partOf === null) return;
     partOf.unanswered -= 1;
-    if (partOf.unanswered === 0) this.#nobodyWasToBlame(partOf, nowMs);
+    if (partOf.unanswered === 0) this.#allPartsAnswered(partOf, nowMs);
   }
 
   /** All parts of a call were answered: the call was too large or too slow, or its two failures were temporary. */
-  #nobodyWasToBlame({ items, sentMs }: Division, nowMs: number): void {
-    const { usual } = this.#patience;
+  #allPartsAnswered({ items, sentMs }: Division, nowMs: number): void {
+    const { usual } = this.#timeouts;
     usual.took(usual.ms);
     const before = this.#tooLarge;
     // Calls have several sizes, so the smallest size counts.
@@ -338,10 +338,10 @@ export class CallQueue<One extends QueuedQuestion> {
   }
 
   #remember(isin: string): void {
-    this.#owed.delete(isin);
-    this.#owed.set(isin, ANSWERS_OWED);
-    const [oldest] = this.#owed.keys();
-    if (this.#owed.size > MOST_KNOWN && oldest !== undefined) this.#owed.delete(oldest);
+    this.#answersNeeded.delete(isin);
+    this.#answersNeeded.set(isin, ANSWERS_NEEDED);
+    const [oldest] = this.#answersNeeded.keys();
+    if (this.#answersNeeded.size > MOST_KNOWN && oldest !== undefined) this.#answersNeeded.delete(oldest);
   }
 
   #probeFailed(asked: readonly One[], error: ConnectorError, nowMs: number): void {
@@ -400,8 +400,8 @@ function anyOf<Item>(items: readonly Item[], random: Random): Item | undefined {
   return items[Math.floor(random() * items.length)];
 }
 
-const FIRST_PATIENCE_MS = 10_000;
-const LEAST_PATIENCE_MS = 3_000;
+const FIRST_TIMEOUT_MS = 10_000;
+const LEAST_TIMEOUT_MS = 3_000;
 /** The timeout is this many times the slowest recent call, which may have been a part of a divided call. */
 const TIMES_SLOWEST = PARTS;
 const REMEMBERED_CALLS = 50;
@@ -410,13 +410,13 @@ const REMEMBERED_CALLS = 50;
  * The timeout of calls. If the timeout is long, a question that is never answered delays the other questions of its
  * call. If the timeout is short, slow calls are divided.
  */
-class Patience {
+class CallTimeout {
   readonly #tookMs: number[] = [];
 
   /** Whole milliseconds, because timers accept no fractions. */
   get ms(): number {
-    if (this.#tookMs.length === 0) return FIRST_PATIENCE_MS;
-    return Math.max(LEAST_PATIENCE_MS, Math.ceil(TIMES_SLOWEST * Math.max(...this.#tookMs)));
+    if (this.#tookMs.length === 0) return FIRST_TIMEOUT_MS;
+    return Math.max(LEAST_TIMEOUT_MS, Math.ceil(TIMES_SLOWEST * Math.max(...this.#tookMs)));
   }
 
   took(ms: number): void {

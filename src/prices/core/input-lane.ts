@@ -88,7 +88,7 @@ export class InputLane {
 
   /** No record times out before this moment. Compare it with `freeMs`: both exclude the time of commits. */
   nextOverdueMs(): number {
-    return this.#oldestMs + this.#patienceMs;
+    return this.#oldestMs + this.#answerWithinMs;
   }
 
   answered(batch: Batch, positions: readonly number[], outcomes: readonly QuestionOutcome[]): void {
@@ -139,7 +139,7 @@ export class InputLane {
     return this.#open.length < BATCHES_IN_FLIGHT && this.#lane.refreshes.adopted < BATCHES_IN_FLIGHT;
   }
 
-  get #patienceMs(): number {
+  get #answerWithinMs(): number {
     return this.#lane.refreshes.adopted < BATCHES_IN_FLIGHT ? this.#settings.answerWithinMs : this.#settings.lingerMs;
   }
 
@@ -151,13 +151,13 @@ export class InputLane {
   /** Counts the batches, and the queued inputs after the batches, up to the last input that timed out. */
   #overdue(freeMs: number): { readonly batches: number; readonly inputs: number } {
     if (this.nextOverdueMs() > freeMs) return { batches: 0, inputs: 0 };
-    const isOverdue = ({ waitsSinceMs }: Input) => waitsSinceMs + this.#patienceMs <= freeMs;
+    const isOverdue = ({ waitsSinceMs }: Input) => waitsSinceMs + this.#answerWithinMs <= freeMs;
     const inputs = [...this.#queue.values()].findLastIndex(isOverdue) + 1;
     const batches =
       inputs > 0 ? this.#open.length : this.#open.findLastIndex((open) => unansweredOf(open).some(isOverdue)) + 1;
     this.#oldestMs = Number.POSITIVE_INFINITY;
     for (const { waitsSinceMs } of this.#waiting()) {
-      if (waitsSinceMs + this.#patienceMs > freeMs) this.#oldestMs = Math.min(this.#oldestMs, waitsSinceMs);
+      if (waitsSinceMs + this.#answerWithinMs > freeMs) this.#oldestMs = Math.min(this.#oldestMs, waitsSinceMs);
     }
     return { batches, inputs };
   }

@@ -138,7 +138,7 @@ class RefreshSlots {
   }
 
   /** The first moment, at `fromMs` or later, at which retries share a call. */
-  inCompany(fromMs: number): number {
+  nextSharedMs(fromMs: number): number {
     const slotMs = this.#intervalMs / this.#count;
     const everyMs = slotMs / Math.ceil(slotMs / LONGEST_WAIT_FOR_COMPANY_MS);
     return this.#after(this.#phaseMs, everyMs, fromMs - 1);
@@ -147,9 +147,9 @@ class RefreshSlots {
   /** The first moment after `monotonicMs` with this phase and period, in whole milliseconds of the wall clock. */
   #after(phaseMs: number, everyMs: number, monotonicMs: number): number {
     const wallMs = Math.round(monotonicMs + this.#epochMs);
-    let strikes = Math.floor((wallMs - phaseMs) / everyMs);
-    while (Math.round(phaseMs + strikes * everyMs) <= wallMs) strikes += 1;
-    return Math.round(phaseMs + strikes * everyMs) - this.#epochMs;
+    let periods = Math.floor((wallMs - phaseMs) / everyMs);
+    while (Math.round(phaseMs + periods * everyMs) <= wallMs) periods += 1;
+    return Math.round(phaseMs + periods * everyMs) - this.#epochMs;
   }
 }
 
@@ -318,7 +318,7 @@ export class KindLane {
   }
 
   /** Called after a record is answered without a price. Requests the price at once, unless a request is in flight. */
-  owe(instrument: AskedInstrument, withdrawal: Withdrawal | null, nowMs: number, mayRefresh: boolean): void {
+  requestLater(instrument: AskedInstrument, withdrawal: Withdrawal | null, nowMs: number, mayRefresh: boolean): void {
     if (withdrawal !== null) planOf(instrument, this.kind).shown = 'nothing';
     if (mayRefresh && !this.isInFlight(instrument.id)) this.schedule(instrument, nowMs);
   }
@@ -344,7 +344,7 @@ export class KindLane {
     const { row } = instrument;
     const dueMs = this.#isRepaid(row, nowMs)
       ? this.#repaidSlots.nextAfterAnswer(this.#table.hashAt(row), nowMs)
-      : this.#slots.inCompany(retryMs);
+      : this.#slots.nextSharedMs(retryMs);
     if (mayRefresh) this.schedule(instrument, dueMs);
   }
 

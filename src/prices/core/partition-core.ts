@@ -178,7 +178,7 @@ export class PartitionCore {
     // During the commit, the instrument may have been deleted or may have got another isin.
     if (!this.#table.holds(instrument)) return;
     if (result.kind === 'postponed') {
-      lane.owe(instrument, result.withdrawal, nowMs, this.#mayRefresh(lane, instrument));
+      lane.requestLater(instrument, result.withdrawal, nowMs, this.#mayRefresh(lane, instrument));
       return;
     }
     const verdict: Verdict =

@@ -200,7 +200,7 @@ async function exchange<T>(
     } finally {
       response.body.destroy();
       const durationMs = Math.round(clock.monotonicMs() - startedAtMs);
-      log.debug({ client: name, endpoint, status: response.statusCode, durationMs }, 'answered');
+      log.debug({ client: name, endpoint, status: response.statusCode, durationMs }, 'request answered');
     }
   } catch (caught) {
     const error = deadline.signal.aborted ? deadline.signal.reason : caught;
@@ -330,8 +330,8 @@ function violation(request: Exchange, what: string): ConnectorError {
 
 function timedOut(request: Exchange): ConnectorError {
   const advice = request.isOwnTimeout
-    ? 'other requests were answered sooner, so this one is repeated in parts'
-    : `ask for less, or raise ${request.name}.timeout`;
+    ? 'other requests were answered sooner, so this request may be repeated in smaller parts'
+    : `request fewer items, or raise ${request.name}.timeout`;
   return new ConnectorError(
     'PROVIDER_TIMEOUT',
     `${request.from} took longer than ${request.timeoutMs} ms, body included; ${advice}.`,

@@ -72,7 +72,7 @@ export function openResponseBody(options: {
   function tooLarge(): ConnectorError {
     return new ConnectorError(
       'BODY_TOO_LARGE',
-      `${from} was answered with more than ${maxBodyBytes} bytes; ask for less, or raise ${capSetting}.`,
+      `${from} was answered with more than ${maxBodyBytes} bytes; request fewer items, or raise ${capSetting}.`,
       { fields: { maxBodyBytes } },
     );
   }

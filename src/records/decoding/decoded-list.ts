@@ -66,6 +66,6 @@ export function failureOf(key: string | null, { pointer, reason, tooLarge }: Fla
 
 export function tooLong(value: Buffer, { maxValueBytes = Number.POSITIVE_INFINITY }: RecordOptions): Flaw | null {
   if (value.length <= maxValueBytes) return null;
-  const reason = `a value of ${value.length} bytes; the topic takes at most ${maxValueBytes}`;
+  const reason = `a value of ${value.length} bytes; the topic accepts at most ${maxValueBytes}`;
   return { pointer: '', reason, tooLarge: true };
 }

@@ -169,7 +169,7 @@ test('the log names the endpoint and the status, and never the query', async (t)
   };
   await clientFor(t, url, { log }).get(request, text, never);
   assert.equal(log.lines.length, 1);
-  assert.match(log.lines[0] ?? '', /^answered .*"endpoint":"\/v1\/check\/\{id\}","status":200/);
+  assert.match(log.lines[0] ?? '', /^request answered .*"endpoint":"\/v1\/check\/\{id\}","status":200/);
   assert.doesNotMatch(log.lines.join(), /canary|42/);
 });
 

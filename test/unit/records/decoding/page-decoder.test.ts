@@ -36,7 +36,7 @@ test('a value that is longer than the topic takes is a failure with its key', as
   const failure = await decodeRow(row, { maxValueBytes: fitting.value.length - 1 });
   assert.ok(failure.kind === 'failure');
   assert.deepEqual([failure.key, failure.pointer, failure.raw.toString()], ['12', '', row]);
-  assert.match(failure.reason, /^a value of \d+ bytes; the topic takes at most \d+$/);
+  assert.match(failure.reason, /^a value of \d+ bytes; the topic accepts at most \d+$/);
 });
 
 test('two pages decoded at the same time do not mix', async () => {
