@@ -90,7 +90,7 @@ function flatten(value: object, path = ''): [key: string, value: unknown][] {
   });
 }
 
-/** A list of offsets is reused for this time: each reading connects to Kafka, and tools poll at least every second. */
+/** Offsets are reused for this time after a read: each read connects to Kafka, and tools poll at least every second. */
 const OFFSETS_KEPT_MS = 1_000;
 
 /**
@@ -167,10 +167,10 @@ const LOOK_EVERY_MS = 2_000;
 const PATIENCE_MS = 1_000;
 /** If the last successful reading is older than this, the replicas count as unknown. */
 const KNOWN_FOR_MS = 15_000;
-/** To find a partition's newest price, this many last offsets are read: transaction markers take offsets too. */
+/** The number of last offsets to read for a partition's newest price. Transaction markers occupy offsets too. */
 const NEWEST = 4;
 
-/** The returned function returns all replicas, as Kafka listed them in the last seconds; null if unknown. */
+/** Returns a function that reads all replicas. It returns null after `KNOWN_FOR_MS` without a list from Kafka. */
 function createWholeReader(at: Installation, operations: ConnectorOperations): () => Promise<Whole | null> {
   const { clock, signal } = at;
   let known: { readonly whole: Whole; readonly atMs: number } | null = null;

@@ -25,7 +25,7 @@ const STOP_DEADLINE_MS = 7_000;
 const START_BACK_OFF: BackOff = { initialMs: 500, maximumMs: 30_000 };
 
 export interface ConnectorOptions extends ContextOptions {
-  /** The path of the settings file that messages name; default: the usual file. */
+  /** The path of the settings file, for the admin server's error messages; default: `DEFAULT_SETTINGS_FILE`. */
   readonly settingsFile?: string;
   readonly events: Events;
   /** If this signal aborts, the connector finishes or aborts open transactions, and closes all connections. */
@@ -244,7 +244,7 @@ function textOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** A wrong topic stops only the sources and prices that use the topic. If all of them use it, the process ends. */
+/** A wrong topic in `mayBeRefused` stops only the sources and prices that use it. Any other ends the process. */
 async function ensureTopicsInTime(
   { topics, mayBeRefused }: PlannedSources,
   { settings, events, signal }: ConnectorOptions,

@@ -30,11 +30,11 @@ import type { Context } from './context.ts';
 import { priceInputs } from './planned-topics.ts';
 import type { VerifiedTopics } from './verified-topics.ts';
 
-/** At most this many tables of instruments or prices are read at a time: each reading holds some megabytes. */
+/** At most this many tables of instruments or prices are read at a time: each read needs some megabytes. */
 const TABLES_AT_ONCE = 2;
 const BATCHES_READ_AHEAD = 4;
 
-/** A record waits at most this long for its price. If its ISIN is new, the price of the old ISIN stays meanwhile. */
+/** A record waits at most this long for its price. Meanwhile, the price of an earlier ISIN may stay on the topic. */
 const ANSWER_WITHIN_MS = 30_000;
 
 /** A small batch waits this long, to share a call with batches of other partitions. `linger` includes this wait. */
@@ -69,7 +69,7 @@ export async function runPriceProcessor(parts: PriceProcessorParts): Promise<nev
   const missedNotices = createMissedNotices({ kinds, topic: topics.notifications, registry });
   const all = { groupId, reader, instrumentReader, caller, core, targets, clock, random, events };
 
-  /** Returns the partitions that get the results of an input partition. A price has the partition of its instrument. */
+  /** Returns the partitions that get the results of an input partition. Prices get the same partition number. */
   const writtenWith = (partition: number) => [
     ...[...new Set(kinds.map(({ kind }) => topicOf(kind).name))].map((topic) => ({ topic, partition })),
     ...partitionsOf(topics['dead-letters']),

@@ -14,7 +14,7 @@ interface Deps {
   readonly random: Random;
   readonly log: Log;
   readonly observer?: HttpObserver;
-  /** Holds the endpoints that must not be called now. All clients of the process share this object. */
+  /** Knows the endpoints that must not be called now. All clients of the process share this object. */
   readonly gates?: EndpointGates;
 }
 

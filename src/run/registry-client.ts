@@ -50,7 +50,7 @@ async function access(
   };
   const authorization = createAuthorization(auth, {
     ...network,
-    // A token is never requested over plain HTTP from another machine.
+    // A token request to another machine never uses plain HTTP.
     allowHttp: false,
     random,
     log,

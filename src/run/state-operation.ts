@@ -34,7 +34,7 @@ export async function requestWalk(
   return walk;
 }
 
-/** Requests a state of a source or processor, until the next request. Throws the errors of requestWalk. */
+/** Requests a state of a source or processor. It stays until the next request. Throws the errors of requestWalk. */
 export async function requestState(place: StatesPlace, source: string, state: TargetState): Promise<void> {
   await changeState(place, source, (wanted) => ({ ...wanted, state }));
 }

@@ -36,7 +36,7 @@ export interface OffsetPartitionOptions {
   readonly kafka: Pick<KafkaCluster, 'topicIds'>;
   /** Resolves if the source's topics accept records; a separate writer verifies this. */
   readonly verifyStart?: (source: Source, signal: AbortSignal) => Promise<void>;
-  /** Returns the offsets by key. For an unreadable offset, the value is an error. It stops only this source. */
+  /** Returns the offsets by key. An unreadable offset has an error as its value. The error stops only this source. */
   readonly readOffsets: (signal: AbortSignal) => Promise<ReadonlyMap<string, SourceOffset | ConnectorError>>;
   readonly targets: WorkerTargets;
   /** Absent if there is only one process, because it needs no proof that it owns the partition. */
@@ -126,7 +126,10 @@ interface Session extends OffsetPartitionOptions {
   readonly blamed: (source: Source, isCertain: boolean) => void;
 }
 
-/** Ends if the writer fails, the signal aborts, a waiting source may run, or no source runs. Open commits end first. */
+/**
+ * Runs one session until the writer fails, the signal aborts, a waiting source may run, or no source runs. Waits for
+ * open commits before it ends.
+ */
 async function runSession(options: Session): Promise<void> {
   const { kafka, clock, random, events, targets, sources, runStates, offsets, topicIds } = options;
   const session = new AbortController();

@@ -16,7 +16,7 @@ export interface RequestedWalk extends WalkRequest {
   readonly requestedAt: string | null;
 }
 
-/** A process restarts the source when it receives this record. A process that starts later ignores the record. */
+/** A process restarts the source when it reads this request. A process that starts later ignores the request. */
 export interface RequestedRestart {
   readonly id: string;
   readonly requestedAt: string | null;

@@ -47,7 +47,7 @@ export class RowReader {
     if (this.tape.length > LONGEST_KEPT_TAPE) this.tape = new Int32Array(FIRST_TAPE);
   }
 
-  /** Reads one value inside `depth` objects and arrays; returns its end. The note of the value is at 0 of the tape. */
+  /** Reads one value inside `depth` objects and arrays; returns its end. The value's note is at tape[0]. */
   readRow(plan: ValuePlan, start: number, depth: number): number {
     this.#top = 0;
     this.json.forgetKeys();
@@ -217,8 +217,8 @@ export class RowReader {
     return own;
   }
 
-  // Returns the note for a member's capitalised spelling. This note lies in an unknown member; the negative number
-  // `-1 - slot` in place of the key's start marks this unknown member.
+  // Returns the note for a member's capitalised spelling. The note lies in an entry of the list of unknown members. The
+  // entry has the negative number `-1 - slot` instead of its key's start.
   #otherSpelling(frame: number, slot: number): number {
     for (let at = this.tape[frame + 1] as number; at !== 0; at = this.tape[at] as number) {
       if (this.tape[at + 1] === -1 - slot) return at + UNKNOWN_NOTE;

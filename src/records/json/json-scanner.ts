@@ -90,7 +90,7 @@ const SMALL_U = 0x75;
 const PLUS = 0x2b;
 
 export class JsonScanner {
-  /** The input lies from 1 to `end`. Byte 0 is an `n`: position 0 means no value, and is read as null. */
+  /** The input lies from 1 to `end`. Position 0 means no value: it has the byte `n`, so it is read as null. */
   bytes: Buffer;
   view: DataView;
   end = 1;
@@ -100,7 +100,7 @@ export class JsonScanner {
   offset = -1;
   duplicateKeys = 0;
   flawAt = 0;
-  /** The keys of this row's objects. An object's number is its frame's position (`row-reader.ts`), or negative. */
+  /** The keys of the row's objects. An object's number: its frame's position (`row-reader.ts`), negative if skipped. */
   readonly seen = new SeenKeys();
   #skippedObjects = 0;
   #maybeDuplicates = false;
@@ -111,7 +111,7 @@ export class JsonScanner {
     this.view = viewOf(this.bytes);
   }
 
-  /** Appends a piece and may drop the bytes before `keep`. Returns by how many bytes the rest moved to the front. */
+  /** Appends a piece and may drop the bytes before `keep`. Returns the number of bytes by which the rest moved. */
   append(piece: Uint8Array, keep: number): number {
     let moved = 0;
     if (this.end + piece.length + PADDING > this.bytes.length) {
@@ -215,7 +215,7 @@ export class JsonScanner {
     return this.bytes.toString('utf8', start + 1, end - 1);
   }
 
-  /** True if the string, whose span includes its quotes, equals this ASCII text and has no escapes. */
+  /** Compares a string (with its quotes) with `text`. False if the string has escapes, or `text` is not ASCII. */
   isText(start: number, end: number, text: string): boolean {
     const { length } = text;
     if (end - start !== length + 2) return false;

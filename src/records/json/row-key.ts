@@ -115,7 +115,7 @@ export class ValueSkimmer {
       } else if (byte === QUOTE) this.#inString = true;
       else if (opens(byte)) this.#depth += 1;
       else if (closes(byte)) {
-        // A bracket that the value did not open closes the object or array around the value.
+        // No bracket of the value is open, so this bracket closes the object or array around the value.
         if (this.#depth === 0) return at;
         this.#depth -= 1;
         if (this.#depth === 0) return at + 1;

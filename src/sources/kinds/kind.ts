@@ -194,7 +194,7 @@ export async function rowsFrom<Row>(
   throw new ConnectorError('PROVIDER_REFUSED', `${text} Use a newer offset as --from, or omit --from.`);
 }
 
-/** `ask` requests the stream after an offset. `read` takes the next offset from `links` in the response. */
+/** `ask` requests the stream after an offset. `read` returns the offset in the next link of the response. */
 export function nextOfBytes(
   ask: (
     since: string | null,

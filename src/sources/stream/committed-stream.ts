@@ -23,7 +23,10 @@ export interface CommittedStream {
   readonly gapsHealedAtMs: readonly number[];
 }
 
-/** `since`: the furthest offset ever read. `end`: the end of a stream that repeats events or is behind; else null. */
+/**
+ * `since`: the furthest offset ever read. `end`: the end of the provider's stream, if it is lower than our offset;
+ * otherwise our offset while events repeat, or null.
+ */
 export function readUpTo(stream: (CommittedStream & { readonly since: string | null }) | null): {
   readonly since: string | null;
   readonly end: string | null;

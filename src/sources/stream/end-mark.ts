@@ -7,9 +7,9 @@ import { hasReached } from './stream-response.ts';
  * and an end that was reached earlier no longer counts.
  */
 
-/** The list is requested after this time without a response that shows the stream's end, and then at this interval. */
+/** If no response shows the stream's end for this time, the list is requested; then again at this interval. */
 const LOOK_EVERY_MS = 60_000;
-/** If our offset has reached a fresh start, the stream counts as read to its end until this time after the request. */
+/** After the request for a fresh start that our offset reached, the stream counts as read to its end for this time. */
 const SEEN_COUNTS_MS = 2 * LOOK_EVERY_MS;
 
 /** The state of the search for the end of a stream. Times are monotonic. */

@@ -114,12 +114,12 @@ export function followOffset(state: FollowerState, answer: OffsetResponse, at: F
   };
 }
 
-/** Takes a fresh start: the offset that a new source gets. A start that equals our offset shows that there is no gap. */
+/** Takes a fresh start: the offset that a new source gets. A start that equals our offset disproves a gap. */
 export function takeStart(state: FollowerState, fresh: StreamStart, at: FollowerContext): FollowerOutcome {
   const { offset, stream } = state;
   const { since, newest = null, askedMs = at.nowMs } = fresh;
   const isWithoutOffset = at.settings.begins === 'withoutOffset';
-  // Without an offset, the response may begin with the oldest check. Then only `newest` can equal our offset.
+  // A response to a request without an offset may begin with the oldest check. Then only `newest` can be our offset.
   const isOurs = since === offset.since || (isWithoutOffset && newest !== null && newest === offset.since);
   const ours = shown(offset.since, at);
   // If our offset is in doubt because it is `unmoved` (`GapSign`), only the newest offset can replace our offset.
@@ -129,7 +129,7 @@ export function takeStart(state: FollowerState, fresh: StreamStart, at: Follower
   const start = { since: isOurs ? ours : shownStart, askedMs };
   const mark = isWithoutOffset ? stream.mark : markAt(stream.mark, { since, ours, askedMs });
   const taken = takeFreshStart({ ...stream, mark }, offset, { ours, start }, at.nowMs);
-  // When our offset is no longer in doubt, it is requested at once, because a drain may wait for the response.
+  // When the doubt about our offset ends, the stream is requested at once, because a drain may wait for the response.
   const isOver = isOffsetInDoubt(stream.doubt) && !isOffsetInDoubt(taken.stream.doubt);
   const asked = { ...taken, stream: { ...taken.stream, dueMs: isOver ? at.nowMs : stream.dueMs } };
   const after = { ...state, ...(isOurs ? confirmOffset({ ...state, ...asked }, fresh.time, askedMs) : asked) };
@@ -153,8 +153,8 @@ function confirmOffset(
 }
 
 /**
- * Takes the response to a request with a fresh start. If our offset is in doubt or the start is lower, our offset is
- * requested again at once. If offsets have no order, a start with later items is not used: it may be an older offset.
+ * Takes the response to a request from a fresh start. If our offset is in doubt or the start is lower, the stream is
+ * requested from our offset at once. If offsets have no order, a start with later items may be old, and is not used.
  */
 export function takeVerifiedStart(state: FollowerState, verified: VerifiedStart, at: FollowerContext): FollowerOutcome {
   const { stream, offset } = state;

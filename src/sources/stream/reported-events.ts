@@ -3,7 +3,7 @@ import { isBefore } from './stream-response.ts';
 /** At most this many responses are remembered. The oldest ones are kept, because they show the longest lag. */
 const MOST_RESPONSES = 1_000;
 
-/** Remembers the stream's responses with events on the topic. All these events come after the requested `since`. */
+/** Remembers the responses whose events are on the topic. The events of a response come after its request's `since`. */
 export class ReportedEvents {
   readonly #notBeyond: string | null;
   #newest: string | null = null;
@@ -46,7 +46,7 @@ export class ReportedEvents {
     }
   }
 
-  /** The response to the highest offset below the end may contain events after the end. */
+  /** The response to the request with the highest offset below the end may contain events after the end. */
   #addAcrossEnd(since: string, id: bigint | null): void {
     if (this.#acrossEnd === null || isBefore(this.#acrossEnd, since)) {
       this.#acrossEnd = since;

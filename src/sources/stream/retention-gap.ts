@@ -5,10 +5,10 @@ import { compareStreamOffsets, isBefore, type StreamReading, type StreamResponse
  * Decides when another offset replaces our offset in the stream. There are three reasons: the events after our offset
  * have expired (a retention gap), the log has begun again, or a replica of the provider is behind.
  *
- * A response to our offset may be a *sign* against this offset (`GapSign`). A sign begins a *round* of three requests:
- * for a fresh start E (the offset of a new source), for the stream from E, and for the stream from our offset again. If
- * the stream from E gets status 200, and our offset gets the same sign again, E is *held*: E may replace our offset,
- * but our offset is still read. A response without a sign ends the hold. Rounds repeat until E was held for this time:
+ * A response to a request from our offset may be a *sign* against it (`GapSign`). A sign begins a *round* of three
+ * requests: for a fresh start E (the offset of a new source), for the stream from E, and again for the stream from our
+ * offset. If the second gets status 200, and the third shows the same sign, E is *held*: the source still reads from
+ * our offset. A response without a sign ends the hold. Rounds repeat. A held E replaces our offset after this time:
  *
  * - E is lower than our offset: `behindLimit`, an hour. The provider usually recovers in minutes, and a lower offset
  *   repeats events. E is held only if the end of the stream from E is lower too. Otherwise the list that gave E lags.
@@ -16,7 +16,7 @@ import { compareStreamOffsets, isBefore, type StreamReading, type StreamResponse
  * - Our offset is refused, or its events repeat, or it has expired by all clocks: `gapProof`, some minutes.
  * - Our offset brings no events, but E brings events: `gapProof` too.
  *
- * Later rounds keep the first E, so that no later event is lost. If our offset is older than six and a half days by one
+ * Later rounds keep the first E, because a later E skips events. If our offset is older than six and a half days by one
  * clock, a gap is only *suspected*. A suspicion causes a walk.
  */
 
@@ -225,7 +225,7 @@ export function weighVerified(doubt: Doubt, { taken, items, next }: VerifiedStar
     return { ...doubt, round: { ...round, wants: 'sign', overtakes } };
   }
   if (next !== null && !isBefore(next, ours)) {
-    // The stream continues after our offset, so the provider is not behind. `refused` and `stuck` still count.
+    // The stream goes on after our offset, so the provider is not behind. The signs `refused` and `stuck` still count.
     if (sign !== 'refused' && sign !== 'stuck') return endRound(doubt, nowMs);
   } else if (next !== null && isBefore(at, next)) return { ...doubt, round: { ...round, at: next } };
   return { ...doubt, round: { ...round, wants: 'sign' } };

@@ -1,6 +1,6 @@
 const FORM = /^(\d{1,20})-(\d{1,20})$/;
 
-/** Negative if `a` comes before `b`; null unless both are `<digits>-<digits>` (part 4.2 of src/provider/README.md). */
+/** Negative: `a` is before `b`. Null: they differ, and one is not `<digits>-<digits>` (src/provider/README.md, 4.2). */
 export function compareStreamOffsets(a: string, b: string): number | null {
   if (a === b) return 0;
   const [first, second] = [FORM.exec(a), FORM.exec(b)];
@@ -19,7 +19,7 @@ function compareDigits(a: string | undefined, b: string | undefined): number {
   return first < second ? -1 : 1;
 }
 
-/** One response of a stream. It may have fewer events than requested before the end of the stream. */
+/** One response of a stream. Even before the stream's end, it may have fewer events than requested. */
 export interface StreamResponse {
   /** The offset for the next request: the cursor of this response. */
   readonly next: string;
@@ -36,7 +36,7 @@ export type StreamReading =
   /** The cursor is lower than our offset. */
   | 'lower';
 
-/** Offsets of checks have no order, so a cursor has gone back if it is one of our `earlier` offsets. */
+/** Offsets of checks have no order. Such a cursor has gone back if `earlier` (our previous offsets) contains it. */
 export function readStreamResponse(
   since: string,
   { next }: StreamResponse,
