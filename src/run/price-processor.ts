@@ -52,7 +52,7 @@ export interface PriceProcessorParts extends Pick<Context, 'kafka' | 'marketHttp
 export async function runPriceProcessor(parts: PriceProcessorParts): Promise<never> {
   const { settings, topics, verified, kafka, registry, clock, random, events, signal } = parts;
   const { kinds, topicOf, schemaId, marketHttp, caller, core, targets } = pricing(parts);
-  const instrumentReader = createPricedInstrumentReader((id, asked) => registry.schemaText(id, asked));
+  const instrumentReader = createPricedInstrumentReader((id, aborts) => registry.schemaText(id, aborts));
   const { groupId, topics: inputs } = priceInputs(settings);
   const read = inputs.map((name) => ({ ...topics.instruments, name }));
   const readings = Array.from({ length: TABLES_AT_ONCE }, () => Promise.resolve<unknown>(undefined));
@@ -140,9 +140,9 @@ function pricing({ settings, topics, verified, registry, clock, random, events, 
   const enabled = new Map(kinds.map((kind) => [kind.kind, kind]));
   const kindOf = (kind: PriceKind) => enabled.get(kind) ?? first;
   const topicOf = (kind: PriceKind) => topics[kindOf(kind).topic];
-  const schemaId = (kind: PriceKind, asked: AbortSignal) => {
+  const schemaId = (kind: PriceKind, aborts: AbortSignal) => {
     const text = readSchemaText(priceSchemaName(kindOf(kind).inRecords.kind));
-    return registry.schemaId(`${topicOf(kind).name}-value`, text, asked);
+    return registry.schemaId(`${topicOf(kind).name}-value`, text, aborts);
   };
   const caller = new BulkCaller({
     ...prices,

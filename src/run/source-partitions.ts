@@ -150,11 +150,11 @@ function runPartition(
       const abortHanging = () => writtenBy([source]).flatMap(partitionsOf);
       // Each source has a separate transactional id, so that simultaneous verifications do not fence each other.
       const verifierId = `${transactionalId}-trial-${source.name}`;
-      const apart = kafka.transactionalWriter(verifierId, { ownershipProof, abortHanging });
+      const verifier = kafka.transactionalWriter(verifierId, { ownershipProof, abortHanging });
       try {
-        await apart.open(async () => {}, starting);
+        await verifier.open(async () => {}, starting);
       } finally {
-        await apart.close();
+        await verifier.close();
       }
     },
     async readOffsets(readSignal) {
@@ -187,7 +187,7 @@ export function createFailureNotices(
       kind: 'source-failed',
       at,
       message: `The source has stopped, and keeps its offset. ${error.message}`,
-      why: `${remedyOf(error, source)} The time is from the connector's clock.`,
+      why: `${remedyOf(error, source)} This notification has the time of the connector's clock.`,
       errorCode: error.code,
     });
     const writer = kafka.transactionalWriter(`${prefix}-admin-${randomUUID()}`);

@@ -234,7 +234,7 @@ export class JsonScanner {
   #escape(start: number): number {
     const letter = this.bytes[start] as number;
     if (letter !== SMALL_U) {
-      if (!ESCAPES.has(letter)) this.fail(start, 'the letter of an escape');
+      if (!ESCAPES.has(letter)) this.fail(start, 'a valid letter after the backslash');
       return start + 1;
     }
     for (let i = start + 1; i < start + 5; i++) {

@@ -222,7 +222,7 @@ export async function itemAgain<Row extends DecodedAgain>(
   decoder: { decode(body: AsyncIterable<Uint8Array>): Promise<{ readonly rows: readonly Row[] }> },
   recordsOf: (rows: readonly Row[]) => readonly OutgoingRecord[],
 ): Promise<RereadLetter> {
-  if (value === null) return 'it has no input';
+  if (value === null) return 'it does not contain the rejected input';
   if (Number(headers['spc-length']) !== value.length) return 'its input was cut';
   const { rows } = await decoder.decode(Readable.from([Buffer.from(`{"${listKey}":[`), value, Buffer.from(']}')]));
   const failure = rows.find(({ kind }) => kind === 'failure');

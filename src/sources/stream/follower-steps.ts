@@ -73,11 +73,11 @@ export function followOffset(state: FollowerState, answer: OffsetResponse, at: F
   }
   const items = answer.kind === 'stream' ? answer.items : 0;
   const { held } = offset;
-  const shownHeld = held && { ...held, since: shown(held.since, at) };
-  const position = { ...offset, since: shown(offset.since, at), held: shownHeld };
+  const markedHeld = held && { ...held, since: marked(held.since, at) };
+  const position = { ...offset, since: marked(offset.since, at), held: markedHeld };
   const step = followStream(state.stream, position, shownResponse(answer, at), { ...at.settings, nowMs: at.nowMs });
   const taken = answer.kind === 'stream' && step.reading !== null ? answer : null;
-  const followed = { ...offset, ...step.position, ...unshownPosition(step.position, at.settings) };
+  const followed = { ...offset, ...step.position, ...unmarkedPosition(step.position, at.settings) };
   const notifications: FollowerNotification[] = [];
   if (step.suspects) {
     const fromMs = offset.serverDate.dateMs - offset.standingMs;
@@ -121,12 +121,12 @@ export function takeStart(state: FollowerState, fresh: StreamStart, at: Follower
   const isWithoutOffset = at.settings.begins === 'withoutOffset';
   // A response to a request without an offset may begin with the oldest check. Then only `newest` can be our offset.
   const isOurs = since === offset.since || (isWithoutOffset && newest !== null && newest === offset.since);
-  const ours = shown(offset.since, at);
+  const ours = marked(offset.since, at);
   // If our offset is in doubt because it is `unmoved` (`GapSign`), only the newest offset can replace our offset.
   const isRenewal = stream.doubt.sign === 'unmoved';
   const given = isWithoutOffset && isRenewal ? newest : since;
-  const shownStart = given === null ? null : shown(given, at);
-  const start = { since: isOurs ? ours : shownStart, askedMs };
+  const markedStart = given === null ? null : marked(given, at);
+  const start = { since: isOurs ? ours : markedStart, askedMs };
   const mark = isWithoutOffset ? stream.mark : markAt(stream.mark, { since, ours, askedMs });
   const taken = takeFreshStart({ ...stream, mark }, offset, { ours, start }, at.nowMs);
   // When the doubt about our offset ends, the stream is requested at once, because a drain may wait for the response.
@@ -159,8 +159,8 @@ function confirmOffset(
 export function takeVerifiedStart(state: FollowerState, verified: VerifiedStart, at: FollowerContext): FollowerOutcome {
   const { stream, offset } = state;
   const isTaken = verified.taken && !(at.settings.begins === 'withoutOffset' && verified.items > 0);
-  const next = verified.next === null ? null : shown(verified.next, at);
-  const ours = shown(offset.since, at);
+  const next = verified.next === null ? null : marked(verified.next, at);
+  const ours = marked(offset.since, at);
   const doubt = weighVerified(stream.doubt, { ...verified, taken: isTaken, next }, ours, at.nowMs);
   const { round } = doubt;
   const isUrgent = round?.wants === 'sign' && (isOffsetInDoubt(doubt) || isBefore(round.start, ours));
@@ -180,7 +180,7 @@ export function requestForProof(
   settings: Pick<FollowerSettings, 'begins'>,
 ): Extract<FollowerRequest, { kind: 'start' | 'verifyStart' }> | null {
   if (round?.wants === 'start') return { kind: 'start' };
-  return round?.wants === 'verify' ? { kind: 'verifyStart', since: unshown(round.at, settings) ?? '' } : null;
+  return round?.wants === 'verify' ? { kind: 'verifyStart', since: unmarked(round.at, settings) ?? '' } : null;
 }
 
 export function isOverdue({ answeredMs }: Stream, at: Pick<FollowerSettings, 'pollIntervalMs'>, nowMs: number) {
@@ -263,21 +263,21 @@ function isEmptyCommitDue(before: FollowerState, time: ResponseTime, { settings,
 function shownResponse(answer: OffsetResponse, at: FollowerContext): OffsetResponse {
   if (answer.kind === 'refused') return answer;
   const { next, nextId } = answer;
-  return { ...answer, next: shown(next, at), nextId: nextId === null ? null : shown(nextId, at) };
+  return { ...answer, next: marked(next, at), nextId: nextId === null ? null : marked(nextId, at) };
 }
 
 /** A leading "=" marks an offset without an order: such offsets are compared only for equality. */
-function shown(since: string | null, { settings }: FollowerContext): string {
+function marked(since: string | null, { settings }: FollowerContext): string {
   if (since === null) return '';
   return settings.begins === 'withoutOffset' ? `=${since}` : since;
 }
 
-function unshownPosition({ since, held }: StreamPosition, settings: Pick<FollowerSettings, 'begins'>) {
-  const ownHeld = held && { ...held, since: unshown(held.since, settings) ?? '' };
-  return { since: unshown(since, settings), held: ownHeld };
+function unmarkedPosition({ since, held }: StreamPosition, settings: Pick<FollowerSettings, 'begins'>) {
+  const ownHeld = held && { ...held, since: unmarked(held.since, settings) ?? '' };
+  return { since: unmarked(since, settings), held: ownHeld };
 }
 
-function unshown(since: string, { begins }: Pick<FollowerSettings, 'begins'>): string | null {
+function unmarked(since: string, { begins }: Pick<FollowerSettings, 'begins'>): string | null {
   if (since === '') return null;
   return begins === 'withoutOffset' ? since.slice(1) : since;
 }
