@@ -147,7 +147,7 @@ testInstallation(
       assert.deepEqual([code, stdout], [2, '']);
       assert.match(
         stderr,
-        /unknown instruments source "instrument"\. The settings have: instruments\.\n\(Did you mean instruments\?\)/,
+        /unknown (instruments )?source "instrument"\. The settings have: instruments\.\n\(Did you mean instruments\?\)/,
       );
     }
   },
