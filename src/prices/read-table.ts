@@ -112,7 +112,10 @@ export interface PartitionTable {
   readonly unreadable: UnreadableRecords;
 }
 
-/** Reads the partition from its beginning. `again`: the unanswered raw records, from `offset` to `until`. */
+/**
+ * Reads the partition from its beginning. `again`: the records without a committed result, from `offset` (the committed
+ * consumer offset) up to `until` (exclusive).
+ */
 export function readTable(options: {
   readonly reader: LogReader;
   readonly partition: TopicPartition;

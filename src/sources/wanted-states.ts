@@ -15,8 +15,8 @@ export interface WantedStates {
 export interface RequestedStates extends WantedStates {
   /**
    * Reads the states topic to its end. Call this after the writer has fenced the previous owner of the partition.
-   * Otherwise the previous owner could still begin a walk for a request that this process has not read yet, and this
-   * process would begin a walk for an older request.
+   * Otherwise the previous owner could still begin the walk of a newer request that this process has not read yet. Then
+   * this process would also begin the walk of the older request.
    */
   catchUp(signal: AbortSignal): Promise<void>;
   follow(signal: AbortSignal): Promise<never>;

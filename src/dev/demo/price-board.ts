@@ -94,7 +94,7 @@ interface Product {
   readonly bid: string;
   readonly ask: string;
   readonly observedAt: string;
-  /** `pulled` if there is no bid and ask now, else empty. Without this column, a price that stays would look wrong. */
+  /** `pulled` if the issuer gives no bid and ask now, else empty. It explains why a shown price is unchanged. */
   readonly quoting: string;
   /** The monotonic time of the last price. */
   readonly pricedMs: number;

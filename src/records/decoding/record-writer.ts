@@ -384,8 +384,8 @@ export class RecordWriter {
     return copyBytes(given.bytes, given.length, this.#slab.out, at);
   }
 
-  // Writes a field whose value is inside another member. A member without a field of its own is an envelope: the type of
-  // its values is checked only here. If the member has a field, its values are checked when this field is written.
+  // Writes a field whose value is inside another member. A member without its own field is an envelope: the type of its
+  // values is checked only here. The values of any other member are checked when the member's own field is written.
   #writeTaken(record: RecordPlan, field: DerivedPlan, frame: number, at: number, depth: number): number {
     const note = derivedNote(this.#reader, field, frame);
     const { plan } = field;

@@ -170,7 +170,7 @@ export class ListRequests<Answer> {
     return this.#ending?.signal;
   }
 
-  /** Begins a request. If `isAwaited`, waits for the response; otherwise waits only for a prefetched page. */
+  /** Begins a request. If `isAwaited`, waits for the response; otherwise only lets a prefetched page resolve. */
   async begin(request: () => Promise<Answer>, signal: AbortSignal, isAwaited = false): Promise<void> {
     const ending = new AbortController();
     this.#ending = ending;

@@ -19,7 +19,10 @@ const MOST_PAGES = 1_000_000;
 /** If this number of consecutive walks were given up, and the next walk is given up too, the source stops. */
 const MOST_GIVEN_UP = 3;
 const LEAST_REST_MS = 1_000;
-/** After the last page, at most this many requests check that no row follows. New instruments fill fewer pages. */
+/**
+ * After the last page, at most this many requests check that no row follows. Instruments that are issued meanwhile never
+ * fill so many pages.
+ */
 export const MOST_VERIFYING = 20;
 /** After this number of consecutive walks that could not find the removed instruments, operators are notified. */
 const WALKS_TO_REPORT = 2;
