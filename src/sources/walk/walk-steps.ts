@@ -20,8 +20,8 @@ const MOST_PAGES = 1_000_000;
 const MOST_GIVEN_UP = 3;
 const LEAST_REST_MS = 1_000;
 /**
- * After the last page, at most this many requests check that no row follows. Instruments that are issued meanwhile never
- * fill so many pages.
+ * After the last page, at most this many requests check that no row follows. Instruments that are issued meanwhile
+ * never fill so many pages.
  */
 export const MOST_VERIFYING = 20;
 /** After this number of consecutive walks that could not find the removed instruments, operators are notified. */
