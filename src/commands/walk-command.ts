@@ -147,8 +147,11 @@ async function planWalk(at: Installation, session: ProviderSession, request: Pla
   const behind = await idsBehind((after) => session.patiently(() => provider.page(after, at.signal)), lastId);
   const again = new Set([...(isSettled ? suspects.keys() : []), ...(behind ?? [])]);
   const newest = again.size > 0 ? await settled(again) : new Map<bigint, Buffer | null>();
-  // As in a walk: new instruments that the stream has written meanwhile do not show that the list was cut.
-  if (behind === null || ![...behind].every((id) => newest.has(id))) flaws.add('rowsBehindTheEnd');
+  const isTouched = async (id: bigint, before: bigint | null) => (await digestOf(newest.get(id) ?? null)) !== before;
+  let isCut = behind === null;
+  // As in a walk: instruments that the stream has written meanwhile do not show that the list was cut.
+  for (const id of behind ?? []) isCut ||= !(await isTouched(id, census.digestOf(id)));
+  if (isCut) flaws.add('rowsBehindTheEnd');
   const touched = new Set<bigint>();
   const { added, corrected, reEncoded, unchanged, contradicting, rows } = counts;
   const deadLetters = counts.deadLetters - knownDeadLetters;
@@ -159,7 +162,7 @@ async function planWalk(at: Installation, session: ProviderSession, request: Pla
     ...{ gone: [], staying: [] },
   };
   for (const [id, { kind, before }] of suspects) {
-    if (isSettled && (await digestOf(newest.get(id) ?? null)) !== before) {
+    if (isSettled && (await isTouched(id, before))) {
       touched.add(id);
       planned[kind] -= 1;
     } else if (ids[kind].length < most) ids[kind].push(String(id));

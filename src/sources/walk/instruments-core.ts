@@ -44,8 +44,8 @@ export class InstrumentsCore {
   readonly #touched = new Set<bigint>();
   #census: Census | null = null;
   readonly #reset: ResetOffset | null;
-  /** When this task first read the list of another filter; null if the filter is unchanged. Monotonic. */
-  #otherFilterMs: number | null = null;
+  /** When this task began with another filter than before the reset; null if the filter is unchanged. Monotonic. */
+  readonly #otherFilterMs: number | null;
   #state: CoreState | null;
   readonly #topicId: string | null;
   #demand: WalkRequest | null = null;
@@ -62,6 +62,7 @@ export class InstrumentsCore {
   ) {
     this.#settings = { ...settings, begins: 'atGivenStart' };
     this.#reset = reset;
+    this.#otherFilterMs = reset === null || reset.filter === settings.filter ? null : nowMs;
     this.#topicId = topicId;
     this.#state = committed === null ? null : startFrom(committed, nowMs, topicId);
   }
@@ -121,7 +122,6 @@ export class InstrumentsCore {
       const { filter } = this.#settings;
       const reset = { kind: 'offsetReset', filter, to: time, goesOnAfter: since } as const;
       const notifications = this.#reset === null ? [] : [{ ...reset, before: this.#reset }];
-      if (this.#reset !== null && this.#reset.filter !== filter) this.#otherFilterMs = at.nowMs;
       return { state: startWithoutOffset(filter, since, time, at), commits: true, begun: 'first', notifications };
     }
     switch (answer.kind) {

@@ -17,6 +17,12 @@ testInstallation(
     const same = await plan();
     assert.deepEqual([same.rows, same.held, same.deletes, same.counts.unchanged], [40, 40, true, 40]);
 
+    // A list that is cut, although the topic has every instrument behind its end.
+    simulator.injectFaults([{ match: 'instruments', nth: 2, fault: { kind: 'links', how: 'end' } }]);
+    const short = await plan();
+    simulator.clearFaults();
+    assert.deepEqual([short.deletes, short.deletesNot, short.counts.gone], [false, ['rowsBehindTheEnd'], 20]);
+
     // The stream changes rows before the list shows them: a walk leaves these to the stream.
     let at = 0;
     const stopChanges = simulator.onRequest((endpoint) => {

@@ -181,12 +181,13 @@ export function createMemoryCluster(options: MemoryClusterOptions): KafkaCluster
       const refused = new Map<string, ConnectorError>();
       const created: string[] = [];
       const warnings: string[] = [];
+      const missing = asked.map(({ name }) => name).filter((name) => broker.topic(name) === undefined);
       for (const wanted of asked) {
         const { name } = wanted;
         try {
           if (broker.topic(name) === undefined) {
             if (!create)
-              throw new ConnectorError('TOPIC_MISSING', `${name} is missing.`, { fields: { topics: [name] } });
+              throw new ConnectorError('TOPIC_MISSING', `${name} is missing.`, { fields: { topics: missing } });
             broker.createTopic(wanted);
             created.push(name);
           }

@@ -140,7 +140,10 @@ test('where nothing is committed, a reset changes nothing, and says that it was 
 
 test('topics are never created by a command: that they are missing is reported with what is probably wrong', async () => {
   const { at, broker } = await installation({ withTopics: false });
-  await assert.rejects(at(listOffsets), { code: 'TOPIC_MISSING', message: /no topic p\.offsets\. .*TOPIC_PREFIX/ });
+  await assert.rejects(at(listOffsets), {
+    code: 'TOPIC_MISSING',
+    message: /no topic p\.offsets or p\.states\. .*TOPIC_PREFIX/,
+  });
   assert.equal(broker.topic(TOPIC), undefined);
 });
 
