@@ -13,11 +13,10 @@ export function compareTopic(wanted: TopicSpecification, found: FoundTopic): str
   if (found.partitions !== wanted.partitions) {
     throw new ConnectorError(
       'TOPIC_MISMATCH',
-      `Topic ${name} has ${found.partitions} partitions, but the connector expects ${wanted.partitions}. Name ` +
-        `another topic, or delete the topic: kafka-topics.sh --delete --topic ${name}. For a topic of instruments, events, ` +
-        `checks or prices, you can set topics.partitions to ${found.partitions} instead. If you delete an instruments topic, ` +
-        'a walk fills it again at once; price refreshes fill a prices topic again. All other records are lost. Do not add ' +
-        'partitions: every key would move.',
+      `Topic ${name} has ${found.partitions} partitions, but the connector expects ${wanted.partitions}. Name another topic. Or, if ` +
+        `a topic of instruments, events, checks or prices was created with ${found.partitions} partitions, set topics.partitions to ` +
+        `${found.partitions}. If partitions were added later, keys have moved: delete the topic (kafka-topics.sh --delete --topic ` +
+        `${name}). A walk fills an instruments topic again; price refreshes fill a prices topic again. All other records are lost.`,
       { fields: { topic: name, wanted: wanted.partitions, found: found.partitions } },
     );
   }

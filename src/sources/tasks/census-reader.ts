@@ -1,6 +1,6 @@
 import { ConnectorError } from '../../errors.ts';
 import type { LogReader } from '../../kafka/log-reader.ts';
-import type { CommittedRecord, TargetTopic } from '../../kafka/record.ts';
+import { type CommittedRecord, partitionFor, type TargetTopic } from '../../kafka/record.ts';
 import { type CurrentDigests, MissingSchema, readWithSchemas } from '../../records/avro/current-digest.ts';
 import { isIntegerKey } from '../../records/json/row-key.ts';
 import { ReportedEvents } from '../stream/reported-events.ts';
@@ -43,20 +43,23 @@ export function recordAge(time: ResponseTime | null, wallMs: number): EventRecor
  * Reads the instruments topic, and keeps a digest of the newest record of each id. A record of an earlier schema gets
  * the digest that the same content has in the current schema.
  *
- * @throws ConnectorError RECORD_UNREADABLE for a foreign record; or an error of the reader or of the registry.
+ * @throws ConnectorError RECORD_UNREADABLE for a foreign record, TOPIC_MISMATCH for a record outside the partition of its key; or an
+ * error of the reader or of the registry.
  */
 export function readCensus({ reader, topic, digests, eventRecords, signal }: CensusOptions): Promise<Census> {
   const readLoaded = async () => {
     const census = new Census(new ReportedEvents(eventRecords?.since, eventRecords?.end));
-    // The errors of foreign records, by key. A later record with the same key removes the error.
+    // The errors of foreign records, by partition and key. A later record of the same key removes the error.
     const foreign = new Map<string, ConnectorError>();
     await reader.readToEnd({
       topic: topic.name,
       partitions: Array.from({ length: topic.partitions }, (_, partition) => partition),
       onRecord(record) {
-        const error = count(record, census, digests, eventRecords);
-        if (foreign.size > 0) foreign.delete(String(record.key));
-        if (error !== null) foreign.set(String(record.key), error);
+        const error = count(record, topic, census, digests, eventRecords);
+        if (error === null && foreign.size === 0) return;
+        const place = `${record.partition} ${record.key}`;
+        foreign.delete(place);
+        if (error !== null) foreign.set(place, error);
         if (foreign.size > MOST_FOREIGN) throw error;
       },
       toHighWatermark: true,
@@ -77,12 +80,15 @@ export function instrumentId(key: Buffer | null): bigint | null {
 /** Puts a record into the census. Returns an error for a foreign record; a later record may replace this record. */
 function count(
   record: CommittedRecord,
+  topic: TargetTopic,
   census: Census,
   digests: CurrentDigests,
   eventRecords: EventRecords | undefined,
 ): ConnectorError | null {
   const { key, value } = record;
   const id = instrumentId(key);
+  const partition = key === null || id === null ? record.partition : partitionFor(key, topic.partitions);
+  if (partition !== record.partition) return value === null ? null : misplaced(record, partition);
   const isEvent = eventRecords !== undefined && record.headers['spc-endpoint'] === eventRecords.eventsEndpoint;
   const ageMs = isEvent ? eventRecords.ageMs(record) : null;
   const since = record.headers['spc-since'];
@@ -103,6 +109,17 @@ function count(
     if (!(error instanceof ConnectorError)) throw error;
     return strange(record, error.message, error);
   }
+}
+
+/** A newer record with this key would be written to another partition, so it would never replace the record. */
+function misplaced({ topic, partition, offset, key }: CommittedRecord, partitionOfKey: number): ConnectorError {
+  return new ConnectorError(
+    'TOPIC_MISMATCH',
+    `The record at offset ${offset} of ${topic}, partition ${partition}, has the key ${key}, which belongs to partition ${partitionOfKey}. ` +
+      'Partitions were added to the topic, or another program writes to it. Stop the connector, delete the topic ' +
+      `(kafka-topics.sh --delete --topic ${topic}), and start the connector: a walk fills the topic again.`,
+    { fields: { topic, partition, offset: String(offset) } },
+  );
 }
 
 function strange({ topic, partition, offset }: CommittedRecord, why: string, cause: unknown): ConnectorError {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ConnectorError } from '../../../../src/errors.ts';
 import type { LogReader } from '../../../../src/kafka/log-reader.ts';
-import type { CommittedRecord } from '../../../../src/kafka/record.ts';
+import { type CommittedRecord, partitionFor } from '../../../../src/kafka/record.ts';
 import type { CurrentDigests } from '../../../../src/records/avro/current-digest.ts';
 import { readCensus, recordAge } from '../../../../src/sources/tasks/census-reader.ts';
 
@@ -25,14 +25,17 @@ function digests(): CurrentDigests & { readonly loaded: number[] } {
   };
 }
 
-/** A topic that holds these keys and values; what `onRecord` throws is thrown on. */
-function holding(...records: readonly (readonly [key: string | null, value: string | null])[]): LogReader {
+type Held = readonly [key: string | null, value: string | null, partition?: number];
+
+/** A topic that holds these keys and values, each in the partition of its key; the errors of `onRecord` are thrown on. */
+function holding(...records: readonly Held[]): LogReader {
   return {
     async readToEnd(request) {
       assert.deepEqual([request.topic, request.partitions], ['p.instruments', [0, 1, 2, 3, 4, 5]]);
-      for (const [at, [key, value]] of records.entries()) {
+      for (const [at, [key, value, givenPartition]] of records.entries()) {
         const [keyBytes, valueBytes] = [key, value].map((text) => (text === null ? null : Buffer.from(text)));
-        const place = { topic: topic.name, partition: 0, offset: BigInt(at), timestampMs: 0, headers: {} };
+        const partition = givenPartition ?? partitionFor(keyBytes ?? Buffer.alloc(0), topic.partitions);
+        const place = { topic: topic.name, partition, offset: BigInt(at), timestampMs: 0, headers: {} };
         request.onRecord({ ...place, key: keyBytes ?? null, value: valueBytes ?? null } satisfies CommittedRecord);
       }
     },
@@ -67,7 +70,7 @@ for (const [what, key, value, says] of [
     const reader = holding(['2', '7:20'], [key, value], ['3', '7:30']);
     await assert.rejects(readCensus({ reader, topic, digests: digests(), signal }), (error: ConnectorError) => {
       assert.deepEqual([error.code, error.action], ['RECORD_UNREADABLE', 'stopSource']);
-      const begin = /^The record at offset 1 of p\.instruments, partition 0, was not written by this source\. /;
+      const begin = /^The record at offset 1 of p\.instruments, partition \d, was not written by this source\. /;
       assert.match(error.message, begin);
       assert.match(error.message, says);
       assert.match(error.message, /write a null value with the key of this record\.$/);
@@ -79,6 +82,18 @@ for (const [what, key, value, says] of [
 test("a stranger's record that was taken back, or written over, is none", async () => {
   const reader = holding(['ABC', 'bad:1'], ['1', 'bad:1'], ['2', 'bad:1'], ['ABC', null], ['1', '7:10'], ['2', null]);
   const census = await readCensus({ reader, topic, digests: digests(), signal });
+  assert.deepEqual([census.size, census.compare(1n, 10n)], [1, 'same']);
+});
+
+test('a record outside the partition of its key stops the source, until a tombstone removes it there', async () => {
+  const moved = holding(['1', '7:10'], ['2', '7:20'], ['1', '7:9', 5]);
+  await assert.rejects(readCensus({ reader: moved, topic, digests: digests(), signal }), {
+    code: 'TOPIC_MISMATCH',
+    message:
+      /offset 2 of p\.instruments, partition 5, has the key 1, which belongs to partition [0-4]\. Partitions were added/,
+  });
+  const removed = holding(['1', '7:10'], ['1', '7:9', 5], ['1', null, 5]);
+  const census = await readCensus({ reader: removed, topic, digests: digests(), signal });
   assert.deepEqual([census.size, census.compare(1n, 10n)], [1, 'same']);
 });
 
