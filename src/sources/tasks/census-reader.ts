@@ -43,7 +43,7 @@ export function recordAge(time: ResponseTime | null, wallMs: number): EventRecor
  * Reads the instruments topic, and keeps a digest of the newest record of each id. A record of an earlier schema gets
  * the digest that the same content has in the current schema.
  *
- * @throws ConnectorError RECORD_UNREADABLE for a foreign record, TOPIC_MISMATCH for a record outside the partition of its key; or an
+ * @throws ConnectorError RECORD_UNREADABLE for a foreign record, TOPIC_REFUSED for a record outside the partition of its key; or an
  * error of the reader or of the registry.
  */
 export function readCensus({ reader, topic, digests, eventRecords, signal }: CensusOptions): Promise<Census> {
@@ -114,10 +114,10 @@ function count(
 /** A newer record with this key would be written to another partition, so it would never replace the record. */
 function misplaced({ topic, partition, offset, key }: CommittedRecord, partitionOfKey: number): ConnectorError {
   return new ConnectorError(
-    'TOPIC_MISMATCH',
+    'TOPIC_REFUSED',
     `The record at offset ${offset} of ${topic}, partition ${partition}, has the key ${key}, which belongs to partition ${partitionOfKey}. ` +
-      'Partitions were added to the topic, or another program writes to it. Stop the connector, delete the topic ' +
-      `(kafka-topics.sh --delete --topic ${topic}), and start the connector: a walk fills the topic again.`,
+      `Partitions were added to the topic, or another program writes to it. Delete the topic (kafka-topics.sh --delete --topic ${topic}), ` +
+      'and create it again (`spconnect topics create`): a walk fills it.',
     { fields: { topic, partition, offset: String(offset) } },
   );
 }

@@ -88,7 +88,7 @@ test("a stranger's record that was taken back, or written over, is none", async 
 test('a record outside the partition of its key stops the source, until a tombstone removes it there', async () => {
   const moved = holding(['1', '7:10'], ['2', '7:20'], ['1', '7:9', 5]);
   await assert.rejects(readCensus({ reader: moved, topic, digests: digests(), signal }), {
-    code: 'TOPIC_MISMATCH',
+    code: 'TOPIC_REFUSED',
     message:
       /offset 2 of p\.instruments, partition 5, has the key 1, which belongs to partition [0-4]\. Partitions were added/,
   });
