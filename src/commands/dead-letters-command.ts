@@ -182,7 +182,7 @@ export async function deadLettersRetry(
   context.exitWith(EXIT_CODES.failed);
 }
 
-/** Writes each event and check once, and requests walks for instruments. One transaction does both. */
+/** Writes each event and each pre-trade check once, and requests walks for instruments. One transaction does both. */
 async function retry(
   at: Installation,
   ids: readonly string[],
@@ -197,7 +197,7 @@ async function retry(
     for (const letter of letters) all.push({ letter, now: await reread(at, { registry, http }, letter) });
     return all;
   };
-  // The provider's credentials are needed only for a dead letter without input, because its item is requested again.
+  // Only a dead letter of a pre-trade check needs the provider's credentials: it keeps no input, so the check is requested again.
   const own = letters.some((letter) => isRequested(at, letter)) ? await loadWholeSettings(context) : settings;
   const all = await atProvider({ settings: own, signal, clock }, rereadAll);
   if (!execute) return planRetry(at, all, 'toWrite');

@@ -71,7 +71,7 @@ async function confirmWhileJoining(
     const askedAtMs = clock.monotonicMs();
     const own = isKnown() ? 1 : 0;
     const { state, members } = await questions.describe();
-    // If the group is stable before this member's join is answered, all members of the group are other processes.
+    // The group is not stable while it waits for this member to join. If it is stable, all its members are other processes.
     if (signal.aborted || members.length > 1 || state === 'Stable') return;
     // Before the join has reached the broker, a single member is another process, perhaps also with a head start.
     if (members.length <= own) confirm(askedAtMs);

@@ -15,7 +15,7 @@ export interface EnsureOptions {
   readonly create: boolean;
   /** Lets the brokers check if they would create the missing topics, even if `create` is false. */
   readonly tryCreation?: boolean;
-  /** Names of topics whose refusal goes into the report. The refusal of any other topic is thrown. */
+  /** Topics that may be missing or unusable: their errors are in the report. The error of any other topic is thrown. */
   readonly mayBeRefused?: ReadonlySet<string>;
 }
 

@@ -13,7 +13,7 @@ export const REDACTED = '[redacted]';
 
 /** A shorter secret stays in texts, because it matches parts of ordinary words. A warning names such secrets. */
 export const SHORTEST_SECRET = 6;
-/** The most values of a changing secret that are removed from texts. Older values have expired long ago. */
+/** Of a changing secret, at most this many values are removed from texts: the newest. Older values have expired long ago. */
 const MAXIMUM_VALUES = 100;
 
 const LOGIN = /\b(bearer|basic) {1,8}[A-Za-z0-9+/=._~-]{4,}/gi;

@@ -94,7 +94,7 @@ class PartRecords {
         const { id, key, reason, value: raw, offsets } = result;
         this.#addDeadLetter({ key, pointer: '', reason, raw }, this.#headersFor(offsets), true);
         this.#forget(id);
-        // If `id` differs from the key, the key is no instrument's id, and no price has this key.
+        // If the key of the input record is no instrument's id, `id` is only a made-up name, which is the key of no price.
         if (id === key) this.#addTombstone(id, 'unreadable', this.#provenance);
         return;
       }

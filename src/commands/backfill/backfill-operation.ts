@@ -135,7 +135,7 @@ async function prepare(
   const caller = new BulkCaller({
     ...settings.prices,
     togetherMs: 0,
-    // If the range is before the provider's history, the provider refuses every product. `sampleOthers` shows this.
+    // If the provider also refuses these other products, it refuses the whole range, for example because its history begins later.
     sampleOthers: () => spreadOver(followed).map(questionOf),
     prices,
     clock,
@@ -366,7 +366,7 @@ export async function backfillSeries(
   }
 }
 
-/** Keeps instruments with equal progress on one page. Otherwise a resumed run would skip or repeat one of them. */
+/** Keeps ids such as 7 and -7, which give the same offset, on one page. Otherwise a resumed run would skip or repeat one of them. */
 function pageFrom(instruments: readonly AskedInstrument[], from: number, size: number): readonly AskedInstrument[] {
   let end = Math.min(from + size, instruments.length);
   const progress = (at: number) => progressOf(instruments[at] as AskedInstrument);

@@ -130,7 +130,7 @@ export function announceEnd(
   });
 }
 
-/** The log without the events whose effects the demo shows with the price table. Exported for tests. */
+/** The log without the lines for lost writers and a silent Kafka: the demo shows these below its table. Exported for tests. */
 export function demoLog(log: Log): Events {
   return { ...logEvents(log), writerLost() {}, partitionWriterLost() {}, kafkaSilent() {} };
 }

@@ -6,7 +6,7 @@ import { createStandingClock } from './clock.ts';
 const DAY_MS = 86_400_000;
 const EVENTS = '/reference-data/v1/instruments/events';
 
-/** Polls until a response is empty and its offset is the newest. Returns the texts of all events. */
+/** Polls until a response names its own end as the newest offset. Returns the texts of all events. */
 async function pollAll(provider: ProviderClient, first: string): Promise<string[]> {
   const texts: string[] = [];
   let next = first;
@@ -70,7 +70,7 @@ const expiries = [
   [410, 410],
 ] as const;
 for (const [expiredSince, status] of expiries) {
-  test(`an expired since gets ${expiredSince}, while the newest offset gets 200`, async (t) => {
+  test(`an expired offset gets ${expiredSince}, while the newest offset gets 200`, async (t) => {
     const clock = createStandingClock(Date.UTC(2026, 0, 5));
     const provider = await startProvider(t, { clock, expiredSince, auth: false });
     const start = await startOf(provider);

@@ -108,7 +108,7 @@ export class PartitionCore {
     return priceState(this.#table.plan(row, kind), this.#table.repaymentDayAt(row), this.#settings.repayment, nowMs);
   }
 
-  /** For each series, the moment up to which all products that may have windows were answered. */
+  /** For each series, the earliest moment up to which a product's windows were answered. Products without prices do not count. */
   earliestAnsweredMs(): ReadonlyMap<PriceKind, number> {
     const series = this.#lanes.filter(({ windows }) => windows !== null);
     return new Map(series.map((lane) => [lane.kind, lane.earliestAnsweredMs()]));

@@ -14,7 +14,7 @@ export class Repayment {
   #epochMs = 0;
   #lookedMs = Number.NEGATIVE_INFINITY;
 
-  /** @param options.epochMs returns the wall-clock time at monotonic time 0, computed from the current wall clock. */
+  /** @param options.epochMs returns the current difference between the wall clock and the monotonic clock. */
   constructor({ repaidAfterMs, epochMs }: { readonly repaidAfterMs: number; readonly epochMs: () => number }) {
     this.#repaidAfterMs = repaidAfterMs;
     this.#look = epochMs;

@@ -155,7 +155,7 @@ class LeafWriter {
 
   #writeEscaped(start: number, end: number, at: number): number {
     const { out } = this.#slab;
-    // Without its escapes, a text is not longer. So this is enough room for its length prefix.
+    // A text is never longer without its escapes than with them. So this is enough room for its length prefix.
     const room = at + varintBytes(-end - start);
     const last = writeUnescaped(this.#json.bytes, start + 1, -end - 1, out, room);
     if (last < 0) return this.#writeMended(start, end, at);
@@ -384,8 +384,8 @@ export class RecordWriter {
     return copyBytes(given.bytes, given.length, this.#slab.out, at);
   }
 
-  // Writes a field whose value is inside another member. A member without its own field is an envelope: the type of its
-  // values is checked only here. The values of any other member are checked when the member's own field is written.
+  // Writes a field whose value is inside another JSON member. If the record has a field for that member too, writing that
+  // field checks the types inside the member. Otherwise the member is an envelope, and only this method checks the types.
   #writeTaken(record: RecordPlan, field: DerivedPlan, frame: number, at: number, depth: number): number {
     const note = derivedNote(this.#reader, field, frame);
     const { plan } = field;

@@ -2,14 +2,14 @@ import { hasReached } from './stream-response.ts';
 
 /*
  * Finds the end of a stream that always has more events and does not name the end of its log. The list gives a fresh
- * start: the offset at which a new source begins. If our offset reaches this start, all events from before the request
- * are read. If our offset had passed this start a minute before the request, the list lags. Then the start is not used,
- * and an end that was reached earlier no longer counts.
+ * start: the offset at which a new source begins. When our offset reaches this start, all events from before the request
+ * for the list are read. If our offset had already reached this start a minute before that request, the list lags. Then
+ * the start is not used, and an end that was reached earlier no longer counts.
  */
 
 /** If no response shows the stream's end for this time, the list is requested; then again at this interval. */
 const LOOK_EVERY_MS = 60_000;
-/** After the request for a fresh start that our offset reached, the stream counts as read to its end for this time. */
+/** If our offset reached a fresh start, the stream counts as read to its end until this long after the start was requested. */
 const SEEN_COUNTS_MS = 2 * LOOK_EVERY_MS;
 
 /** The state of the search for the end of a stream. Times are monotonic. */

@@ -58,7 +58,7 @@ export interface CoreTaskParts<Decision extends FollowerDecision<unknown, unknow
   committed(asked: Decided<Decision, Row>, commitMs: number): void;
 }
 
-/** Requests the list. The promised function gives the response to the core, or returns null for an old response. */
+/** Requests the list. The promised function gives the response to the core. It returns null if the walk has gone on meanwhile. */
 export type AskList<Decision, Row> = (signal: AbortSignal) => Promise<() => Decided<Decision, Row> | null>;
 
 interface Wait {
@@ -170,7 +170,7 @@ export class ListRequests<Answer> {
     return this.#ending?.signal;
   }
 
-  /** Begins a request. If `isAwaited`, waits for the response; otherwise only lets a prefetched page resolve. */
+  /** Begins a request. If `isAwaited`, waits for the response. Otherwise waits one turn of the event loop, for a prefetched page. */
   async begin(request: () => Promise<Answer>, signal: AbortSignal, isAwaited = false): Promise<void> {
     const ending = new AbortController();
     this.#ending = ending;

@@ -39,10 +39,10 @@ export type MutableWalkCounts = Record<keyof typeof NO_COUNTS, number>;
 
 /** The committed offset of an instruments source: the offset in the stream, and the progress of the walk. */
 export interface InstrumentsOffset extends FollowerOffset {
-  /** The offset in the stream. Pages say nothing about the stream, so they do not change `serverDate`. */
+  /** The offset in the stream. Only a response of the stream changes `since` and the inherited `serverDate`; a page does not. */
   readonly since: string;
   readonly walk: number;
-  /** Epoch milliseconds, by the clock of `serverDate`. */
+  /** Epoch milliseconds, by the provider's clock if its response had a date, else by ours. */
   readonly walkStartedAtMs: number;
   /** Epoch milliseconds, by our clock, so that a wrong date of the provider does not delay the next walk. */
   readonly walkStartedOwnMs: number;
@@ -67,7 +67,7 @@ export interface InstrumentsOffset extends FollowerOffset {
 }
 
 const VERSION = 2;
-/** The walk interval after a lag. After this time, the next census no longer remembers the events of this census. */
+/** The walk interval after a lag. Then the next census no longer remembers the events that contradicted the list. */
 const AFTER_LAG_MS = REMEMBERED_MS + 300_000;
 
 /** True if the stream repeats events, or its end is lower than our offset. Then only walks update the instruments. */

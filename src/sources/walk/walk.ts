@@ -85,7 +85,7 @@ export function walkAtStart(offset: InstrumentsOffset): { readonly walk: Walk; r
 
 /**
  * A drain reads the stream up to the end that the stream had when a page arrived or a walk began. Only responses to
- * later requests count. `ListPages` sends the first of these requests early, but after the page has arrived.
+ * requests after that moment count. `ListPages` can send the first of them before the drain begins.
  */
 export interface Drain {
   readonly startedMs: number;
