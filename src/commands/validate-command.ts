@@ -2,6 +2,7 @@ import { type Settings, type SourceSettings, topicOf } from '../config/settings.
 import { adviceBehind, ConnectorError, type ErrorCode } from '../errors.ts';
 import type { KafkaCluster } from '../kafka/cluster.ts';
 import { offsetKey, offsetPartition, readAllOffsets } from '../kafka/offset-store.ts';
+import { enabledKinds } from '../prices/enabled-kinds.ts';
 import { createMarketData } from '../provider/market-data.ts';
 import { readJson } from '../records/json/json-scanner.ts';
 import { createKafkaCluster } from '../run/kafka-client.ts';
@@ -42,7 +43,11 @@ export async function validateCommand(
   if (output === 'text') for (const warning of warnings) stderr.write(`warning: ${warning}\n`);
   if (!connect) {
     const sources = settings.sources.map(({ name }) => name).join(', ');
-    return print(context, { ok: true, problems: [], warnings }, textTable([[`${config}: ok; sources: ${sources}`]]));
+    const prices = enabledKinds(settings.prices)
+      .map(({ kind }) => kind)
+      .join(', ');
+    const ok = `${config}: ok; sources: ${sources}; prices: ${prices || 'none'}`;
+    return print(context, { ok: true, problems: [], warnings }, textTable([[ok]]));
   }
   const found = await checkConnections({ settings, signal });
   const ok = found.every(({ state }) => state === 'ok');

@@ -114,7 +114,7 @@ function wrongValue(path: SettingPath, { schema, given, originsOf }: IssueContex
 /** Texts with an address are not shown, because an address may contain a login. */
 function describe(value: unknown, secret: boolean): string {
   if (value === null) return 'nothing';
-  if (Array.isArray(value)) return 'a list';
+  if (Array.isArray(value)) return value.length === 0 ? 'an empty list' : 'a list';
   if (value instanceof FileReference) return 'a file';
   if (typeof value === 'object') return 'a group';
   const shown = JSON.stringify(value) ?? typeof value;

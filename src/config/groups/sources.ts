@@ -153,7 +153,8 @@ export const DEFAULT_SOURCES: readonly z.input<typeof source>[] = [{ name: 'inst
 export const sourcesSettings = crossCheck(
   z.array(source).min(1).max(100).meta({ wanted: 'a list of 1 to 100 sources' }),
   (sources, report) => {
-    if (Array.isArray(sources) && sources.every((one) => one?.enabled === false)) report([], 'are all off; enable one');
+    const allOff = Array.isArray(sources) && sources.length > 0 && sources.every((one) => one?.enabled === false);
+    if (allOff) report([], 'are all off; enable one');
     const first = new Map<unknown, number>();
     for (const [position, entry] of Object.entries(sources)) {
       const name: unknown = entry && typeof entry === 'object' && 'name' in entry ? entry.name : undefined;

@@ -198,6 +198,8 @@ test('a source that is off is not there, for prices neither', async () => {
   assert.deepEqual([settings.sources.map(({ name }) => name), settings.prices.from], [['a'], ['a']]);
   const off = 'sources: [{ name: a, type: instruments, enabled: false }]';
   assert.match((await problemsIn(settingsText({ sources: off }))).join(), /sources: are all off; enable one$/);
+  const none = await problemsIn(settingsText({ sources: 'sources: []' }));
+  assert.match(none.join(), /^[^,]*sources: found an empty list; expected a list of 1 to 100 sources$/, 'one error');
 });
 
 test('a source cannot have the name of the price processor or of the backfill', async () => {

@@ -30,7 +30,7 @@ test('the settings file stands before the command, behind it, or in the environm
   }
   const env = { SPCONNECT_CONFIG: file };
   assert.match((await runWith(['config', 'print'], { env })).stdout, /^prefix: mine # file$/m);
-  const ok = `${file}: ok; sources: instruments\n`;
+  const ok = `${file}: ok; sources: instruments; prices: none\n`;
   assert.equal((await runWith(['validate'], { env })).stdout, ok, 'the named file is the file that is read');
   assert.equal((await runWith(['--config', file])).code, 2);
 });
@@ -121,7 +121,9 @@ test('what config print prints is valid, and means the same', async (t) => {
 test('settings that are right are said so', async (t) => {
   const file = await settingsFile(t, settingsText({}));
   const { code, stdout } = await runWith(['validate', '--config', file]);
-  assert.deepEqual([code, stdout], [0, `${file}: ok; sources: instruments\n`]);
+  assert.deepEqual([code, stdout], [0, `${file}: ok; sources: instruments; prices: none\n`]);
+  const priced = await settingsFile(t, settingsText({ more: 'marketData: { url: https://m.example }' }));
+  assert.match((await runWith(['validate', '--config', priced])).stdout, /; prices: overview$/m);
   const json = await runWith(['validate', '--output', 'json', '--config', file]);
   assert.deepEqual(JSON.parse(json.stdout), { ok: true, problems: [], warnings: [] });
 });
@@ -134,6 +136,8 @@ test('everything that is wrong is data, a line each, with exit code 2', async (t
   assert.equal(lines.length, 2);
   assert.match(lines[0] ?? '', /:4:8 log\.leve: unknown setting; did you mean level\?$/);
   assert.match(lines[1] ?? '', /:5:9 prefix: /);
+  const priced = await settingsFile(t, settingsText({ more: 'marketData: { url: https://m.example }' }));
+  assert.match((await runWith(['validate', '--config', priced])).stdout, /; prices: overview$/m);
   const json = await runWith(['validate', '--output', 'json', '--config', file]);
   assert.deepEqual([json.code, JSON.parse(json.stdout)], [2, { ok: false, problems: lines, warnings: [] }]);
 });
@@ -191,6 +195,8 @@ test('an unknown type of event and a secret that is an ordinary word are warned 
   );
   assert.match(secret, /^warning: A secret has fewer than 6 characters/);
   assert.ok(!stderr.includes('wrong'));
+  const priced = await settingsFile(t, settingsText({ more: 'marketData: { url: https://m.example }' }));
+  assert.match((await runWith(['validate', '--config', priced])).stdout, /; prices: overview$/m);
   const json = await runWith(['validate', '--output', 'json', '--config', file]);
   assert.equal(JSON.parse(json.stdout).warnings.length, 2);
 });
