@@ -167,7 +167,7 @@ export const ERROR_CODES = {
   },
   TRANSACTION_FAILED: {
     action: 'reopenWriter',
-    remedy: 'None: the writer opens again and reads the committed offset again.',
+    remedy: 'None: the writer opens again and reads the offset again. If it repeats, check the quotas of the brokers.',
   },
   TRANSACTION_HANGS: {
     action: 'retrySlowly',
