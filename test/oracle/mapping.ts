@@ -26,11 +26,14 @@ export interface MappedRecord {
   readonly roundedNumbers: number;
 }
 
+/** How the value of a field differs from the text that was sent; undefined: not at all. */
+type Inexact = 'rounded' | 'mended' | 'fine' | undefined;
+
 /** A value that no field holds as it was sent. */
 interface Extra {
   readonly pointer: string;
   readonly text: string;
-  readonly isRounded: boolean;
+  readonly inexact: Inexact;
   /** A record has it among its extras. */
   isKept: boolean;
 }
@@ -54,8 +57,8 @@ export class Mapping {
   map(value: JsonValue): MappedRecord {
     this.#extras = [];
     const record = this.#record(this.#schema, value, '');
-    const roundedNumbers = this.#extras.filter(({ isRounded }) => isRounded).length;
-    return { record, driftFields: this.#extras.length - roundedNumbers, roundedNumbers };
+    const counted = (wanted: Inexact) => this.#extras.filter(({ inexact }) => inexact === wanted).length;
+    return { record, driftFields: counted(undefined) + counted('mended'), roundedNumbers: counted('rounded') };
   }
 
   #value(node: SchemaNode, value: JsonValue, at: string): AvroValue {
@@ -90,7 +93,7 @@ export class Mapping {
   #scalar(node: ScalarNode, value: JsonValue, at: string): ScalarValue {
     const mapped = mapScalar(node, value, this.#zone);
     if ('found' in mapped) throw new Mismatch(at, mapped.found, mapped.expected);
-    if (mapped.inexact !== undefined) this.#keep(at, value, mapped.inexact === 'rounded');
+    if (mapped.inexact !== undefined) this.#keep(at, value, mapped.inexact);
     return mapped.value;
   }
 
@@ -119,8 +122,8 @@ export class Mapping {
     for (const [key, member] of value) if (member !== null && !isKnown(key)) this.#keep(at + pointerStep(key), member);
   }
 
-  #keep(pointer: string, value: JsonValue, isRounded = false): void {
-    this.#extras.push({ pointer, text: toJsonText(value), isRounded, isKept: false });
+  #keep(pointer: string, value: JsonValue, inexact?: Inexact): void {
+    this.#extras.push({ pointer, text: toJsonText(value), inexact, isKept: false });
   }
 
   /** Those of a record, by pointers that begin at it; of two with one pointer the last one counts. */
@@ -178,7 +181,7 @@ function capitalised(name: string): string {
 }
 
 type Scalar =
-  | { readonly value: ScalarValue; readonly inexact?: 'rounded' | 'mended' | undefined }
+  | { readonly value: ScalarValue; readonly inexact?: Inexact }
   | { readonly found: string; readonly expected: string };
 
 function mapScalar({ avro, logical }: ScalarNode, value: JsonValue, zone: AssumedZone | null): Scalar {
@@ -204,7 +207,7 @@ function mapScalar({ avro, logical }: ScalarNode, value: JsonValue, zone: Assume
     const instant = parseInstant(text, zone);
     if (instant === 'noZone') return mismatch('a date-time without a zone (marketData.assumedZone is not set)');
     if (instant === null) return mismatch('a string of another form');
-    return { value: instant.micros, inexact: instant.rounded ? 'rounded' : undefined };
+    return { value: instant.micros, inexact: instant.rounded ? 'fine' : undefined };
   }
   const moment = kind === 'date' ? epochDays(text) : localEpochMs(text);
   return moment === null ? mismatch('a string of another form') : { value: moment };

@@ -82,8 +82,8 @@ const SHORT_STRING = 128;
 const ONE_BYTE_LENGTH = 64;
 const LARGEST_VARINT = 2 ** 51;
 
-/** MENDED: characters were replaced. ROUNDED: digits were rounded. In both cases, extras keep the sent text. */
-const INEXACT = { NO: 0, MENDED: 1, ROUNDED: 2 } as const;
+/** MENDED: characters of a text were replaced. ROUNDED: a decimal. FINE: an instant finer than a microsecond. Extras keep the sent text. */
+const INEXACT = { NO: 0, MENDED: 1, ROUNDED: 2, FINE: 3 } as const;
 
 // Writes single values, not records or lists. Functions return the position after the value, or -1 for a wrong type.
 class LeafWriter {
@@ -179,12 +179,12 @@ class LeafWriter {
   #writeInstant(start: number, end: number, o: number): number {
     const micros = end < 0 ? Number.NaN : this.#instants.micros(this.#json, start + 1, end - 1);
     if (Math.abs(micros) < LARGEST_VARINT) {
-      if (this.#instants.rounded) this.inexact = INEXACT.ROUNDED;
+      if (this.#instants.rounded) this.inexact = INEXACT.FINE;
       return writeZigzag(micros, this.#slab.out, o);
     }
     const instant = parseInstant(this.#json.text(start, end), this.#zone);
     if (instant === null || instant === 'noZone') return -1;
-    if (instant.rounded) this.inexact = INEXACT.ROUNDED;
+    if (instant.rounded) this.inexact = INEXACT.FINE;
     const { micros: exact } = instant;
     if (typeof exact === 'number' && Math.abs(exact) < LARGEST_VARINT) return writeZigzag(exact, this.#slab.out, o);
     return writeBigZigzag(BigInt(exact), this.#slab.out, o);
@@ -319,7 +319,7 @@ export class RecordWriter {
 
   #keepInexact(plan: ValuePlan, start: number, end: number, depth: number): void {
     if (this.#leaves.inexact === INEXACT.ROUNDED) this.extras.roundedNumbers += 1;
-    else this.extras.driftFields += 1;
+    else if (this.#leaves.inexact === INEXACT.MENDED) this.extras.driftFields += 1;
     this.#leaves.inexact = INEXACT.NO;
     this.extras.path[depth] = plan.step;
     if (end < 0) this.extras.keep(depth, start, -end);

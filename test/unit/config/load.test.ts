@@ -255,6 +255,16 @@ test('broken YAML is reported by its place, without its text', async () => {
   }
 });
 
+test('one wrong character is one error, and each repeated key is one', async () => {
+  const problems = await problemsIn('a: { url: ${B} }\nprefix: x\nc: { url: ${D} }\n');
+  assert.deepEqual(problems.length, 1, problems.join());
+  assert.match(
+    problems.join(),
+    /^config\/connector\.yaml:1:\d+ not YAML: .*a reference to the environment needs quotes$/,
+  );
+  assert.equal((await problemsIn('a: 1\na: 2\nb: 1\nb: 2\n')).length, 2);
+});
+
 test('a file of aliases that grow, or without end, is refused quickly', async () => {
   const levels = Array.from({ length: 12 }, (_, n) => `l${n + 1}: &l${n + 1} [${`*l${n},`.repeat(9)}]`);
   assert.match((await problemsIn(`l0: &l0 [a]\n${levels.join('\n')}`)).join('\n'), /more than 10000 values/);

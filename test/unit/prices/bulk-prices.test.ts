@@ -164,7 +164,9 @@ for (const body of ['', '{}', '[]', '{"items":{}}', '{"errors":false,"items":[',
 }
 
 test('drift and rounded numbers of a response are counted, and of a problem its status is read', async () => {
-  const priced = pricedItem('A', '"new":1,"lastOpen":0.1234567890123456789');
+  // The extras keep the text of an instant finer than a microsecond too, but it is no number.
+  const fine = '"lastOpenObservedAtTimestamp":"2026-01-02T03:04:05.1234567Z"';
+  const priced = pricedItem('A', `"new":1,"lastOpen":0.1234567890123456789,${fine}`);
   const failed = failedItem('B', '{"status":1.5,"title":"gone\\n"}').replace('{', '{"later":1,');
   const body = `{"errors":false,"errors":true,"more":1,"none":null,"items":[${priced},${failed}]}`;
   const { answers, drift, roundedNumbers } = await answersOf(body, ['A', 'B']);
