@@ -60,13 +60,13 @@ export async function compareList(
   const topic = { name: topicOf(settings, source.topics.instruments), partitions: settings.topics.partitions };
   const { provider, referenceData } = session.instruments(source, source.limit);
   const { digests, read } = await valuesOf(at, topic.name);
-  const { serverDate = null } = committed ?? {};
+  const { serverDate = null, streamStart = null } = committed ?? {};
   const nowMs = clock.wallMs();
   const offsetAgeMs = serverDate === null ? 0 : nowMs - serverDate.ownMs;
   // A walk computes the ages of events from a new response's time. Here the provider's current time is estimated.
   const time = serverDate && { ...serverDate, dateMs: serverDate.dateMs + Math.max(0, offsetAgeMs) };
   const { eventsEndpoint } = referenceData;
-  const eventRecords = { eventsEndpoint, ...readUpTo(committed), ageMs: recordAge(time, nowMs) };
+  const eventRecords = { eventsEndpoint, streamStart, ...readUpTo(committed), ageMs: recordAge(time, nowMs) };
   const census = await readCensus({ reader: kafka.logReader, topic, digests, eventRecords, signal });
   const held = census.size;
   onProgress(`${counted(held, 'instrument')} on ${topic.name}`);

@@ -131,8 +131,8 @@ function createCensus(
       knowsDeadRows = true;
     }
     const digests = (await schemas(signal)).decoders.digests(signal);
-    const { serverDate: time = null } = offset ?? {};
-    const eventRecords = { eventsEndpoint, ...readUpTo(offset), ageMs: recordAge(time, clock.wallMs()) };
+    const { serverDate: time = null, streamStart = null } = offset ?? {};
+    const eventRecords = { eventsEndpoint, streamStart, ...readUpTo(offset), ageMs: recordAge(time, clock.wallMs()) };
     return readCensus({ reader, topic, digests, eventRecords, signal });
   };
 }

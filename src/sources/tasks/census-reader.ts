@@ -5,6 +5,7 @@ import { type CurrentDigests, MissingSchema, readWithSchemas } from '../../recor
 import { isIntegerKey } from '../../records/json/row-key.ts';
 import { ReportedEvents } from '../stream/reported-events.ts';
 import type { ResponseTime } from '../stream/response-time.ts';
+import { isBefore } from '../stream/stream-response.ts';
 import { Census, REMEMBERED_MS } from '../walk/census.ts';
 
 /** If more records than this are foreign (from another writer), the source stops before it has read the whole topic. */
@@ -23,6 +24,8 @@ export interface EventRecords {
   readonly eventsEndpoint: string;
   readonly since: string | null;
   readonly end: string | null;
+  /** Events that were requested with an earlier offset are from before the source's start or reset. They are not remembered. */
+  readonly streamStart: string | null;
   readonly ageMs: (record: Pick<CommittedRecord, 'timestampMs' | 'headers'>) => number;
 }
 
@@ -89,9 +92,9 @@ function count(
   const id = instrumentId(key);
   const partition = key === null || id === null ? record.partition : partitionFor(key, topic.partitions);
   if (partition !== record.partition) return value === null ? null : misplaced(record, partition);
-  const isEvent = eventRecords !== undefined && record.headers['spc-endpoint'] === eventRecords.eventsEndpoint;
-  const ageMs = isEvent ? eventRecords.ageMs(record) : null;
   const since = record.headers['spc-since'];
+  const isEvent = eventRecords !== undefined && record.headers['spc-endpoint'] === eventRecords.eventsEndpoint;
+  const ageMs = isEvent && !isBefore(since, eventRecords.streamStart ?? '') ? eventRecords.ageMs(record) : null;
   if (ageMs !== null) census.reported.add(since, id, ageMs, census.isRemembered(ageMs, since));
   if (value === null) {
     if (id !== null && ageMs !== null) census.deleteByEvent(id, ageMs, since);

@@ -91,15 +91,6 @@ export class Census {
     return (this.#marksOf(id) & ADDED_LATELY) !== 0;
   }
 
-  /** Keeps no event of at least this age as an addition: these instruments may belong to the list of another filter. */
-  forgetAdditions(ageMs: number): void {
-    const { words } = this.#rows;
-    for (const row of this.#rows.rows()) {
-      const marks = words.get(row, MARKS);
-      if (((marks >> MARK_BITS) - 1) * 1_000 >= ageMs) words.set(row, MARKS, marks & ~ADDED_LATELY);
-    }
-  }
-
   digestOf(id: bigint): bigint | null {
     const row = this.#find(id);
     const word = (at: number) => BigInt(this.#rows.words.get(row, at));

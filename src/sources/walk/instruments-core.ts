@@ -31,6 +31,7 @@ import {
   firstOffset,
   type InstrumentsOffset,
   isStreamOld,
+  lowestStart,
   type WalkDemand,
   walkIntervalMs,
 } from './instruments-offset.ts';
@@ -44,8 +45,6 @@ export class InstrumentsCore {
   readonly #touched = new Set<bigint>();
   #census: Census | null = null;
   readonly #reset: ResetOffset | null;
-  /** When this task began with another filter than before the reset; null if the filter is unchanged. Monotonic. */
-  readonly #otherFilterMs: number | null;
   #state: CoreState | null;
   readonly #topicId: string | null;
   #demand: WalkRequest | null = null;
@@ -62,7 +61,6 @@ export class InstrumentsCore {
   ) {
     this.#settings = { ...settings, begins: 'atGivenStart' };
     this.#reset = reset;
-    this.#otherFilterMs = reset === null || reset.filter === settings.filter ? null : nowMs;
     this.#topicId = topicId;
     this.#state = committed === null ? null : startFrom(committed, nowMs, topicId);
   }
@@ -132,9 +130,6 @@ export class InstrumentsCore {
       case 'stream':
       case 'refused':
         return followEvents(state, answer, at);
-      case 'census':
-        if (this.#otherFilterMs !== null) answer.census.forgetAdditions(at.nowMs - this.#otherFilterMs);
-        return walkOn(state, answer, at);
       default:
         return walkOn(state, answer, at);
     }
@@ -414,7 +409,7 @@ function startWithoutOffset(
   return {
     offset: firstOffset(filter, since, time, demand?.id ?? null, topicId),
     stream: streamAtStart(nowMs),
-    walk: { phase: 'census', streamStart: since, notBeforeMs: nowMs },
+    walk: { phase: 'census', notBeforeMs: nowMs },
     committedMs: nowMs,
     begunMs: nowMs,
     isBegunHere: true,
@@ -424,7 +419,8 @@ function startWithoutOffset(
 function withStream(state: CoreState, { offset, stream, committedMs }: FollowerState): CoreState {
   const { since } = offset;
   if (since === null) throw new Error('An instruments source has lost its offset.');
-  return { ...state, stream, committedMs, offset: { ...state.offset, ...offset, since } };
+  const streamStart = lowestStart(state.offset.streamStart, since);
+  return { ...state, stream, committedMs, offset: { ...state.offset, ...offset, since, streamStart } };
 }
 
 /** An offset without a topic id gets the current id. */

@@ -11,6 +11,7 @@ import {
 } from '../stream/committed-stream.ts';
 import type { ResponseTime } from '../stream/response-time.ts';
 import { isProviderBehind } from '../stream/retention-gap.ts';
+import { isBefore } from '../stream/stream-response.ts';
 import { REMEMBERED_MS } from './census.ts';
 
 /** Each row counts once, in one of the fields from `added` to `repeated`. */
@@ -41,6 +42,8 @@ export type MutableWalkCounts = Record<keyof typeof NO_COUNTS, number>;
 export interface InstrumentsOffset extends FollowerOffset {
   /** The offset in the stream. Only a response of the stream changes `since` and the inherited `serverDate`; a page does not. */
   readonly since: string;
+  /** The lowest offset since the first start or the last reset; null in offsets of releases before 0.3.5. */
+  readonly streamStart: string | null;
   readonly walk: number;
   /** Epoch milliseconds, by the provider's clock if its response had a date, else by ours. */
   readonly walkStartedAtMs: number;
@@ -119,6 +122,7 @@ export function firstOffset(
 ): InstrumentsOffset {
   return {
     ...offsetAtStart(filter, since, time),
+    streamStart: since,
     ...freshWalk(1, time),
     walkRequest,
     walkAllowShrink: null,
@@ -135,6 +139,7 @@ const COUNT_NAMES = Object.keys(NO_COUNTS) as readonly (keyof WalkCounts)[];
 export function writeInstrumentsOffset(offset: InstrumentsOffset, intervalMs: number | null = null): SourceOffset {
   return {
     ...writeCommittedStream(offset, VERSION),
+    streamStart: offset.streamStart,
     walk: offset.walk,
     walkStartedAt: isoDate(offset.walkStartedAtMs),
     walkStartedOwn: isoDate(offset.walkStartedOwnMs),
@@ -156,10 +161,12 @@ export function writeInstrumentsOffset(offset: InstrumentsOffset, intervalMs: nu
 export function readInstrumentsOffset(raw: SourceOffset, source: string, filter: string): InstrumentsOffset {
   const { read, readOr, stream } = offsetFields(raw, { source, filter, versions: [1, VERSION] });
   const counts = Object.fromEntries(COUNT_NAMES.map((name) => [name, readOr(countKey(name), isCount, 0)]));
+  const since = read('since', isText);
   return {
     // A source of version 1 did not read the stream, so its offset in the stream is as old as its walk.
     ...stream(raw.version === 1 ? 'walkStartedAt' : 'serverDate'),
-    since: read('since', isText),
+    since,
+    streamStart: lowestStart(readOr('streamStart', isText, null), since),
     walk: read('walk', isCount),
     walkStartedAtMs: Date.parse(read('walkStartedAt', isDate)),
     walkStartedOwnMs: Date.parse(readOr('walkStartedOwn', isDate, read('walkStartedAt', isDate))),
@@ -175,6 +182,11 @@ export function readInstrumentsOffset(raw: SourceOffset, source: string, filter:
     topicId: readOr('topicId', isText, null),
     counts: { ...NO_COUNTS, ...counts },
   };
+}
+
+/** An operator or the provider can set the stream back, to offsets before the start. */
+export function lowestStart(streamStart: string | null, since: string): string | null {
+  return streamStart !== null && isBefore(since, streamStart) ? since : streamStart;
 }
 
 /**

@@ -11,7 +11,8 @@ import type { InstrumentsOffset } from './instruments-offset.ts';
  *   same instrument during the walk, the row may be newer than the topic. Then the row shows no lag.
  * - An instrument that such an event names is not deleted. If the list lacks an instrument that the event added, the
  *   list is older than the event. But if the list has an instrument that was added later, the missing one was removed.
- *   After a reset with another filter, earlier additions show no lag: the new list may lack these instruments.
+ * - Events from before the source's start or reset show no lag: the source lost the events of the reset, so a row may be
+ *   newer, and the list of another filter may lack an instrument.
  * - A page names its offset in the stream (`links.events`). If this offset is before such an event, the page is older
  *   than the event. If the offset is before all remembered events, the page corrects nothing.
  *
@@ -29,8 +30,6 @@ export interface ListLag {
   /** `censusMs`: when the census was complete. `pagesMs`: when the first page arrived. Both are monotonic. */
   readonly censusMs: number;
   readonly pagesMs: number;
-  /** The offset at which a new source began to read the stream; null for a source that had a committed offset. */
-  readonly streamStart: string | null;
   /** The lag in milliseconds that each contradicting row shows, by the id of the row. */
   readonly contradicted: ReadonlyMap<bigint, number>;
   /** The longest lag that `links.events` of the pages shows; 0: no lag. */
@@ -45,9 +44,9 @@ export interface PageAge {
 }
 
 /** Compares a page with the events on the topic. `start`: the page's offset in `links.events`; null if not valid. */
-export function pageAge(start: string | null, lag: Pick<ListLag, 'streamStart'>, { reported }: Census): PageAge {
+export function pageAge(start: string | null, streamStart: string | null, { reported }: Census): PageAge {
   const from = (place: string | null) => (place === null || start === null ? null : compareStreamOffsets(start, place));
-  const [newest, first] = [from(reported.newest), from(lag.streamStart)];
+  const [newest, first] = [from(reported.newest), from(streamStart)];
   // An event comes after the requested offset (`since`), so a page with this offset lacks the event too.
   const isBehind = newest === null ? first !== null && first < 0 : newest <= 0;
   if (start !== null && isBehind) {

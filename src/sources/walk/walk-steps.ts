@@ -34,20 +34,20 @@ type In<P extends WalkPhase> = Extract<Walk, { phase: P }>;
 type Of<K extends WalkInput['kind']> = Extract<WalkInput, { kind: K }>;
 
 function begin(): WalkStep {
-  return { walk: { phase: 'census', streamStart: null, notBeforeMs: 0 } };
+  return { walk: { phase: 'census', notBeforeMs: 0 } };
 }
 
-function takeCensus({ streamStart }: In<'census'>, { census }: Of<'census'>, { nowMs }: WalkContext): WalkStep {
-  return { walk: { phase: 'margin', drain: beginDrain(nowMs), streamStart }, census };
+function takeCensus(_: In<'census'>, { census }: Of<'census'>, { nowMs }: WalkContext): WalkStep {
+  return { walk: { phase: 'margin', drain: beginDrain(nowMs) }, census };
 }
 
 function takeFirstPage(walk: In<'margin'>, page: Of<'page'>, at: WalkContext): WalkStep {
   const { nowMs, settings, offset } = at;
-  const { drain, streamStart } = walk;
+  const { drain } = walk;
   if (!drain.isReached || nowMs - drain.startedMs < marginMs(settings, offset)) {
     throw new Error('A page was delivered before the margin had passed.');
   }
-  const lag = { censusMs: drain.startedMs, pagesMs: nowMs, streamStart, contradicted: new Map(), linkedMs: 0 };
+  const lag = { censusMs: drain.startedMs, pagesMs: nowMs, contradicted: new Map(), linkedMs: 0 };
   return takePage({ phase: 'paging', flaws: new Set(), lastId: null, lag }, page, at);
 }
 
@@ -79,7 +79,7 @@ function giveUp(why: string, { offset, settings, nowMs }: WalkContext): WalkStep
   const waitMs = Math.max(settings.pollIntervalMs, LEAST_REST_MS) * 2 ** walksGivenUp;
   const fresh = beginWalk(offset, offset.serverDate);
   return {
-    walk: { phase: 'census', streamStart: null, notBeforeMs: nowMs + waitMs },
+    walk: { phase: 'census', notBeforeMs: nowMs + waitMs },
     offset: { ...fresh, walksGivenUp: walksGivenUp + 1 },
     commits: true,
     notifications: [{ kind: 'walkGivenUp', walk, why, waitMs }],
@@ -94,7 +94,7 @@ function drainMore(walk: In<'margin' | 'draining' | 'closing'>, streamed: Of<'st
 function usePage(walk: In<'draining'>, _: Of<'usePage'>, at: WalkContext): WalkStep {
   const { page, drain } = walk;
   if (!drain.isReached || at.census === null) throw new Error('A page was used before it was drained.');
-  const { behindMs, isOldFor } = pageAge(page.start, walk.lag, at.census);
+  const { behindMs, isOldFor } = pageAge(page.start, at.offset.streamStart, at.census);
   const sorted = sortRows({ ...page, isOldFor }, at.touched, at.census, walk.lastId);
   const { contradicted } = sorted;
   const lag = noteLag(walk.lag, { contradicted, behindMs, cameMs: drain.startedMs }, at.census);

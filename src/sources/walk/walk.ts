@@ -30,12 +30,12 @@ export interface Verified {
 export type Walk =
   | { readonly phase: 'idle' }
   /**
-   * The instruments topic is read. In this phase and later, events touch ids. `streamStart`: the first offset of a new
-   * source; null for any other source. `notBeforeMs`: the end of the pause after a walk that was given up.
+   * The instruments topic is read. In this phase and later, events touch ids. `notBeforeMs`: the end of the pause after
+   * a walk that was given up.
    */
-  | { readonly phase: 'census'; readonly streamStart: string | null; readonly notBeforeMs: number }
+  | { readonly phase: 'census'; readonly notBeforeMs: number }
   /** The walk waits for `handoffMargin` or longer, because the list may lag behind the stream. */
-  | { readonly phase: 'margin'; readonly drain: Drain; readonly streamStart: string | null }
+  | { readonly phase: 'margin'; readonly drain: Drain }
   | ({ readonly phase: 'paging' } & WalkMemory)
   /** The stream is read up to the end that the stream had when the page arrived. Then the rows are written. */
   | ({ readonly phase: 'draining'; readonly page: FetchedPage; readonly drain: Drain } & WalkMemory)
@@ -77,7 +77,7 @@ export interface WalkStep {
 /** Returns the walk that a new task continues, and the offset from which the task starts. */
 export function walkAtStart(offset: InstrumentsOffset): { readonly walk: Walk; readonly offset: InstrumentsOffset } {
   if (!offset.walkPending) return { walk: { phase: 'idle' }, offset };
-  const walk = { phase: 'census', streamStart: null, notBeforeMs: 0 } as const;
+  const walk = { phase: 'census', notBeforeMs: 0 } as const;
   if (offset.walkCursor !== null) return { walk, offset: { ...offset, walkResumed: true } };
   // Without a cursor, the walk has written either no page or all pages. After all pages, a fresh walk begins.
   return { walk, offset: offset.counts.pages === 0 ? offset : beginWalk(offset, offset.serverDate) };

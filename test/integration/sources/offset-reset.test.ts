@@ -5,9 +5,10 @@ import { atInstallation } from '../../../src/run/installation.ts';
 import { resetOffset } from '../../../src/run/offsets-operation.ts';
 import { requestState } from '../../../src/run/state-operation.ts';
 import { connectorEnvironment, settingsText } from '../../support/connectors/connector-process.ts';
-import { HOUR_MS, memoryScene, PREFIX } from '../../support/connectors/memory-scene.ts';
+import { HOUR_MS, MINUTE_MS, memoryScene, PREFIX } from '../../support/connectors/memory-scene.ts';
 import { NOWHERE } from '../../support/connectors/running-connector.ts';
-import { notificationsOn } from '../../support/ledgers/universe-on-topics.ts';
+import { filtered, notificationsOn } from '../../support/ledgers/universe-on-topics.ts';
+import { contents, ledgerUniverse } from '../../support/ledgers/universe-reading.ts';
 
 /** One source, lived with for an hour at a time, and Kafka in memory. */
 async function createScene(t: TestContext, name: string, type: 'instruments' | 'events' | 'pre-trade-checks') {
@@ -16,8 +17,8 @@ async function createScene(t: TestContext, name: string, type: 'instruments' | '
   return {
     ...scene,
     /** @returns the codes of the failures that ended sources meanwhile. */
-    async live(more: Readonly<Record<string, string>> = {}): Promise<unknown[]> {
-      const connector = await scene.live(HOUR_MS, { name, type, ...more });
+    async live(more: Readonly<Record<string, string>> = {}, forMs = HOUR_MS): Promise<unknown[]> {
+      const connector = await scene.live(forMs, { name, type, ...more });
       return connector.fieldsOf('sourceFailed').map(({ err }) => err.code);
     },
     async reset(): Promise<string | null> {
@@ -66,6 +67,28 @@ test('after a changed filter and a reset, the first transaction says which event
   assert.deepEqual([filterFrom, filterTo], ['scope=all', 'scope=my']);
   assert.equal(gapSinceTo, [...simulator.ledger.events()].at(-1)?.offset);
   assert.match(String(message), /another filter than before.*walk/);
+});
+
+test('events from before a reset show no lag of the list, although a restart follows', async (t) => {
+  const { simulator, live, reset, notice, read } = await createScene(t, 'instruments', 'instruments');
+  const swiss = { legalCountry: 'CH', maxShrink: '1', walkInterval: '10m' };
+  await live({}, 10 * MINUTE_MS);
+  const [id = ''] = [...simulator.ledger.instruments({ legalCountry: 'CH' })].map((row) => row.id);
+  simulator.publish({ kind: 'datachange', id });
+  for (let count = 0; count < 10; count++) simulator.publish({ kind: 'newissue' });
+  await live({}, 10 * MINUTE_MS);
+  await reset();
+  // The source loses this event: only the list shows the change.
+  simulator.publish({ kind: 'datachange', id });
+  await live(swiss, 10_000);
+  await live(swiss, 25 * MINUTE_MS);
+  assert.deepEqual(
+    (await notice()).map(({ kind }) => kind),
+    ['filter-changed'],
+  );
+  const newest = new Map(contents(await read('instruments')).map(({ key, content }) => [key, content]));
+  const held = [...newest].filter(([, content]) => content !== null).sort();
+  assert.deepEqual(held, [...(await ledgerUniverse(filtered(simulator, { legalCountry: 'CH' })))].sort());
 });
 
 test('a reset that leaves the filter is reported too, with what comes of it for this kind of source', async (t) => {

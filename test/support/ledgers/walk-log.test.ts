@@ -15,6 +15,7 @@ function rightLog(pages: number): WalkLog {
     return {
       filter: 'scope=all',
       since: '1-1',
+      streamStart: '1-1',
       serverDate: { dateMs: 0, from: 'provider', ownMs: 0 },
       standingMs: 0,
       standingLeastMs: 0,

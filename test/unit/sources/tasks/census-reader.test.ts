@@ -85,6 +85,35 @@ test("a stranger's record that was taken back, or written over, is none", async 
   assert.deepEqual([census.size, census.compare(1n, 10n)], [1, 'same']);
 });
 
+test('an event that was requested before the start of the source is not remembered', async () => {
+  const event = (since: string, value: string | null) => ({ 'spc-endpoint': 'events', 'spc-since': since, value });
+  const reader: LogReader = {
+    async readToEnd({ onRecord }) {
+      for (const [at, { value, ...headers }] of [
+        event('5-4', '7:1'),
+        event('5-5', '7:2'),
+        event('5-4', null),
+      ].entries()) {
+        const key = Buffer.from(String(at));
+        const place = {
+          topic: topic.name,
+          partition: partitionFor(key, topic.partitions),
+          offset: BigInt(at),
+          timestampMs: 0,
+        };
+        onRecord({ ...place, headers, key, value: value === null ? null : Buffer.from(value) });
+      }
+    },
+  };
+  const ages = async (streamStart: string | null) => {
+    const eventRecords = { eventsEndpoint: 'events', since: '9-9', end: null, streamStart, ageMs: () => 7_000 };
+    const census = await readCensus({ reader, topic, digests: digests(), eventRecords, signal });
+    return [0n, 1n, 2n].map((id) => census.reportedAgeMs(id));
+  };
+  assert.deepEqual(await ages('5-5'), [null, 7_000, null]);
+  assert.deepEqual(await ages(null), [7_000, 7_000, 7_000]);
+});
+
 test('a record outside the partition of its key stops the source, until a tombstone removes it there', async () => {
   const moved = holding(['1', '7:10'], ['2', '7:20'], ['1', '7:9', 5]);
   await assert.rejects(readCensus({ reader: moved, topic, digests: digests(), signal }), {

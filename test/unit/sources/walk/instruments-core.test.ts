@@ -161,6 +161,7 @@ test('whatever was not asked for is refused by the table, and a new walk may beg
 const offset: InstrumentsOffset = {
   filter: 'scope=all',
   since: '1-2',
+  streamStart: '1-1',
   serverDate: { dateMs: 1_700_000_000_000, from: 'provider', ownMs: 1_700_000_000_500 },
   standingMs: 90_000,
   standingLeastMs: 90_000,
@@ -191,6 +192,16 @@ test('an offset comes back as it was written, through JSON too', () => {
   const plain = { ...offset, walkCursor: null, walkRequest: null, walkAllowShrink: null, gapSuspectedFromMs: null };
   const without = { ...plain, held: null, again: null, gapsHealedAtMs: [] };
   assert.deepEqual(read(JSON.parse(JSON.stringify(writeInstrumentsOffset(without)))), without);
+});
+
+test('the start of a source stays, unless its stream is set back', () => {
+  const source = drive(null);
+  source.answer({ kind: 'start', since: '5-5', time: time(0) });
+  source.stream();
+  assert.equal(source.core.offset?.streamStart, '5-5');
+  const written = writeInstrumentsOffset(offset);
+  assert.equal(read({ ...written, since: '1-0' }).streamStart, '1-0');
+  assert.equal(read({ ...written, streamStart: null }).streamStart, null);
 });
 
 test('the written map is flat and of primitives, as the tools of Kafka Connect expect', () => {
@@ -383,23 +394,6 @@ test('the first page of a new source that is older than the start of its stream 
   assert.deepEqual(written(source.commit()), [0], 'a row that the topic lacks is always used');
   source.close(['1', '2']);
   assert.deepEqual(shown(source.commit()), ['walkCompleted', 'listLags', 'deletionSkipped']);
-});
-
-test('after a reset with another filter, what was issued before is no lag, and what was issued since still is', () => {
-  const walked = (filter: string, issuedMs: number) => {
-    const source = drive(null, {}, { filter, since: null, dateMs: null });
-    source.answer({ kind: 'start', since: '5-5', time: time(0) });
-    source.ms += 10_000;
-    source.stream();
-    const census = new Census();
-    census.put(1n, 1n, true);
-    census.putEvent(2n, 2n, true, issuedMs);
-    return shown(walkOver(source, census, { rows: [1] }).end);
-  };
-  const lag = ['walkCompleted', 'listLags', 'deletionSkipped'];
-  assert.deepEqual(walked('legalCountry=DE', 10_000), ['walkCompleted']);
-  assert.deepEqual(walked('legalCountry=DE', 9_000), lag);
-  assert.deepEqual(walked(SETTINGS.filter, 10_000), lag);
 });
 
 test('what an event has deleted lately is not brought back by the row of an old list, nor taken for a lag', () => {
