@@ -5,8 +5,8 @@ import { OFFSETS_PARTITIONS } from './topic-plan.ts';
 
 /*
  * The offsets topic holds the offset of each source, in Kafka Connect's exact format. The key of a source is
- * `["<source>",{"endpoint":"<source type>"}]` and must not change: with another key, the source would have a second
- * writer, and both would run. A null value is a reset.
+ * `["<source>",{"endpoint":"<source type>"}]`. The key must not change. With another key, the source would have a second
+ * writer, and both writers would run. A null value means that an operator reset the offset.
  */
 
 /** A source's offset: a flat map of primitives, as in Kafka Connect. Integers above 2^53 are text. */
@@ -38,7 +38,7 @@ export function offsetRecord(options: {
 
 /**
  * Returns the offsets by key. If a key was reset, its value is the mark of the reset (see `parseReset`). An unreadable
- * offset becomes an error. Call it in `readPosition`: before the fence, an earlier writer can still commit.
+ * offset becomes an error. Call this function in `readPosition`, after the fence. Before, an earlier writer can still commit.
  * @throws the errors of `readToEnd`.
  */
 export async function readOffsets(
@@ -57,7 +57,7 @@ export async function readOffsets(
   return offsets;
 }
 
-/** The offset before a reset; {} if the topic no longer has it. Null if `offset` is not the mark of a reset. */
+/** The offset before a reset; {} if the topic no longer has that offset. Null if `offset` is not the mark of a reset. */
 export function parseReset(offset: SourceOffset): SourceOffset | null {
   if (offset.reset !== true) return null;
   try {
@@ -159,7 +159,7 @@ function isOperatorMark({ key }: Pick<CommittedRecord, 'key'>): boolean {
   return key?.equals(KEY) === true;
 }
 
-/** Counts the fencings that the marks of one partition report. A mark counts once, even if it is read again. */
+/** Counts the fencings that the marks of one partition report. Each mark counts once, even if the topic is read again. */
 export class OperatorMarks {
   #nextOffset = 0n;
   #fencings = 0;

@@ -2,7 +2,7 @@ import type { TopicRole } from '../config/groups/topics.ts';
 import { PRICE_KINDS } from '../config/price-kinds/all.ts';
 import type { TopicSpecification } from './topic.ts';
 
-/** The topics of one installation, with the settings that each topic must have. */
+/** The topics of one installation, by role, with the settings that each topic must have. */
 export type TopicPlan = Readonly<Record<TopicRole, TopicSpecification>>;
 
 export interface TopicPlanOptions {
@@ -44,7 +44,7 @@ const TABLE = {
     settings: {
       ...compacted,
       ...rows,
-      // Consumers that lag less than an hour see all versions. Consumers that lag less than a week see all tombstones.
+      // Consumers that lag less than an hour see all records. Consumers that lag less than a week see all tombstones.
       'min.compaction.lag.ms': String(HOUR_MS),
       'max.compaction.lag.ms': String(7 * DAY_MS),
       'delete.retention.ms': String(7 * DAY_MS),
@@ -78,7 +78,7 @@ export function schemaNameOf(role: TopicRole) {
   return TABLE[role].schema;
 }
 
-/** Topics use the broker's clock (LogAppendTime). With a producer's wrong clock, brokers could delete records early. */
+/** Topics use the broker's time (LogAppendTime). With the time of a producer's wrong clock, brokers could delete records early. */
 export function topicPlan({ prefix, names, partitions, replicationFactor }: TopicPlanOptions): TopicPlan {
   const specification = (role: TopicRole): TopicSpecification => {
     const own: TopicDefinition = TABLE[role];

@@ -5,10 +5,10 @@ import type { TopicPartition } from './topic.ts';
 /** Each commit is one transaction. After any failure, the writer cannot be used until it is opened again. */
 export interface TransactionalWriter {
   /**
-   * Fences all earlier holders of the transactional id, ends their open transactions, and *then* reads the position.
-   * Retries until the opening succeeds or its deadline passes, so `readPosition` can run several times. A
-   * ConnectorError of `readPosition` ends the opening if the error's action is not `retry`. The signal ends the
-   * opening, and later a commit that waits for a proof of ownership.
+   * Fences all earlier holders of the transactional id, ends their open transactions, and *then* reads the position (the
+   * committed offset) with `readPosition`. Repeats these steps until they succeed or a deadline passes. A ConnectorError
+   * of `readPosition` ends the opening if the error's action is not `retry`. The signal ends the opening. After the
+   * opening, the signal also ends each `commit` that waits for a proof of ownership.
    * @throws ConnectorError KAFKA_UNREACHABLE at the deadline; WRITER_IDS_SHARED if others took over the id three times
    *   in five minutes; TOPIC_REFUSED or WRITER_REFUSED if an ACL is missing; TRANSACTION_HANGS if a hanging transaction
    *   hides the position; WRITER_CLOSED if the writer is closed or opened again meanwhile; or the signal's reason.
@@ -46,14 +46,14 @@ export interface ConsumerOffset {
 
 export interface WriterOptions {
   /**
-   * Resolves when the group has confirmed, after the given time, that this process owns the partition. An opening
-   * needs a proof that is newer than the last failure. A transaction needs a recent proof at its start and at
-   * its commit. A single process needs no proof.
+   * Resolves when the group confirms that this process owns the partition. The confirmed request must be sent after the
+   * given time. An opening needs a proof that is newer than the last failure. A transaction needs a recent proof at its
+   * start and at its commit. A writer outside a group needs no proof.
    */
   readonly ownershipProof?: OwnershipProof['since'];
   /** How often operators' commands fenced this writer since the last call. WRITER_IDS_SHARED ignores these fencings. */
   readonly excused?: () => number;
-  /** The writer's partitions; the first partition has the position. An opening ends hanging transactions in all. */
+  /** The writer's partitions. An opening ends the hanging transactions in these partitions. A source's offset is in the first. */
   readonly abortHanging?: () => readonly TopicPartition[];
   /** Names the writer's consumer offset. An opening also ends the hanging transactions that contain this offset. */
   readonly abortHangingOffset?: Omit<ConsumerOffset, 'offset' | 'metadata'>;

@@ -17,8 +17,8 @@ const WHAT_TO_DO: Readonly<Record<TopicRefusal, string>> = {
 };
 
 /**
- * Returns undefined if a retry can help. A broker that has just started knows no topic, so a missing topic is checked
- * again. A batch that is too large is split at the retry, but a batch of one record cannot be split.
+ * Returns undefined if a retry can help. A broker that has just started knows no topic, so this function asks again for a
+ * missing topic. A retry splits a batch that is too large. A batch of one record cannot be split.
  */
 export async function topicRefused(
   cause: unknown,
@@ -46,8 +46,8 @@ export async function topicRefused(
 }
 
 /**
- * Called if an opening cannot end hanging transactions in a topic. If the topic has the writer's position, returns, and
- * the opening is retried. Otherwise throws an error that names the topic: sources that do not use the topic continue.
+ * Called if a writer cannot end hanging transactions in a topic while the writer opens. Throws an error that names the topic,
+ * so that sources without this topic continue. For the first topic of `abortHanging`, returns, and the writer tries again.
  */
 export async function giveUpAborting(
   cause: AbortHangingFailed,
@@ -74,7 +74,7 @@ interface Refused extends Pick<WriterOptions, 'abortHangingOffset'> {
   readonly transactionalId: string;
 }
 
-/** Advice by error name. Neither other records nor a retry can correct these errors. */
+/** Advice for the operator, by the name of Kafka's error. A retry cannot correct these errors. */
 const ADVICE: Readonly<Record<string, (of: Refused) => string>> = {
   TRANSACTIONAL_ID_AUTHORIZATION_FAILED: ({ transactionalId }) =>
     `Give the connector's account the ACL Write on this transactional id: ${acl(`--transactional-id ${transactionalId}`, 'Write')}`,

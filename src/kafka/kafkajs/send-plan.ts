@@ -7,7 +7,7 @@ interface PlannedSend {
   readonly topic: string;
   readonly partition: number;
   readonly records: readonly OutgoingRecord[];
-  /** The maximum size before compression. The real size can be smaller. */
+  /** An upper limit of the size in bytes, before compression. */
   readonly bytes: number;
 }
 
@@ -15,7 +15,7 @@ interface SendLimits {
   readonly maxSendBytes: number;
   readonly maxSendRecords: number;
   readonly maxBatchBytes?: (topic: string) => number | undefined;
-  /** The maximum size of all batches of a round together. A round of one batch can be larger. */
+  /** The maximum size of a round (see `planRounds`) in bytes, before compression. A round of one batch can be larger. */
   readonly maxRoundBytes: number;
 }
 
@@ -125,7 +125,7 @@ function partitionKey({ topic, partition }: OutgoingRecord): string {
 }
 
 /**
- * @returns the time at which the broker appended the records, by the broker's clock; null without LogAppendTime.
+ * @returns when the broker appended the records, in ms since 1970 by the broker's clock; null without LogAppendTime.
  * @throws Error if a partition did not acknowledge its batch, or kafkajs' error. Other batches are perhaps written.
  */
 export async function sendRound(

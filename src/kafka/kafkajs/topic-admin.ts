@@ -19,7 +19,7 @@ interface TopicAdminOptions {
 }
 
 const LEADER_POLL_MS = 50;
-/** The longest time that a topic in `mayBeRefused` may delay the start. */
+/** A topic in `mayBeRefused` delays the start by at most this time. */
 const REFUSABLE_LEADER_WAIT_MS = 5_000;
 
 export async function ensureTopics(
@@ -152,7 +152,7 @@ async function describedSettings(
   }
 }
 
-/** Creates one topic: for several topics, kafkajs does not report which topics exist. False if the topic exists. */
+/** Creates only one topic, because for several topics kafkajs does not report which exist. Returns false if the topic exists. */
 async function createTopic(
   admin: Admin,
   { name, partitions, replicationFactor, settings }: TopicSpecification,
@@ -173,7 +173,7 @@ async function createTopic(
   }
 }
 
-/** If a topic is refused, kafkajs hides the reasons in the field `errors` of its error or of a cause of this error. */
+/** The broker's reasons. kafkajs has them in the field `errors` of its error, or of a cause of its error. */
 function hiddenErrors(error: unknown): unknown[] {
   if (!(error instanceof Error)) return [];
   return 'errors' in error && Array.isArray(error.errors) ? error.errors : hiddenErrors(error.cause);
@@ -204,7 +204,7 @@ export async function askAdmin<Found>(
     await admin.connect();
     return await ask(admin);
   } finally {
-    // Called after `connect` has ended: a disconnect while kafkajs connects would leave the connection open.
+    // `connect` has ended before. A disconnect while kafkajs still connects would leave the connection open.
     admin.disconnect().catch(() => {});
   }
 }

@@ -10,7 +10,7 @@ export const DEFAULT_TUNING = {
   maxRetryMs: 2_000,
   /** The broker aborts a transaction that is older than this. Our writer gives up a transaction at the same age. */
   transactionTimeoutMs: 60_000,
-  /** The opening of a writer may last `transactionTimeoutMs` plus this time. Meanwhile an earlier transaction ends. */
+  /** A writer opens within `transactionTimeoutMs` plus this time, or fails. An earlier transaction expires before this limit. */
   openGraceMs: 20_000,
   openBackOff: { initialMs: 100, maximumMs: 2_000 },
   disconnectMs: 3_000,
@@ -23,18 +23,18 @@ export const DEFAULT_TUNING = {
   groupSessionTimeoutMs: 6_000,
   /** The time in which all members must join again after a change of the group; at least the session timeout. */
   groupJoinMs: 20_000,
-  /** The member waits this long for the group's state, then joins without a head start (head-start.ts). */
+  /** If the group's state does not arrive in this time, the member joins without a head start (see ../head-start.ts). */
   headStartMs: 1_000,
-  /** The time between heartbeats and between fetches. If it is short, members notice soon that another member left. */
+  /** The time between heartbeats, and the longest wait of a fetch. If short, members notice soon that another member left. */
   confirmIntervalMs: 300,
   /**
-   * The maximum age of a proof of ownership. Half the session timeout is also a limit. The age begins when the
-   * heartbeat is sent. The group reassigns a partition only after 6 s without heartbeats, so 4 s remain for a request.
+   * The maximum age of a proof of ownership: a heartbeat that the group has answered. The age begins when the heartbeat is
+   * sent. The group waits 6 s for a heartbeat before it reassigns a partition. So at least 4 s remain for a request.
    */
   proofMs: 2_000,
   /** A reader's fetch waits at most this long for data. The reader's disconnect takes at most the same time. */
   readWaitMs: 50,
-  /** A fetch of `LogTail.follow` waits at most this long. A record, or an abort, ends the wait at once. */
+  /** A fetch of `LogTail.follow` waits at most this long. A record, or an abort of the signal, ends the wait at once. */
   tailWaitMs: 5_000,
   /** While a member processes a batch of one partition, the other partitions wait at most this long. */
   takeGraceMs: 100,
@@ -49,7 +49,7 @@ export function longestProofMs({ proofMs, groupSessionTimeoutMs }: KafkaTuning):
 /** We wait this much longer for the response to a join than the broker waits for all members. */
 const JOIN_GRACE_MS = 10_000;
 
-/** A join must fail first at the broker, then here. Otherwise the broker would wait for the abandoned member. */
+/** A join must time out at the broker before it times out here. Otherwise the broker would wait for the abandoned member. */
 export function joinLimits({ groupJoinMs, groupSessionTimeoutMs, readStallMs }: KafkaTuning): {
   readonly rebalanceMs: number;
   readonly stallMs: number;

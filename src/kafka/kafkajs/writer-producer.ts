@@ -13,11 +13,11 @@ import {
 
 export interface WriterProducer extends Producer {
   /**
-   * The state of the last transaction. Call it before this producer begins a transaction. Undefined if the coordinator
-   * does not know the transactional id, or is a broker below 3.0. @throws Error if no coordinator answers.
+   * The coordinator's state of the last transaction with this transactional id. Call this before the producer's first
+   * transaction. Undefined if the coordinator does not know the id, or is older than 3.0. @throws if no coordinator answers.
    */
   lastTransaction?(): Promise<string | undefined>;
-  /** How the last transaction ended, if one of its connections was lost afterwards; otherwise undefined. */
+  /** How this producer's last transaction ended, if a connection that it used was lost. Otherwise undefined. */
   cutOffAfter?(): Ending | undefined;
 }
 
@@ -39,7 +39,7 @@ const RETRY = { backOff: { initialMs: 50, maximumMs: 2_000 }, attempts: 6 };
 
 class CoordinatorMoves extends Error {}
 
-/** Adds `lastTransaction`, which finds the coordinator. The producer's next search returns the same coordinator. */
+/** Adds `lastTransaction`. The producer's next search for its coordinator returns the one that `lastTransaction` found. */
 export function askingForLast(original: CreateProducer, clock: Clock): CreateProducer {
   return (of) => {
     const { cluster, transactionalId } = of;
@@ -71,14 +71,14 @@ export function askingForLast(original: CreateProducer, clock: Clock): CreatePro
   };
 }
 
-/** The state of one transactional id: Ongoing, PrepareCommit, CompleteCommit or another; empty on error. */
+/** Reads the state of one transactional id, for example Ongoing or CompleteCommit. The state is empty after an error. */
 function readState(from: Decoder): { readonly errorCode: number; readonly state: string } {
   let found = { errorCode: 0, state: '' };
   from.readUVarIntArray(() => {
     const errorCode = from.readInt16();
     from.readUVarIntString();
     found = { errorCode, state: from.readUVarIntString() ?? '' };
-    // The reading ends here, because the other fields are not needed.
+    // The remaining fields are not needed.
   });
   return found;
 }
@@ -108,7 +108,7 @@ function watched(producer: Producer, cluster: OwnCluster): WriterProducer {
   };
 }
 
-/** Notices lost connections: kafkajs reconnects silently. Idle connections do not count: brokers close them. */
+/** Notices if a connection of the last transaction was lost, because kafkajs reconnects silently. Brokers close idle ones. */
 class UsedConnections {
   readonly #open: () => readonly UsedSocket[];
   #begun = new Map<UsedSocket, number>();

@@ -8,13 +8,13 @@ import {
 } from './record-batch.ts';
 
 /*
- * A Produce request (version 7) in one buffer, after free room for the frame. Its fields, with their sizes in bytes:
+ * A Produce request (version 7) in one buffer. Free room for the frame comes first (see `framedInPlace`). The fields after
+ * the frame, with their sizes in bytes:
  *
  *   transactional id · acks (2) · time-out (4) · topics [ name · partitions [ number (4) · length (4) · one batch ] ]
  *
- * First all records are written. Then they are packed (compressed), off the event loop. Last, the request is put
- * together from the front. Packed records are used only if they are shorter than the written records. So no byte is
- * overwritten before it is read.
+ * First, all records are written to the buffer. Then each batch is packed (compressed) into another buffer. Last, the request
+ * is put together from the front. Packed records are used only if they are shorter. Longer ones would overwrite the next batch.
  */
 
 const ACKS_FROM_ALL = -1;
@@ -46,7 +46,7 @@ interface WrittenRecords {
   packed?: Buffer;
 }
 
-/** The caller returns the buffer to the pool only after a response: after a failure, the socket could still read it. */
+/** The caller gives the buffer back to the pool only after a response. After a failure, the socket may still read the buffer. */
 export async function encodeProduceRequest(
   request: ProduceRequest,
   writer: RecordBatchWriter,

@@ -120,7 +120,7 @@ export class RecordBatchWriter {
   }
 }
 
-/** Writes the head of a batch. Its `count` records end at `end` and can be compressed. */
+/** Writes the head of a batch. Its records are already written, perhaps compressed. `count`: their number. `end`: their end. */
 export function writeBatchHead(buffer: Buffer, start: number, end: number, count: number, head: BatchHead): void {
   const timestamp = BigInt(head.timestampMs);
   buffer.writeBigInt64BE(0n, start);

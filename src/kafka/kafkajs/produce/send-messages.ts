@@ -15,20 +15,20 @@ import { BufferPool, encodeProduceRequest, type PartitionRecords, type TopicReco
 import { type BatchRecord, RecordBatchWriter } from './record-batch.ts';
 
 /*
- * Sends the records of a transaction. Replaces kafkajs' own function:
+ * Sends records in a transaction. Replaces kafkajs' own function. A call has three steps:
  *
- * 1. One request adds all partitions to the transaction. No record was sent before, so the request can be repeated.
- * 2. One Produce request goes to each leader. If a request fails, the call fails: perhaps the broker has the records.
+ * 1. One request adds all partitions to the transaction. The call has sent no record yet, so this request can be repeated.
+ * 2. One Produce request goes to each leader. If a request fails, the call fails, because the broker may have the records.
  *    kafkajs' function would repeat the request with newer metadata, and write the records twice in one transaction.
- * 3. If a broker *answered* that it is not the leader of a partition, the partition's batch is sent again after all
- *    responses. The batch keeps its sequence number, so that a new leader recognizes a batch that it already has.
+ * 3. A broker may *answer* that it is not the leader of a partition. After all responses, the partition's batch is then sent
+ *    again, with the same sequence number. From this number, a leader recognizes a batch that it already has.
  */
 
 const PRODUCE = { apiKey: 0, apiVersion: 7, apiName: 'Produce', expectResponse: () => true };
 const DEFAULT_TIMEOUT_MS = 30_000;
-/** The waits until the broker has ended the previous transaction: usually milliseconds. kafkajs waits 50 ms or more. */
+/** The retries while the broker ends the previous transaction, usually for milliseconds. kafkajs would wait 50 ms or more. */
 const CONCURRENT_WAIT = { initialMs: 1, maximumMs: 20, limitMs: 30_000 };
-/** Replaces `limitMs` if records follow: shorter than the 9 s after which clusters drop a silent broker by default. */
+/** Replaces `limitMs` if the call has records. By default, clusters drop a silent broker after 9 s; this limit is shorter. */
 const RECORDS_LIMIT_MS = 6_000;
 
 const UNKNOWN_TOPIC_OR_PARTITION = 3;
@@ -136,8 +136,8 @@ function batchesOf(topicMessages: Parameters<SendMessages>[0]['topicMessages']):
 /**
  * Adds the partitions to the transaction. No record is sent, so the call can be repeated.
  *
- * @returns the added partitions. A partition that the cluster does not know yet is not added, and its records must not
- *   be sent: brokers before 3.6 would accept these records outside the transaction.
+ * @returns the batches of the added partitions. A partition that the cluster does not know yet is not added. Its records
+ *   must not be sent, because brokers before 3.6 would accept these records outside the transaction.
  */
 async function prepare(
   batches: readonly PartitionBatch[],
@@ -153,8 +153,8 @@ async function prepare(
     throw Object.assign(new Error(`no broker knows partition ${lacking.partition}`), { topic: lacking.topic });
   if (known.length === 0) return known;
   const beganAtMs = clock.monotonicMs();
-  // A lost broker perhaps never gets the markers of the previous transaction. The records of that transaction would
-  // then get this transaction's outcome. So the retries end early if records follow.
+  // A lost broker perhaps never gets the markers that end the previous transaction. Then that transaction's records get the
+  // outcome of this transaction. So the retries end early if this call has records.
   const hasRecords = !batches.every(isEmpty);
   const limitMs = hasRecords ? RECORDS_LIMIT_MS : CONCURRENT_WAIT.limitMs;
   const mayRetry = (error: unknown) =>
@@ -163,7 +163,7 @@ async function prepare(
     !(hasRecords && cluster.hasLostConnection?.());
   const add = () => eosManager.addPartitionsToTransaction(byTopic(known));
   await retry(add, { backOff: CONCURRENT_WAIT, mayRetry, clock, random: () => 1 });
-  // The refresh fails if a partition has no leader: this partition would not get the markers of this transaction.
+  // The refresh fails if a partition has no leader. Without a leader, the partition would not get this transaction's markers.
   if (!hasRecords && cluster.hasLostConnection?.()) await cluster.refreshMetadata();
   return known;
 }
@@ -227,8 +227,8 @@ function byTopic(batches: readonly PartitionBatch[]): TopicRecords[] {
 }
 
 /**
- * Sets the sequence number of each batch; 0 follows 2^31 - 1. If the next number is 2^31 - 1, stores -1 instead,
- * because kafkajs would replace 2^31 - 1 with 0.
+ * Sets the first sequence number of each batch. The number after 2^31 - 1 is 0. If the next number is 2^31 - 1, this
+ * function stores -1 instead, because kafkajs would replace 2^31 - 1 with 0.
  */
 function withSequences(batches: readonly PartitionBatch[], eosManager: EosManager): PartitionBatch[] {
   return batches.map(({ topic, partition, records }) => {
