@@ -1,14 +1,14 @@
 #!/usr/bin/env node
-// A link that npx made for an earlier version may still start this file, so this file must remain a command.
+// npx may have linked a command of an earlier version to this file. So this file must still work as a command.
 const END_GRACE_MS = 1_000;
-/** With `npm start`, Ctrl-C arrives twice at once: from the terminal, and from npm, which forwards the signal. */
+/** Signals within this time count as one. With `npm start`, Ctrl-C sends two: the terminal sends one, and npm forwards one. */
 const SAME_SIGNAL_MS = 1_000;
 
 const stop = new AbortController();
 let stoppedAtMs = 0;
 for (const name of ['SIGINT', 'SIGTERM'] as const) {
   process.on(name, () => {
-    // A second signal means that the user does not want to wait for the open transaction.
+    // After a second signal, the process does not wait for the open transaction.
     if (stop.signal.aborted) {
       if (performance.now() - stoppedAtMs > SAME_SIGNAL_MS) process.exit(130);
       return;

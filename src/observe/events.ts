@@ -1,6 +1,6 @@
 import type { FailedAttempt } from '../support/retry.ts';
 
-/** Why a stream response was discarded: offset refused, no events, lower next offset, or unchanged next offset. */
+/** Why a stream response was discarded: it refuses our offset, has no events, has a lower next offset, or repeats events. */
 export const DISCARD_REASONS = ['refused', 'quiet', 'lower', 'stuck'] as const;
 
 export const NOTIFICATION_KINDS = [
@@ -18,7 +18,7 @@ export const NOTIFICATION_KINDS = [
   'topicReplaced',
 ] as const;
 
-/** A kind of prices, or one of its series if several are followed, such as `daily/OHLC`. */
+/** A kind of prices. If several series of one kind are requested, each series is a kind, such as `daily/OHLC`. */
 type Kind = string;
 
 interface InputPartition {
@@ -26,12 +26,12 @@ interface InputPartition {
   readonly partition: number;
 }
 
-/** All events that matter to an operator, with a function for each event. Log, metrics and status receive them. */
+/** The events of this program (not of the provider), a function for each. Log, metrics and status receive these events. */
 export interface Events {
   topicCreated(event: { readonly topic: string }): void;
   /** A topic differs harmlessly from the topic that we would create; `drift` describes the difference in a sentence. */
   topicDrift(event: { readonly drift: string }): void;
-  /** This replica has joined the group, or joined it again, with these partitions and sources, if any. */
+  /** This replica has joined the group, for the first time or again. The lists are empty if it got no partition. */
   replicaJoined(event: { readonly partitions: readonly number[]; readonly sources: readonly string[] }): void;
   /** The writer of a partition of the offsets topic is open. Earlier writers are fenced, and the offsets are read. */
   writerOpened(event: {
@@ -39,10 +39,10 @@ export interface Events {
     readonly transactionalId: string;
     readonly durationMs: number;
   }): void;
-  /** A source begins, with or without a committed offset: at the start, and each time its writer is opened again. */
+  /** A source begins to run, with or without a committed offset. Called again each time its writer is opened again. */
   sourceStarted(event: SourceStarted): void;
   schemasRegistered(event: { readonly source: string }): void;
-  /** The provider has answered a poll, and any results are committed. */
+  /** The provider has answered a poll. The results, if the poll had results, are committed. */
   polled(event: Polled): void;
   walkStarted(event: {
     readonly source: string;
@@ -69,7 +69,7 @@ export interface Events {
     readonly why: (typeof DELETION_REASONS)[number];
     readonly instruments: number;
   }): void;
-  /** A stream response was discarded: it repeats or loses events, or is empty while our offset may be invalid. */
+  /** A response of the stream was not used. It repeats or loses events, or it is empty while our offset may be invalid. */
   responseDiscarded(event: {
     readonly source: string;
     readonly why: (typeof DISCARD_REASONS)[number];
@@ -85,8 +85,8 @@ export interface Events {
   kafkaSilent(event: { readonly silentMs: number }): void;
   kafkaAnswers(event: { readonly silentMs: number }): void;
   /**
-   * An attempt failed and is repeated. Before any source runs, `part` names the attempt: the check of the topics, or
-   * the group membership (`replicas`). `endpoint`: the only endpoint that waits; absent if the whole source waits.
+   * An attempt failed and is repeated. Without a source, `part` names the attempt: to verify the topics, or to be a member
+   * of the group (`replicas`). If `endpoint` is present, only requests to this endpoint wait. Otherwise the whole source waits.
    */
   attemptFailed(
     event: FailedAttempt & {
@@ -95,11 +95,11 @@ export interface Events {
       readonly endpoint?: Polled['endpoint'];
     },
   ): void;
-  /** The writer of a partition is lost; a new writer is opened, and every offset on the partition is read again. */
+  /** The writer of a partition is lost. A new writer is opened, and all offsets of the partition are read again. */
   writerLost(event: { readonly partition: number; readonly err: unknown }): void;
   sourcePaused(event: { readonly source: string }): void;
   sourceResumed(event: { readonly source: string }): void;
-  /** An operator has stopped a source: its task has ended, and its offset may be changed. */
+  /** An operator has stopped a source. Its task has ended, so the operator may now change its offset. */
   sourceStopped(event: { readonly source: string }): void;
   /** A value of the states topic cannot be read; the known state of the source stays in force. */
   stateUnreadable(event: { readonly source: string; readonly offset: string }): void;
@@ -108,7 +108,7 @@ export interface Events {
   adminListening(event: { readonly url: string }): void;
   stopped(event: Stopped): void;
 
-  /** The processor begins to read instruments; `freshness` can be called until the process ends. */
+  /** The price processor begins to read instruments. `freshness` can be called until the process ends. */
   processorStarted(event: {
     readonly groupId: string;
     readonly topics: readonly string[];
@@ -118,22 +118,22 @@ export interface Events {
     /** Resolves when the freshness is at most a second old. Other work may run during the computation. */
     readonly refreshed?: () => Promise<void>;
   }): void;
-  /** The processor has joined its group, or joined it again, with this number of partitions, perhaps 0. */
+  /** The price processor has joined its group, for the first time or again. It may get 0 partitions. */
   processorJoined(event: { readonly partitions: number }): void;
-  /** This process begins to get the prices of a partition. Earlier writers are fenced; offset and table are read. */
+  /** This process begins to request the prices of a partition. Earlier writers are fenced; offset and instruments are read. */
   partitionAssigned(
     event: InputPartition & {
       readonly transactionalId: string;
       /** The offset at which reading continues: the committed offset, or else the beginning of the partition. */
       readonly offset: string;
-      /** Instruments with an isin in the table. */
+      /** The number of instruments with an isin. */
       readonly instruments: number;
       readonly durationMs: number;
     },
   ): void;
   /** Another member reads this partition now, or this process stops or cannot continue. */
   partitionLost(event: InputPartition & { readonly why: string }): void;
-  /** The writer of a partition is lost. A new writer is opened; the offset and the table are read again. */
+  /** The writer of a partition is lost. A new writer is opened; the offset and the instruments are read again. */
   partitionWriterLost(event: InputPartition & { readonly err: unknown }): void;
   /** Unreadable records were found: records of instruments, or price records of a series. */
   recordsUnreadable(
@@ -144,7 +144,7 @@ export interface Events {
     },
   ): void;
   batchPriced(event: BatchPriced): void;
-  /** A bulk request failed twice while other requests were answered, so its parts are requested. */
+  /** A bulk request failed twice while other requests were answered. So the request is divided, and its parts are sent. */
   batchBisected(event: {
     readonly kind: Kind;
     readonly items: number;
@@ -160,19 +160,19 @@ export interface Events {
     readonly roundedNumbers: number;
   }): void;
   batchLimitLearnt(event: { readonly kind: Kind; readonly maxItems: number }): void;
-  /** A whole bulk request failed. After `waitMs`, one item is requested alone; the others wait for a success. */
+  /** A whole bulk request failed. After `waitMs`, one item is requested alone. Other items wait until a request is answered. */
   bulkAttemptFailed(event: FailedAttempt & { readonly kind: Kind; readonly items: number }): void;
   windowsMissed(event: WindowsMissed): void;
-  /** The price processor could not read its group, or could not get a schema of instruments, and tries again. */
+  /** The group membership, the reading of operators' commands, or the request for a schema of instruments failed. It is repeated. */
   processorAttemptFailed(
     event: FailedAttempt & {
-      /** True if this process is still a member during the wait; otherwise it joins again after the wait. */
+      /** True if this process stays a member of the group during the wait. False if it joins the group after the wait. */
       readonly isMember: boolean;
     },
   ): void;
-  /** An operator has paused or stopped the processor. It leaves its group until it starts again. */
+  /** An operator has paused or stopped the price processor. The processor leaves its group until it starts again. */
   processorRests(event: { readonly wanted: 'paused' | 'stopped' }): void;
-  /** The processor has stopped permanently and needs an operator. Sources in the same process continue. */
+  /** The price processor has stopped permanently and needs an operator. Sources in the same process continue. */
   processorFailed(event: { readonly err: unknown }): void;
 }
 
@@ -201,7 +201,7 @@ export interface SourceStarted extends StreamPlace {
   };
 }
 
-/** One readable response with rows. A refused offset, or a request for a stream's start, is not reported here. */
+/** A readable response of the list or of a stream. Not for refused offsets, and not for requests for a stream's start. */
 export interface Polled extends StreamPlace {
   /** The kind of response, in metrics: instruments, events or pretradechecks. */
   readonly endpoint: string;
@@ -221,7 +221,7 @@ export interface DeadRow {
 
 export interface DeadLetterCounts {
   readonly deadLetters: number;
-  /** Dead letters of rows that are too large. Other dead letters with a key have a field with a wrong type. */
+  /** Rows that are too large. `deadLetters` also counts rows with a field of a wrong type, and rows without a key. */
   readonly deadLettersTooLarge: number;
   readonly deadLettersWithoutKey: number;
   readonly dead?: readonly DeadRow[];
@@ -259,7 +259,7 @@ export interface WalkCompleted {
   readonly resumed: boolean;
   readonly pages: number;
   readonly rows: number;
-  /** Numbers of instruments by their state on the topic: absent, different, equal, or equal in an older schema. */
+  /** Instruments that were absent from the topic, different on the topic, equal, or equal in an older schema (in this order). */
   readonly added: number;
   readonly corrected: number;
   readonly unchanged: number;
@@ -281,7 +281,7 @@ export interface StreamCommitted extends ResponseCounts {
   readonly items: number;
   readonly since: string;
   readonly commitMs: number;
-  /** The events, for the demo; not logged. Absent for checks: the holder of a check can trade. */
+  /** The provider's events, for the demo; not logged. Absent for pre-trade checks, because the holder of a check can trade. */
   readonly events?: readonly EventItem[];
 }
 
@@ -305,7 +305,7 @@ export type UnreadableReason = (typeof UNREADABLE_REASONS)[number];
 export interface BatchPriced extends InputPartition {
   readonly kind: Kind;
   readonly items: number;
-  /** Items that have a separate response, with or without a price; refused calls do not count. */
+  /** Items that the provider answered, with or without a price. Items whose calls were refused do not count. */
   readonly answered: number;
   readonly priced: number;
   /** Written price records: snapshots, and windows that are new or changed. */
@@ -321,7 +321,7 @@ export interface BatchPriced extends InputPartition {
   readonly deadLetters: number;
   /** Dead letters of repaid products; `deadLetters` does not count them. Repaid products normally have no price. */
   readonly deadLettersOfRepaid: number;
-  /** New dead letters, each with a log line: an instrument that fails for days has one dead letter for each problem. */
+  /** New dead letters, each with a log line. An instrument that fails for days gets only one dead letter for each problem. */
   readonly dead?: readonly (DeadRow & { readonly source: string; readonly kind: Kind })[];
   readonly tombstones: Readonly<Partial<Record<TombstoneReason, number>>>;
   readonly commitMs: number;
@@ -331,7 +331,7 @@ export interface BatchPriced extends InputPartition {
 
 /**
  * Why a price is deleted: the instrument is gone, has no isin, has an unreadable record or has a new isin, or the
- * provider has no price. For the last two reasons, the header `spc-problem` has the provider's answer.
+ * provider has no price. For the last two reasons, the header `spc-problem` has the `PriceProblem` of the request.
  */
 export const TOMBSTONE_REASONS = ['gone', 'no-isin', 'unreadable', 'isin-changed', 'no-price'] as const;
 export type TombstoneReason = (typeof TOMBSTONE_REASONS)[number];
@@ -342,13 +342,13 @@ export interface PricedItem {
   readonly values: readonly Buffer[];
 }
 
-/** Windows of a series were not requested: no processor ran, or no answer came, for longer than `catchUp`. */
+/** Windows of a series were not requested. For longer than `catchUp`, no price processor ran or no request was answered. */
 export interface WindowsMissed {
   readonly kind: Kind;
   /** Opening times in ISO 8601: of the first missed window, and of the first window after the missed windows. */
   readonly from: string;
   readonly to: string;
-  /** Number of products that failed separately; null if all products are affected. */
+  /** Number of affected products; null if `command` covers all products. */
   readonly products: number | null;
   readonly command: string;
 }
