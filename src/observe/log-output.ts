@@ -20,7 +20,7 @@ export interface LogOutput extends LogDestination {
 }
 
 export interface LogOutputOptions {
-  /** Writes to a file descriptor without waiting, as fs.writeSync does; returns the number of written bytes. */
+  /** Writes to a file descriptor and returns the number of written bytes. Throws if the descriptor accepts no bytes now. */
   readonly write: (chunk: Buffer) => number;
   /** Returns a line that reports how many lines were dropped before this line. */
   readonly droppedLine: (lines: number) => string;
@@ -110,8 +110,8 @@ export function openStandardOutput(droppedLine: (lines: number) => string): LogO
 }
 
 /**
- * Opens standard output a second time, so that writes do not block. Writes to `process.stdout` block if a terminal is
- * paused, or after another process with the same pipe has ended; writes to the second descriptor do not. A file is not
+ * Opens standard output a second time, because writes to the new descriptor do not block. Writes to `process.stdout` block
+ * while a terminal is paused. They also block after another process that shares the pipe has ended. A file is not
  * opened again: writes to a file never block, and a second descriptor would overwrite the file from the start.
  */
 function withoutWaiting(fd: number): number {

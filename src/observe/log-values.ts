@@ -5,7 +5,7 @@ const MAXIMUM_ENTRIES = 50;
 const MAXIMUM_DEPTH = 6;
 const MAXIMUM_CAUSES = 5;
 const MAXIMUM_STACK_LINES = 30;
-/** The most values of one line. A later object or list becomes `[…]`. */
+/** The most values of one log line. After this number of values, each object or list becomes `[…]`. */
 const MAXIMUM_LINE_VALUES = 500;
 
 /** Control characters, line and paragraph separators, and marks that change the direction of text. */
@@ -19,7 +19,7 @@ export function createLogValues(redaction: Pick<Redaction, 'redact'>, stacks: bo
   let left = 0;
 
   function cleanText(text: string): string {
-    // Redaction comes first, because it does not find a secret that is cut in two.
+    // Redaction comes before the cut, because redaction does not find a secret that is cut in two.
     const whole = redaction.redact(text);
     const cut = whole.slice(0, MAXIMUM_TEXT);
     const escaped = cut.toWellFormed().replace(CONTROL, escapeCharacter);

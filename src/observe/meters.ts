@@ -1,10 +1,10 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { METRICS, type MetricDefinition, type MetricName } from './metric-table.ts';
 
-/** Gauges with names of counters (`_total`). The library also has these numbers by type, in gauges without `_total`. */
+/** Gauges whose names end with `_total`, as if they were counters. Other gauges of the library have the same numbers. */
 const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
 
-/** Each measurement of the event loop wakes the process. The default of 10 ms took half of an idle process's CPU. */
+/** Each measurement of the event loop wakes the process. At the default of 10 ms, this took half of an idle process's CPU time. */
 const LOOP_DELAY_EVERY_MS = 250;
 
 /** Buckets for durations from milliseconds, which are normal, to a minute. */
@@ -26,7 +26,7 @@ export interface Meters {
   /** Forgets every series of these gauges, so that old values are not shown as current values. */
   clear(names: readonly NamesOf<'gauge'>[]): void;
   observe<Name extends NamesOf<'histogram'>>(name: Name, labels: LabelsOf<Name>, value: number): void;
-  /** Sets each counter with these labels to 0, for all values of its other labels: Prometheus ignores a first value. */
+  /** Starts the counters with these labels at 0, for all values of their other labels. Prometheus would miss a start above 0. */
   startAtZero(labels: GivenLabels): void;
   /** All metrics, including the metrics of the process, in the text format that Prometheus reads. */
   text(): Promise<string>;
@@ -36,7 +36,7 @@ export interface Meters {
 /**
  * Makes a separate registry with the metrics of the table, and the library's metrics of the process.
  *
- * @param isThere true if a metric exists; a metric of a disabled part must not exist, because it would show 0
+ * @param isThere false for the metrics of a disabled part. These metrics must not exist, because they would show 0.
  */
 export function createMeters(isThere: (name: string) => boolean = () => true): Meters {
   const registry = new Registry();
@@ -76,7 +76,7 @@ export function createMeters(isThere: (name: string) => boolean = () => true): M
   };
 }
 
-/** The series of a metric with these labels; empty if the metric lacks a label, or if label values are unknown. */
+/** The series of a metric with these labels; empty if the metric lacks one of them, or if values of its other labels are unknown. */
 function seriesWith(labels: GivenLabels, { labels: names, values }: MetricDefinition): readonly GivenLabels[] {
   if (Object.keys(labels).some((name) => !names.includes(name))) return [];
   const others = names.filter((name) => !(name in labels));

@@ -7,10 +7,10 @@ import {
 } from './events.ts';
 
 /**
- * One metric. Its name begins with `spconnect_` and ends with its unit; `help` names the measured value in this unit.
- * The values of labels come from a short list in the settings or the code, never from data. `source`: the name of a
- * source in the settings. `client`: referenceData or marketData; for tokens also schemaRegistry and kafka.sasl.
- * `price`: a kind of prices, or one of its series, such as daily/OHLC. `endpoint`: a path without ids and query.
+ * One metric. Its name begins with `spconnect_`, and names the unit of times and sizes. The values of labels come from a
+ * short list in the settings or the code, never from data. `source`: the name of a source in the settings. `client`:
+ * referenceData or marketData; for tokens also schemaRegistry and kafka.sasl. `price`: a kind of prices, or one of its
+ * series, such as daily/OHLC. `endpoint`: a path without ids and query; for rows, the kind of response.
  */
 export interface MetricDefinition {
   readonly type: 'counter' | 'gauge' | 'histogram';

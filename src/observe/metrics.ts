@@ -8,9 +8,9 @@ import { PRICE_METRICS, SOURCE_METRICS } from './metric-table.ts';
 export interface Metrics {
   readonly events: Events;
   readonly httpObserver: HttpObserver;
-  /** How far each other clock is ahead of our clock, as last measured. Keys: the provider's interfaces, and `kafka`. */
+  /** How far the provider's and Kafka's clocks were last ahead of our clock. Keys: `referenceData`, `marketData`, `kafka`. */
   readonly clocksAheadMs: ReadonlyMap<string, number>;
-  /** At each later scrape, `setGauges` sets the current values of the gauges of sources and prices. */
+  /** From now on, each scrape calls `setGauges`. It sets the current values of the gauges of sources and prices. */
   follow(setGauges: (meters: Pick<Meters, 'set'>) => void): void;
   text(): Promise<string>;
   readonly contentType: string;

@@ -18,7 +18,7 @@ export interface CreateLogOptions {
   readonly isColoured?: boolean;
   /** Knows the secrets that must never appear, including secrets that are registered later. */
   readonly redaction?: Redaction;
-  /** The output for lines. If absent: standard output, where no write waits until the line is read. */
+  /** The output for lines. By default: standard output. Writes to it do not wait for the reader. */
   readonly destination?: LogDestination;
 }
 
@@ -30,7 +30,7 @@ const OWN_NAMES: Readonly<Record<string, string>> = { level: 'level_', time: 'ti
 
 const COLOURS = { debug: 'gray', info: 'green', warn: 'yellow', error: 'red' } as const;
 
-/** A log of one JSON object per line: `level`, `time` (ISO 8601), the fields, `msg`. */
+/** Creates a log. With the format `json`, each line is an object: `level`, `time` (ISO 8601), the fields, `msg`. */
 export function createLog(options: CreateLogOptions): UnwaitingLog {
   const { level, isColoured = false, redaction = createRedaction() } = options;
   const format = (line: string) => (options.format === 'text' ? textLine(line, isColoured) : line);
