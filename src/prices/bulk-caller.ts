@@ -7,20 +7,20 @@ import { untilAborted } from '../support/until-aborted.ts';
 import type { BulkPrices, PriceKind, PriceQuestion, QuestionOutcome } from './bulk-prices.ts';
 import { type Call, CallQueue, type QueuedQuestion } from './core/call-queue.ts';
 
-/** After an error with one of these actions, a later call may succeed. Any other error ends the batch. */
+/** After an error with one of these actions, the queue may repeat the call. An error with a different action ends the batch. */
 const PASSING: readonly ErrorAction[] = ['retry', 'retrySlowly', 'askForLess'];
 
 export interface BulkCallerOptions {
   readonly prices: BulkPrices;
-  /** The most questions in one call. If the provider refuses calls of this size, the caller learns a lower limit. */
+  /** The most questions (instruments to price) in one call. If calls of this size fail, the caller learns a lower limit. */
   readonly maxItems: number;
   readonly concurrency: number;
   /** How long a small batch waits for batches of other partitions, to share a call; 0 means no wait. */
   readonly togetherMs: number;
   /**
-   * Returns products outside the batch. After a failure, calls for these products test if the provider answers. If the
-   * provider refuses all these products, the batch fails. Without this function, a batch is repeated until an answer
-   * comes.
+   * Returns products outside the batch. After a failed call, calls for single products of this sample test if the provider
+   * answers. If the provider refuses all products of the sample, the batch fails. Without this function, the calls of a
+   * batch are repeated until the provider answers.
    */
   readonly sampleOthers?: () => readonly PriceQuestion[];
   readonly clock: Clock;
@@ -71,7 +71,7 @@ interface Run {
   unanswered: number;
 }
 
-/** A question. `run` is null for a product outside all batches: its call only tests if the provider answers. */
+/** A question. `run` is null for a product outside all batches. A call for such a product only tests if the provider answers. */
 class BatchQuestion implements QueuedQuestion {
   readonly question: PriceQuestion;
   readonly run: Run | null;
@@ -106,7 +106,7 @@ class KindCalls {
     this.#queue = new CallQueue({
       ...options,
       kind,
-      // A product of the last answered call is tested first, because the provider may refuse all other products.
+      // The provider may refuse all products of the sample. So a product of the last answered call is tested first.
       witnesses:
         sampleOthers &&
         (() => [...this.#answeredLast, ...sampleOthers()].map((question) => new BatchQuestion(question))),

@@ -10,7 +10,7 @@ export type PriceKind = PriceQuery['kind'] | `${Exclude<PriceQuery['kind'], 'ove
 
 /** An instrument whose price is requested: one item of a bulk call. */
 export interface PriceQuestion extends PricedInstrument {
-  /** The end of the windows that were answered earlier, in ms since 1970 by the provider's clock. If absent: now. */
+  /** The end of the windows that were already answered, in ms since 1970 by the provider's clock. If absent: now. */
   readonly answeredMs?: number | undefined;
 }
 

@@ -8,17 +8,17 @@ export type UnpricedMeaning = { readonly kind: 'noIsin' } | Exclude<InstrumentNe
 /** Instrument records of one id that await a result. One result answers all these records. */
 export interface Input {
   readonly id: string;
-  /** In ascending order. The last record supersedes the others; its offset decides the position in the queue. */
+  /** The offsets of the records, ascending. The last record supersedes the earlier ones and decides the place in the queue. */
   readonly offsets: readonly bigint[];
   readonly readAtMs: number;
-  /** When the first unanswered record was read, in monotonic milliseconds minus the time of commits. */
+  /** When the first unanswered record was read: monotonic milliseconds, minus the time that commits have taken. */
   readonly waitsSinceMs: number;
   readonly meaning: InputMeaning;
 }
 
 export interface BatchInput {
   readonly input: Input;
-  /** True if the answer of a later record of the same id also answers this input. */
+  /** True if a later record of the same id has replaced this input. The result of the later record answers both. */
   superseded: boolean;
   /** True if the input timed out: its records are answered without a price, and the price follows later. */
   postponed: boolean;
@@ -44,7 +44,7 @@ const MOST_OPEN = 4;
 /** A transaction with answers to this many questions takes no further answers. */
 const MOST_COMMITTED = 2_000;
 
-/** Refreshes of one kind of prices, until their commit. Their order does not matter, because they answer no record. */
+/** Batches of refreshes for one kind, until their commit. They answer no instrument records, so their order does not matter. */
 export class RefreshBatches {
   readonly #open = new Map<Batch, number>();
   #answered: { readonly batch: Batch; readonly part: BatchPart }[] = [];
@@ -60,7 +60,7 @@ export class RefreshBatches {
     this.#open.set(batch, unanswered);
   }
 
-  /** The number of open batches whose records were postponed: their answers count as refreshes. */
+  /** The number of open batches with postponed inputs. Answers to these batches count as refreshes. */
   get adopted(): number {
     return [...this.#open.keys()].filter(({ inputs }) => inputs.length > 0).length;
   }

@@ -8,20 +8,20 @@ import type { PriceKind, PriceQuestion, QuestionOutcome } from '../bulk-prices.t
  * next call, and the meaning of an answer or failure. It uses no I/O and no clock.
  *
  * One rule finds poison pills (questions that make their calls fail), for every error. A call that failed twice is
- * divided if the provider answered a call that began after the first failure. An earlier call does not show that the
- * provider answers now. If the call to divide has a single question, its failure becomes the question's result. While
- * no call is answered, no call is repeated or divided, but a probe (a call for one question) is sent from time to time.
+ * divided if a call that began after the first failure was answered. (An answer to an earlier call does not show that the
+ * provider answers now.) A call for a single question is not divided: its failure becomes the question's result. While no
+ * call is answered, no failed call is repeated or divided. Only a probe (a call for one question) is sent from time to time.
  *
  * The states of a group of questions:
  *
  * - fresh: not called yet. If its call fails, the group becomes waiting.
- * - waiting: its last call failed. If a later call is answered, the group becomes suspected, or is divided if it has
- *   failed twice.
- * - suspected: called again. If this call fails too, the group is divided if a call that began after the group's first
- *   failure was answered. Otherwise the group becomes waiting again.
+ * - waiting: its last call failed. The group waits until a call that began after the group's first failure is answered.
+ *   Then a group that failed once becomes suspected. A group that failed twice is divided.
+ * - suspected: called again. If this call fails too, the group has failed twice. If a call that began after the first
+ *   failure was already answered, the group is divided. Otherwise the group becomes waiting again.
  *
- * The parts of a divided call are suspected; the failure of the call counts as their first failure. If all parts are
- * answered, and this happens twice in a row, the calls were too large. Then calls are half as large for an hour.
+ * The parts of a divided call are suspected. The failure of the divided call counts as their first failure. If all parts of
+ * two divided calls in a row are answered, the calls were too large. Then calls are half as large for an hour.
  */
 
 /** The number of parts of a divided call. 18 calls find one poison pill among 500 questions. */
@@ -42,12 +42,12 @@ export interface QueuedQuestion {
   isWanted(): boolean;
 }
 
-/** Questions that share their calls. */
+/** Questions that are sent in the same call. */
 interface Group<One> {
   readonly asked: readonly One[];
   /** Consecutive failed calls for these questions, including the divided call of which they were a part. */
   readonly failures: number;
-  /** The number of calls sent before the first of these failures. Only answers to calls sent later count. */
+  /** The number of calls that were sent before the first of these failures. Only answers to calls after these calls count. */
   readonly callsBefore: number;
   readonly sinceMs: number;
   readonly partOf: Division | null;
@@ -77,7 +77,7 @@ export interface Call<One> {
   readonly number: number;
   readonly timeoutMs: number;
   readonly sentMs: number;
-  /** The failed call whose question this probe sends; undefined for a probe of a witness, and for other roles. */
+  /** The failed call whose question this probe sends. Undefined if the probe sends a witness, and for other roles. */
   readonly from: Failed<One> | undefined;
 }
 
@@ -88,7 +88,7 @@ export interface CallQueueOptions<One> {
   readonly concurrency: number;
   /** How long a small group of questions waits for other groups, to share a call. */
   readonly togetherMs: number;
-  /** Returns witnesses: products to probe in place of waiting questions. If all are refused, the queue gives up. */
+  /** Returns witnesses: products that probes send in place of waiting questions. If all are refused, the queue gives up. */
   readonly witnesses?: (() => readonly One[]) | undefined;
   readonly random: Random;
   readonly kind: PriceKind;
@@ -107,15 +107,15 @@ export class CallQueue<One extends QueuedQuestion> {
   /** The number of the latest call that was answered. */
   #answered = 0;
   readonly #probes = { failures: 0, nextMs: 0 };
-  /** The witnesses that no probe has tried since the last answer; null before the first probe. */
+  /** The witnesses that the next probes send. Null after an answer, until the next probe chooses new witnesses. */
   #witnesses: One[] | null = null;
   #pausedUntilMs = 0;
   /** The number of answered calls that each poison pill still needs, by isin. */
   readonly #answersNeeded = new Map<string, number>();
-  /** Parts of calls and single questions have a separate timeout, because they are answered faster. */
+  /** Parts of divided calls, and single questions after a failure, have a separate timeout: they are answered faster. */
   readonly #timeouts = { usual: new CallTimeout(), suspected: new CallTimeout() };
   #limit = { items: 0, untilMs: 0 };
-  /** Divided calls whose parts were all answered: their smallest size, and the time of the first; null without any. */
+  /** If all parts of a divided call were answered: the smallest size of such calls, and when the first of them ended. Else null. */
   #tooLarge: { readonly items: number; readonly atMs: number } | null = null;
 
   constructor(options: CallQueueOptions<One>) {
@@ -138,7 +138,7 @@ export class CallQueue<One extends QueuedQuestion> {
     const others = asked.filter((one) => !isKnown(one));
     if (others.length > 0) this.#fresh.push({ ...fresh, asked: others });
     if (others.length === asked.length) return;
-    // For a known poison pill, one failure is enough, because other calls were answered since its last failure.
+    // A known poison pill gets its result after one failure, because other calls were answered when it failed before.
     for (const one of asked.filter(isKnown)) {
       this.#suspected.push({ ...fresh, asked: [one], failures: 1, callsBefore: -1 });
     }
@@ -348,7 +348,7 @@ export class CallQueue<One extends QueuedQuestion> {
     this.#probes.failures += 1;
     const witnesses = this.#witnesses;
     if (witnesses !== null && error.code === 'PROVIDER_REFUSED') {
-      // The next witness is probed at once: an answer to any witness shows that the request itself is valid.
+      // The next witness is probed at once. An answer for one witness shows that the provider accepts such requests.
       if (witnesses.length === 0) this.#options.gaveUp(error);
       return;
     }
@@ -391,7 +391,7 @@ export class CallQueue<One extends QueuedQuestion> {
   }
 }
 
-/** Null for a status from a token endpoint or registry, because such a status says nothing about the questions. */
+/** Null if a token endpoint or the registry sent the status, because such a status says nothing about the questions. */
 function statusOf({ code, fields }: ConnectorError): number | null {
   return code.startsWith('PROVIDER_') && typeof fields.status === 'number' ? fields.status : null;
 }
@@ -402,7 +402,7 @@ function anyOf<Item>(items: readonly Item[], random: Random): Item | undefined {
 
 const FIRST_TIMEOUT_MS = 10_000;
 const LEAST_TIMEOUT_MS = 3_000;
-/** The timeout is this many times the slowest recent call, which may have been a part of a divided call. */
+/** The timeout is this many times the slowest recent call. That call may have been a part, and a whole call may take longer. */
 const TIMES_SLOWEST = PARTS;
 const REMEMBERED_CALLS = 50;
 

@@ -12,7 +12,7 @@ export interface PartitionCoreSettings {
   readonly lingerMs: number;
   /** How long a record waits for its price. The time of commits does not count. Must be longer than `lingerMs`. */
   readonly answerWithinMs: number;
-  /** The number of instruments in the largest batch that the provider is known to accept. */
+  /** The most instruments in a batch: the setting, or the lower limit that was learnt from failed calls. */
   readonly maxItems: (kind: PriceKind) => number;
   readonly maxBackoffMs: number;
   /** Decides which instruments were repaid long ago: these are requested only once a day. */
@@ -78,8 +78,8 @@ export type CoreResult =
       readonly withdrawal: Withdrawal | null;
     }
   /**
-   * Timed out: the records are answered without a price, and a request follows as soon as possible. Without offsets,
-   * the result only deletes a price that may be of an earlier isin.
+   * The records waited too long. They are answered without a price, and the price is requested as soon as possible. If
+   * `offsets` is empty, the result only deletes a price that may be of an earlier isin.
    */
   | {
       readonly kind: 'postponed';

@@ -1,6 +1,6 @@
 import { WordRows } from '../../support/id-rows.ts';
 
-/** A row has two 32-bit integers: the numbers of the previous and the next row in its list. Numbers begin at 1. */
+/** A row of `WordRows` has two 32-bit integers: the numbers of the previous and the next row in its linked list, from 1. */
 const BEFORE = 0;
 const BEHIND = 1;
 const WIDTH = 2;
@@ -19,7 +19,7 @@ export class DueQueue {
   readonly #words = new WordRows(WIDTH);
   readonly #heap: Moment[] = [];
   readonly #moments = new Map<number, Moment>();
-  /** The lists by number, from 1. In place of a previous row, a list's first row stores minus this number. */
+  /** The lists by number, from 1. The first row of a list has no previous row, and stores minus the list's number instead. */
   readonly #numbered: (Moment | undefined)[] = [undefined];
   readonly #freeNumbers: number[] = [];
 

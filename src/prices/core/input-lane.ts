@@ -14,18 +14,18 @@ interface OpenBatch {
 }
 
 /**
- * Keeps the records of the instruments topic until prices of one kind answer them. Requests and commits keep the order
- * of the topic, so that all records below the committed offset are answered. Calls for other kinds delay no record.
- * After `answerWithinMs`, a record is answered without its price. The price is then requested as a refresh. After a
- * restart, the price is requested in the refresh slot of the instrument.
+ * Keeps the records of the instruments topic until requests for one kind of prices answer them. Requests and
+ * commits keep the order of the topic, so that all records below the committed offset are answered. Calls for other kinds
+ * delay no record. After `answerWithinMs`, a record is answered without its price, and the price is requested as a refresh.
+ * If the process restarts before this request, the price is requested in the refresh slot of the instrument.
  */
 export class InputLane {
   readonly #lane: KindLane;
   readonly #settings: Pick<PartitionCoreSettings, 'lingerMs' | 'answerWithinMs'>;
   /**
    * Inputs (records of one id that await a result) that are in no batch yet, oldest first. A later record of the same
-   * id moves the input to the end of the queue. Results must be committed in the order of offsets; otherwise a crash
-   * repeats an answer.
+   * id moves the input to the end of the queue, because results are committed in the order of offsets. In another order,
+   * a crash would repeat an answer.
    */
   readonly #queue = new Map<string, Input>();
   readonly #open: OpenBatch[] = [];
@@ -40,7 +40,7 @@ export class InputLane {
     return this.#queue.has(id);
   }
 
-  /** Adds a record. If the record makes the answer of an input in flight useless, the record supersedes this input. */
+  /** Adds a record. If an input of the same id is in flight and its answer becomes useless, the record supersedes this input. */
   add(record: Omit<Input, 'offsets'> & { readonly offset: bigint }): void {
     const { id, meaning } = record;
     const asked = this.#lane.inputInFlight(id);
@@ -86,7 +86,7 @@ export class InputLane {
     return mayTake ? first.readAtMs + this.#settings.lingerMs : Number.POSITIVE_INFINITY;
   }
 
-  /** No record times out before this moment. Compare it with `freeMs`: both exclude the time of commits. */
+  /** No record times out before this moment. The moment excludes the time of commits, as `freeMs` does (`takeAnswered`). */
   nextOverdueMs(): number {
     return this.#oldestMs + this.#answerWithinMs;
   }
@@ -127,7 +127,7 @@ export class InputLane {
     return first?.offsets.at(-1) ?? null;
   }
 
-  /** Instruments that still await a price, although at least one of their records lies below the offset. */
+  /** Instruments that still await a price, although `offset` is above at least one of their records. */
   passedUnanswered(offset: bigint): AskedInstrument[] {
     return [...this.#waiting()].flatMap(({ offsets, meaning }) =>
       meaning.kind === 'price' && (offsets[0] ?? offset) < offset ? meaning.instrument : [],
@@ -148,7 +148,7 @@ export class InputLane {
     yield* this.#queue.values();
   }
 
-  /** Counts the batches, and the queued inputs after the batches, up to the last input that timed out. */
+  /** Finds the last input that timed out. Returns the number of batches, and of queued inputs, up to this input. */
   #overdue(freeMs: number): { readonly batches: number; readonly inputs: number } {
     if (this.nextOverdueMs() > freeMs) return { batches: 0, inputs: 0 };
     const isOverdue = ({ waitsSinceMs }: Input) => waitsSinceMs + this.#answerWithinMs <= freeMs;

@@ -4,8 +4,8 @@ import { IdRows } from '../../support/id-rows.ts';
 
 /*
  * The id, isin and terms (currency, price type, repayment day) of each instrument of a partition. An isin is kept as
- * two numbers of six base-36 digits. Ids that are not int64, and isins of another form, are kept as text. Many
- * instruments have the same terms, so each combination of terms is stored once, with a number.
+ * two numbers of six base-36 digits. Ids that are not int64, and isins that are not 12 capital letters and digits, are
+ * kept as text. Many instruments have the same terms, so each combination of terms is stored once, with a number.
  */
 
 /** The positions of the isin and the terms in a table row of 32-bit integers. The id is at 0 and 1. */

@@ -4,13 +4,13 @@ import type { PriceKind } from '../bulk-prices.ts';
 import { type AskedInstrument, type PlanColumns, planWidth, RefreshPlan } from './instrument.ts';
 import { InstrumentKeys } from './instrument-keys.ts';
 
-/** The first integer of a table row: the version (even), plus 1 if the id had another isin. The plans follow. */
+/** The first integer of a row is the version: an even number, plus 1 if the id had another isin before. The plans follow. */
 const VERSION = 0;
 const FIRST_PLAN = 1;
 
 /**
- * The instruments of one partition that have an isin. An instrument takes 12 bytes, plus 8 for each further kind, plus
- * 4 for each series, plus its keys. A returned instrument is valid until `holds` returns false for it.
+ * The instruments of one partition that have an isin. An instrument takes 12 bytes, plus 8 for each further kind of prices,
+ * plus 4 for each series, plus its keys. An instrument that a method returned is valid until `holds` returns false for it.
  */
 export class InstrumentTable {
   readonly #keys = new InstrumentKeys();

@@ -16,8 +16,8 @@ export type InstrumentNews =
     };
 
 /**
- * The price on the topic for an instrument. `unproven`: perhaps the price of an earlier isin. `own`: a price of this
- * isin, or no price. `nothing`: a tombstone.
+ * The newest record of an instrument on the prices topic. `unproven`: perhaps the price of an earlier isin. `own`: a price
+ * of this isin, or no price. `nothing`: a tombstone.
  */
 export type Shown = (typeof SHOWN)[number];
 
@@ -84,7 +84,7 @@ export class RefreshPlan {
     this.#set(SINCE, Math.floor(ms / UNIT_MS));
   }
 
-  /** Up to this moment, the windows are answered: milliseconds since the epoch, by the provider's clock. */
+  /** The moment up to which the windows are answered, in ms since 1970 by the provider's clock; 0 for the overview. */
   get answeredMs(): number {
     return this.kind === 'overview' ? 0 : this.#get(ANSWERED) * ANSWERED_UNIT_MS;
   }
@@ -143,7 +143,7 @@ export class RefreshPlan {
 }
 
 /**
- * An instrument of the table, with the isin of its requests. An id with a new isin is a new instrument:
+ * An instrument of the table, with the isin that its requests use. An id that gets a new isin becomes a new instrument.
  * `InstrumentTable.holds` is then false for the earlier instrument.
  */
 export interface AskedInstrument {

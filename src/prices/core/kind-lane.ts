@@ -63,8 +63,8 @@ const SOONEST_SHARE = 0.1;
 
 /**
  * The refresh times of one partition for one kind. The hash of an instrument decides its slot in the interval. One
- * call requests all instruments of a slot. Slots follow the wall clock, so that an instrument is due once per interval,
- * also after a restart.
+ * call requests all instruments of a slot. Slots follow the wall clock. So an instrument keeps its times after a restart,
+ * and is due once per interval.
  */
 class RefreshSlots {
   readonly #intervalMs: number;
@@ -158,7 +158,7 @@ function mayHaveWindows(problem: PriceProblem | null): boolean {
 }
 
 const FIRST_BACK_OFF_MS = 10_000;
-/** The interval for instruments that were repaid long ago: most have no price, and the other prices hardly change. */
+/** The interval for instruments that were repaid long ago. Most of them have no price, and their prices hardly change. */
 const REPAID_INTERVAL_MS = 86_400_000;
 /** A smaller correction of the clock is ignored, because repayment counts in days. */
 const CLOCK_CORRECTED_MS = 3_600_000;
@@ -167,7 +167,7 @@ export type Verdict =
   | { readonly kind: 'priced'; readonly isPulled: boolean; readonly range: AnsweredRange | null }
   | { readonly kind: 'failed'; readonly problem: PriceProblem; readonly withdrawal: Withdrawal | null };
 
-/** One kind of prices for one partition. Lanes share no schedule, so that failures in one lane do not delay another. */
+/** One kind of prices for one partition. Each lane has its own schedule, so that its failures delay no other lane. */
 export class KindLane {
   readonly kind: PriceKind;
   readonly refreshes = new RefreshBatches();
@@ -178,7 +178,7 @@ export class KindLane {
   readonly #slots: RefreshSlots;
   readonly #repaidSlots: RefreshSlots;
   readonly #due = new DueQueue();
-  /** For the id of each instrument in flight: the input if a later record may supersede this input; else null. */
+  /** The instruments in flight, by id. The value is the input, or null if no later record may supersede an input. */
   readonly #inFlight = new Map<string, BatchInput | null>();
   #dividedMs = Number.NEGATIVE_INFINITY;
   #dividedSize = 0;
@@ -212,7 +212,7 @@ export class KindLane {
     if (this.windows !== null) planOf(instrument, this.kind).answeredMs = this.windows.untilMs;
   }
 
-  /** Moves the low-water mark. A failing product counts only if all products fail. A repaid product never counts. */
+  /** Moves the low-water mark to the earliest `answeredMs`. Failing products count only if all fail; repaid ones never count. */
   moveMark(nowMs: number): void {
     if (this.windows === null) return;
     const wallMs = nowMs + this.#settings.repayment.epochMs(nowMs);
@@ -234,7 +234,7 @@ export class KindLane {
     return this.#inFlight.get(id) ?? null;
   }
 
-  /** `input`: the input of the instrument if a later record may supersede it, else null. */
+  /** `input`: the input of the instrument, or null if no later record may supersede an input. */
   putInFlight(id: string, input: BatchInput | null): void {
     this.#inFlight.set(id, input);
   }
@@ -266,7 +266,7 @@ export class KindLane {
     this.#repaidSlots.fit(hashes(true), this.maxItems);
   }
 
-  /** Skips instruments in flight until their commit. A second instrument of the same isin waits for the next batch. */
+  /** Skips instruments in flight: they wait for their commit. A second instrument of the same isin waits for the next batch. */
   nextBatch(nowMs: number): Batch | null {
     const { maxItems } = this;
     if (this.#due.firstMs > nowMs || this.refreshes.isFull(maxItems)) return null;
