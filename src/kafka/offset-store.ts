@@ -38,7 +38,7 @@ export function offsetRecord(options: {
 
 /**
  * Returns the offsets by key. If a key was reset, its value is the mark of the reset (see `parseReset`). An unreadable
- * offset becomes an error. Call this function in `readPosition`, after the fence. Before, an earlier writer can still commit.
+ * offset becomes an error. Call this in `readPosition`, after the fence. Before the fence, an earlier writer can still commit.
  * @throws the errors of `readToEnd`.
  */
 export async function readOffsets(

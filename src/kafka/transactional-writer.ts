@@ -53,7 +53,7 @@ export interface WriterOptions {
   readonly ownershipProof?: OwnershipProof['since'];
   /** How often operators' commands fenced this writer since the last call. WRITER_IDS_SHARED ignores these fencings. */
   readonly excused?: () => number;
-  /** The writer's partitions. An opening ends the hanging transactions in these partitions. A source's offset is in the first. */
+  /** The writer's partitions; a source's offset is in the first one. An opening ends the hanging transactions in all of them. */
   readonly abortHanging?: () => readonly TopicPartition[];
   /** Names the writer's consumer offset. An opening also ends the hanging transactions that contain this offset. */
   readonly abortHangingOffset?: Omit<ConsumerOffset, 'offset' | 'metadata'>;

@@ -25,7 +25,7 @@ export const DEFAULT_TUNING = {
   groupJoinMs: 20_000,
   /** If the group's state does not arrive in this time, the member joins without a head start (see ../head-start.ts). */
   headStartMs: 1_000,
-  /** The time between heartbeats, and the longest wait of a fetch. If short, members notice soon that another member left. */
+  /** The time between heartbeats, and the longest wait of a fetch. If it is short, members soon notice that one has left. */
   confirmIntervalMs: 300,
   /**
    * The maximum age of a proof of ownership: a heartbeat that the group has answered. The age begins when the heartbeat is
