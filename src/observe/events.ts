@@ -163,7 +163,7 @@ export interface Events {
   /** A whole bulk request failed. After `waitMs`, one item is requested alone. Other items wait until a request is answered. */
   bulkAttemptFailed(event: FailedAttempt & { readonly kind: Kind; readonly items: number }): void;
   windowsMissed(event: WindowsMissed): void;
-  /** The group membership, the reading of operators' commands, or the request for a schema of instruments failed. It is repeated. */
+  /** The group membership, the reading of operators' commands, or the request for a schema failed. The failed part is repeated. */
   processorAttemptFailed(
     event: FailedAttempt & {
       /** True if this process stays a member of the group during the wait. False if it joins the group after the wait. */

@@ -87,7 +87,6 @@ export function createLogValues(redaction: Pick<Redaction, 'redact'>, stacks: bo
   };
 }
 
-/** False for undefined and for an empty object. */
 function isGiven([, value]: readonly [string, unknown]): boolean {
   return typeof value === 'object' && value !== null ? Object.keys(value).length > 0 : value !== undefined;
 }

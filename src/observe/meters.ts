@@ -4,7 +4,7 @@ import { METRICS, type MetricDefinition, type MetricName } from './metric-table.
 /** Gauges whose names end with `_total`, as if they were counters. Other gauges of the library have the same numbers. */
 const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
 
-/** Each measurement of the event loop wakes the process. At the default of 10 ms, this took half of an idle process's CPU time. */
+/** Each measurement of the event loop wakes the process. The default of 10 ms took half of an idle process's CPU. */
 const LOOP_DELAY_EVERY_MS = 250;
 
 /** Buckets for durations from milliseconds, which are normal, to a minute. */

@@ -10,7 +10,7 @@ export interface Metrics {
   readonly httpObserver: HttpObserver;
   /** How far the provider's and Kafka's clocks were last ahead of our clock. Keys: `referenceData`, `marketData`, `kafka`. */
   readonly clocksAheadMs: ReadonlyMap<string, number>;
-  /** From now on, each scrape calls `setGauges`. It sets the current values of the gauges of sources and prices. */
+  /** From now on, each scrape calls `setGauges`, which sets the current values of the gauges of sources and prices. */
   follow(setGauges: (meters: Pick<Meters, 'set'>) => void): void;
   text(): Promise<string>;
   readonly contentType: string;

@@ -18,7 +18,7 @@ export interface CreateLogOptions {
   readonly isColoured?: boolean;
   /** Knows the secrets that must never appear, including secrets that are registered later. */
   readonly redaction?: Redaction;
-  /** The output for lines. By default: standard output. Writes to it do not wait for the reader. */
+  /** The output for lines. By default: standard output, written without waiting for the reader. */
   readonly destination?: LogDestination;
 }
 
