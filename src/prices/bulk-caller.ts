@@ -197,7 +197,6 @@ class KindCalls {
     }
   }
 
-  /** Removes the unanswered questions of a batch from the queue, and aborts calls that no other batch needs. */
   #end(run: Run): void {
     run.isOver = true;
     this.#runs.delete(run);

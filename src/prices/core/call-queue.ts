@@ -232,7 +232,6 @@ export class CallQueue<One extends QueuedQuestion> {
     return null;
   }
 
-  /** Fills a call: takes a part of a large group, or adds other groups to a small group. */
   #filled(first: Group<One>, nowMs: number): Group<One> {
     const most = this.maxItems(nowMs);
     if (first.asked.length > most) {

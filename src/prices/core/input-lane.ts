@@ -14,7 +14,7 @@ interface OpenBatch {
 }
 
 /**
- * Keeps the records of the instruments topic until requests for one kind of prices answer them. Requests and
+ * Keeps each record of the instruments topic until a result for one kind of prices answers the record. Requests and
  * commits keep the order of the topic, so that all records below the committed offset are answered. Calls for other kinds
  * delay no record. After `answerWithinMs`, a record is answered without its price, and the price is requested as a refresh.
  * If the process restarts before this request, the price is requested in the refresh slot of the instrument.

@@ -158,7 +158,7 @@ function mayHaveWindows(problem: PriceProblem | null): boolean {
 }
 
 const FIRST_BACK_OFF_MS = 10_000;
-/** The interval for instruments that were repaid long ago. Most of them have no price, and their prices hardly change. */
+/** The interval for instruments that were repaid long ago. Most have no price. The prices of the rest hardly change. */
 const REPAID_INTERVAL_MS = 86_400_000;
 /** A smaller correction of the clock is ignored, because repayment counts in days. */
 const CLOCK_CORRECTED_MS = 3_600_000;
@@ -266,7 +266,7 @@ export class KindLane {
     this.#repaidSlots.fit(hashes(true), this.maxItems);
   }
 
-  /** Skips instruments in flight: they wait for their commit. A second instrument of the same isin waits for the next batch. */
+  /** Skips instruments in flight: their commit schedules them again. A second instrument of an isin waits for the next batch. */
   nextBatch(nowMs: number): Batch | null {
     const { maxItems } = this;
     if (this.#due.firstMs > nowMs || this.refreshes.isFull(maxItems)) return null;
