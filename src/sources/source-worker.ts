@@ -2,7 +2,7 @@ import { ConnectorError, type ErrorAction } from '../errors.ts';
 import type { SourceOffset } from '../kafka/offset-store.ts';
 import type { OutgoingRecord } from '../kafka/record.ts';
 import type { Events } from '../observe/events.ts';
-import { type BackOff, backOffMs, type Random } from '../support/back-off.ts';
+import { type BackOff, backOffMs, type Random, SLOW_BACK_OFF } from '../support/back-off.ts';
 import type { Clock } from '../support/clock.ts';
 import { untilTarget, type WorkerTarget } from '../worker/target.ts';
 
@@ -98,7 +98,7 @@ async function whilePaused({ source, target, events, signal }: SourceWorkerOptio
 const POLL_BACK_OFF: Readonly<Partial<Record<ErrorAction, BackOff>>> = {
   retry: { initialMs: 500, maximumMs: 60_000 },
   askForLess: { initialMs: 100, maximumMs: 60_000 },
-  retrySlowly: { initialMs: 10_000, maximumMs: 300_000 },
+  retrySlowly: SLOW_BACK_OFF,
 };
 
 /** `failures`: consecutive failures, including this failure. @throws `error` if a repetition does not help. */

@@ -6,6 +6,9 @@ export interface BackOff {
   readonly maximumMs: number;
 }
 
+/** After an error that only an operator can correct: more attempts could lock the account. */
+export const SLOW_BACK_OFF: BackOff = { initialMs: 10_000, maximumMs: 300_000 };
+
 /** The wait after a number of consecutive failures, in ms. It doubles up to `maximumMs`; half of it is random. */
 export function backOffMs(failures: number, backOff: BackOff, random: Random): number {
   const ceiling = Math.min(backOff.maximumMs, backOff.initialMs * 2 ** Math.min(failures - 1, 30));

@@ -1,6 +1,6 @@
 import type { ConnectorError } from '../../errors.ts';
 import type { Events } from '../../observe/events.ts';
-import { type BackOff, backOffMs, type Random } from '../../support/back-off.ts';
+import { type BackOff, backOffMs, type Random, SLOW_BACK_OFF } from '../../support/back-off.ts';
 import type { PriceKind, PriceQuestion, QuestionOutcome } from '../bulk-prices.ts';
 
 /*
@@ -206,7 +206,7 @@ export class CallQueue<One extends QueuedQuestion> {
       this.#divide(failed, nowMs);
       return;
     } else {
-      if (this.#waiting.length === 0) this.#probes.nextMs = nowMs + this.#probeBackOffMs(1);
+      if (this.#waiting.length === 0) this.#probes.nextMs = nowMs + this.#probeBackOffMs(1, error);
       this.#waiting.push(failed);
     }
     const waitMs = Math.max(this.#probes.nextMs, this.#pausedUntilMs) - nowMs;
@@ -352,11 +352,12 @@ export class CallQueue<One extends QueuedQuestion> {
       return;
     }
     witnesses?.push(...asked);
-    this.#probes.nextMs = nowMs + this.#probeBackOffMs(this.#probes.failures + 1);
+    this.#probes.nextMs = nowMs + this.#probeBackOffMs(this.#probes.failures + 1, error);
   }
 
-  #probeBackOffMs(failures: number): number {
-    return backOffMs(failures, PROBE_BACK_OFF, this.#options.random);
+  #probeBackOffMs(failures: number, error: ConnectorError): number {
+    const backOff = statusOf(error) === 401 ? SLOW_BACK_OFF : PROBE_BACK_OFF;
+    return backOffMs(failures, backOff, this.#options.random);
   }
 
   /** Returns the question of a failed probe to its group. If the group no longer waits, the question is sent alone. */

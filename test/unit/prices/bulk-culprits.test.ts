@@ -62,12 +62,14 @@ for (const status of [400, 401, 403, 404, 408, 429, 500, 503]) {
     const asked = Array.from({ length: 6 }, () => ask(caller, 'overview', questions(400), forever));
     await clock.advance(MINUTE_MS);
     assert.deepEqual(calls.splice(0, 6), [400, 400, 400, 400, 400, 400].slice(0, 6));
-    assert.ok(calls.length >= 5 && calls.every((items) => items === 1), `${calls}`);
+    // Refused credentials are tried seldom, because many attempts could lock the account.
+    const [least, most] = status === 401 ? [1, 5] : [5, 12];
+    assert.ok(calls.length >= least && calls.length <= most && calls.every((items) => items === 1), `${calls}`);
     calls.length = 0;
     await clock.advance(HOUR_MS);
-    assert.ok(calls.length <= 3 * 60, `${calls.length} calls in an hour`);
+    assert.ok(calls.length <= (status === 401 ? 24 : 3 * 60), `${calls.length} calls in an hour`);
     isDown = false;
-    await clock.advance(MINUTE_MS);
+    await clock.advance(5 * MINUTE_MS);
     for (const { outcomes } of await Promise.all(asked)) assert.ok(outcomes.every(({ kind }) => kind === 'prices'));
     const bisected = seen.filter(({ name }) => name === 'batchBisected');
     assert.deepEqual(bisected, []);
