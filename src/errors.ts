@@ -142,6 +142,10 @@ export const ERROR_CODES = {
     remedy:
       'None: a topic was deleted and created again. A walk fills an instruments topic again, then prices are requested.',
   },
+  TOPIC_DELETED: {
+    action: 'retry',
+    remedy: 'Run `spconnect topics create`. A walk fills an instruments topic again, then prices are requested.',
+  },
   KAFKA_UNREACHABLE: {
     action: 'retry',
     remedy: 'Start the brokers, or correct kafka.brokers, kafka.ssl, kafka.sasl or the network to the brokers.',

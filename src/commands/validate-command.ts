@@ -190,14 +190,22 @@ async function checkKafka({ settings, signal }: CheckOptions): Promise<readonly 
       return state === 'ok' || state === 'differs' ? okay(what, says) : { what, state: 'failed', says, toDo };
     });
     const offsets = topicOf(settings, settings.topics.names.offsets);
-    const hasRun = findings.some(({ topic, state }) => topic === offsets && state !== 'missing');
+    const hasRun = findings.some(({ topic, state }) => topic === offsets && ['ok', 'differs'].includes(state));
     const ofSources = hasRun ? await checkOffsets(settings, offsets, kafka, signal) : [];
-    return [okay(brokers, 'they respond'), ...checks, ...ofSources];
+    const ofBrokers = await Promise.all(settings.kafka.brokers.map((broker) => checkBroker(broker, settings, signal)));
+    return [...ofBrokers, ...checks, ...ofSources];
   } catch (error) {
     return [failure(brokers, error, signal), notTried('topics')];
   } finally {
     await kafka.close();
   }
+}
+
+/** Connects to this broker alone: a client of all brokers needs only one that responds. */
+async function checkBroker(broker: string, settings: Settings, signal: AbortSignal): Promise<ConnectionCheck> {
+  const kafka = await openKafka({ ...settings, kafka: { ...settings.kafka, brokers: [broker] } });
+  const responds = () => kafka.clusterId().then(() => 'it responds');
+  return attempt(`broker ${broker}`, signal, responds).finally(() => kafka.close());
 }
 
 /** Checks the committed offsets. A source cannot continue after a change of its filter. */
@@ -216,7 +224,7 @@ function checkOffsets(
         if (found === undefined) return 'none is committed: the source starts from the beginning';
         if (found.offset === null) throw found.error;
         assertUsable(source, found.offset);
-        return 'the source continues from this offset';
+        return 'committed with this filter; if the provider still accepts it, the source continues from it';
       }),
     ),
   );

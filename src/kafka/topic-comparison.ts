@@ -10,27 +10,27 @@ export interface FoundTopic {
 /** Returns the differences as sentences. @throws TOPIC_MISMATCH if a difference would lose or misplace records. */
 export function compareTopic(wanted: TopicSpecification, found: FoundTopic): string[] {
   const { name } = wanted;
+  const mismatches: string[] = [];
   if (found.partitions !== wanted.partitions) {
-    throw new ConnectorError(
-      'TOPIC_MISMATCH',
-      `Topic ${name} has ${found.partitions} partitions, but the connector expects ${wanted.partitions}. Name another topic. Or, if ` +
-        `a topic of instruments, events, checks or prices was created with ${found.partitions} partitions, set topics.partitions to ` +
-        `${found.partitions}. If partitions were added later, keys have moved: delete the topic (kafka-topics.sh --delete --topic ` +
-        `${name}). A walk fills an instruments topic again; price refreshes fill a prices topic again. All other records are lost.`,
-      { fields: { topic: name, wanted: wanted.partitions, found: found.partitions } },
+    mismatches.push(
+      `Topic ${name} has ${found.partitions} partitions, but the connector expects ${wanted.partitions}. Name another ` +
+        `topic. Or, if it is a topic of instruments, events, checks or prices and was created with ${found.partitions}, set ` +
+        `topics.partitions to ${found.partitions}. If partitions were added later, the records of a key are in two partitions: ` +
+        `delete the topic (kafka-topics.sh --delete --topic ${name}). A walk fills an instruments topic again, and refreshes fill ` +
+        'a prices topic again. All other records are lost.',
     );
   }
   const wantedPolicy = wanted.settings['cleanup.policy'];
   const foundPolicy = found.settings.get('cleanup.policy') ?? '';
   if (wantedPolicy !== undefined && policySet(wantedPolicy) !== policySet(foundPolicy)) {
-    throw new ConnectorError(
-      'TOPIC_MISMATCH',
+    mismatches.push(
       `Topic ${name} has cleanup.policy=${foundPolicy} and needs ${wantedPolicy}. Change this setting with: ` +
         `kafka-configs.sh --alter --entity-type topics --entity-name ${name} --add-config ` +
         `cleanup.policy=[${wantedPolicy}], or name another topic.`,
-      { fields: { topic: name, wanted: wantedPolicy, found: foundPolicy } },
     );
   }
+  if (mismatches.length > 0)
+    throw new ConnectorError('TOPIC_MISMATCH', mismatches.join(' '), { fields: { topic: name } });
   const warnings = Object.entries(wanted.settings)
     .filter(([setting, value]) => setting !== 'cleanup.policy' && found.settings.get(setting) !== value)
     .map(([setting, value]) => {

@@ -367,7 +367,7 @@ export type PriceProblem = `status ${number}` | `refused ${number}` | 'mismatch'
  */
 export interface KindFreshness {
   readonly kind: Kind;
-  /** Instruments whose last request by this process got a price. All ages below are ages of these prices. */
+  /** Instruments whose last request since the start of prices got a price. All ages below are ages of these prices. */
   readonly priced: number;
   readonly waiting: number;
   /** Repaid instruments that have no price, or were repaid so long ago that they are requested only once a day. */

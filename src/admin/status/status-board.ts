@@ -68,8 +68,7 @@ export function createStatusBoard(options: StatusBoardOptions): StatusBoard {
   return {
     events: toAll([sources.events, processor.events, own]),
     topicsProven(clusterId, refused = []) {
-      const why =
-        refused.length === 0 ? 'all exist and are verified' : `verified at the start, except ${refused.join(', ')}`;
+      const why = `verified at the start${refused.length === 0 ? '' : `, except ${refused.join(', ')}`}`;
       topics = { name: 'topics', ok: true, why };
       kafkaClusterId = clusterId;
     },

@@ -114,7 +114,7 @@ export function memberFailed(
     case 'UNKNOWN_TOPIC_OR_PARTITION': {
       const missing = (topicsOf(cause) ?? topics).join(' or ');
       const text = `Kafka has no topic ${missing}, so the group ${groupId} cannot read it.`;
-      return new ConnectorError('KAFKA_UNREACHABLE', `${text} Create the topic: \`spconnect topics create\`.`, details);
+      return new ConnectorError('TOPIC_DELETED', `${text} Create the topic: \`spconnect topics create\`.`, details);
     }
     default: {
       const text = `The member of group ${groupId} has failed (${kafkaReason(cause)}). Check kafka.brokers.`;

@@ -21,7 +21,8 @@ import type { PriceKind, PriceQuestion, QuestionOutcome } from '../bulk-prices.t
  *   failure was already answered, the group is divided. Otherwise the group becomes waiting again.
  *
  * The parts of a divided call are suspected. The failure of the divided call counts as their first failure. If all parts of
- * two divided calls in a row are answered, the calls were too large. Then calls are half as large for an hour.
+ * two divided calls in a row are answered, the calls were too large. Then calls are half as large. From time to time, one
+ * call is twice as large. If it is answered, this is the new limit, because the failures may have had another reason.
  */
 
 /** The number of parts of a divided call. 18 calls find one poison pill among 500 questions. */
@@ -33,8 +34,10 @@ const PROBE_BACK_OFF: BackOff = { initialMs: 500, maximumMs: 30_000 };
 const ANSWERS_NEEDED = 3;
 /** The most poison pills that are remembered. If there are more, the provider is the likely cause. */
 const MOST_KNOWN = 100;
-/** A learnt size limit ends after this time, because the failures may have had another reason. */
-const LIMIT_HOLDS_MS = 3_600_000;
+/** A call is not too large if a call of its size was answered within this time. */
+const LARGEST_COUNTS_MS = 60_000;
+/** A larger call is tried after the first of these times. The time doubles until a larger call is answered. */
+const TRIAL_AFTER_MS = { first: 60_000, longest: 3_600_000 };
 
 export interface QueuedQuestion {
   readonly question: PriceQuestion;
@@ -114,7 +117,10 @@ export class CallQueue<One extends QueuedQuestion> {
   readonly #answersNeeded = new Map<string, number>();
   /** Parts of divided calls, and single questions after a failure, have a separate timeout: they are answered faster. */
   readonly #timeouts = { usual: new CallTimeout(), suspected: new CallTimeout() };
-  #limit = { items: 0, untilMs: 0 };
+  /** The largest call that was answered lately. */
+  #largest = { items: 0, atMs: 0 };
+  /** The learnt size limit; null: no limit is known. A call of twice this size is due at `trialMs`. */
+  #limit: { readonly items: number; readonly pauseMs: number; readonly trialMs: number } | null = null;
   /** If all parts of a divided call were answered: the smallest size of such calls, and when the first of them ended. Else null. */
   #tooLarge: { readonly items: number; readonly atMs: number } | null = null;
 
@@ -129,7 +135,10 @@ export class CallQueue<One extends QueuedQuestion> {
   }
 
   maxItems(nowMs: number): number {
-    return nowMs < this.#limit.untilMs ? this.#limit.items : this.#options.maxItems;
+    const { maxItems } = this.#options;
+    if (this.#limit === null) return maxItems;
+    const { items, trialMs } = this.#limit;
+    return Math.min(maxItems, nowMs < trialMs ? items : 2 * items);
   }
 
   put(asked: readonly One[], nowMs: number): void {
@@ -176,6 +185,11 @@ export class CallQueue<One extends QueuedQuestion> {
     if (role === 'fresh' || tookMs > usual.ms) usual.took(tookMs);
     if (role !== 'fresh') suspected.took(tookMs);
     if (asked.length >= (this.#tooLarge?.items ?? 0)) this.#tooLarge = null;
+    if (asked.length >= this.#largestAnswered(nowMs)) this.#largest = { items: asked.length, atMs: nowMs };
+    if (this.#limit !== null && asked.length > this.#limit.items) {
+      const raised = { items: asked.length, pauseMs: TRIAL_AFTER_MS.first, trialMs: nowMs };
+      this.#limit = asked.length >= this.#options.maxItems ? null : raised;
+    }
     if (role === 'suspected') this.#suspectedAnswered(group, nowMs);
     for (const failed of this.#waiting.splice(0)) {
       if (failed.group.asked.length === 0) continue;
@@ -286,6 +300,7 @@ export class CallQueue<One extends QueuedQuestion> {
     if (wanted === null) return null;
     this.#inFlight[role] += 1;
     this.#calls += 1;
+    if (role === 'fresh') this.#noteTrial(wanted.asked.length, nowMs);
     const isPart = group.partOf !== null || (group.failures > 0 && group.asked.length === 1);
     const timeout = isPart ? this.#timeouts.suspected : this.#timeouts.usual;
     const timeoutMs = role === 'probe' ? this.#timeouts.usual.ms * 2 ** this.#probes.failures : timeout.ms;
@@ -306,16 +321,29 @@ export class CallQueue<One extends QueuedQuestion> {
   #allPartsAnswered({ items, sentMs }: Division, nowMs: number): void {
     const { usual } = this.#timeouts;
     usual.took(usual.ms);
+    if (items <= this.#largestAnswered(nowMs)) return;
     const before = this.#tooLarge;
     // Calls have several sizes, so the smallest size counts.
     const smallest = Math.min(items, before?.items ?? items);
     this.#tooLarge = { items: smallest, atMs: before?.atMs ?? nowMs };
     const maxItems = Math.ceil(smallest / 2);
-    if (before === null || sentMs <= before.atMs || maxItems >= this.maxItems(nowMs)) return;
-    this.#limit = { items: maxItems, untilMs: nowMs + LIMIT_HOLDS_MS };
+    const { items: known = this.#options.maxItems, pauseMs = TRIAL_AFTER_MS.first } = this.#limit ?? {};
+    if (before === null || sentMs <= before.atMs || maxItems >= known) return;
+    this.#limit = { items: maxItems, pauseMs, trialMs: nowMs + pauseMs };
     this.#tooLarge = null;
     const { kind, events } = this.#options;
     events.batchLimitLearnt({ kind, maxItems });
+  }
+
+  #largestAnswered(nowMs: number): number {
+    return nowMs - this.#largest.atMs < LARGEST_COUNTS_MS ? this.#largest.items : 0;
+  }
+
+  /** A call of more questions than the limit is a trial. The next trial follows after a pause. */
+  #noteTrial(items: number, nowMs: number): void {
+    if (this.#limit === null || items <= this.#limit.items) return;
+    const pauseMs = Math.min(2 * this.#limit.pauseMs, TRIAL_AFTER_MS.longest);
+    this.#limit = { items: this.#limit.items, pauseMs, trialMs: nowMs + pauseMs };
   }
 
   #divide({ group: { asked }, sentMs, error }: Failed<One>, nowMs: number): void {

@@ -87,7 +87,7 @@ topics: { replicationFactor: "\${REPLICATION_FACTOR:-1}" }`;
   assert.equal(refused.code, 1);
   assert.match(
     refused.stdout,
-    /^failed +credentials of referenceData .*check tokenUrl \(AUTH_TOKEN_URL\), clientId \(CLIENT_ID\), clientSecret \(CLIENT_SECRET\) and scope of referenceData\.auth/m,
+    /^failed +credentials of referenceData .*check tokenUrl, clientId, clientSecret \(or clientSecretFile\) and scope of referenceData\.auth/m,
   );
   assert.doesNotMatch(refused.stdout, /^(ok|skipped)[\s\S]*^failed/m, 'failures come first');
   assert.match(refused.stdout, /^skipped +first page of source instruments/m);

@@ -83,7 +83,7 @@ test('refused credentials are reported as what they are, and nothing of them', a
   assert.deepEqual([findings, code], [[], 1]);
   assert.match(
     stderr,
-    /^TOKEN_FAILED: The token request of referenceData\.auth \(POST http:[^ ]+\) answered 401 .*; check tokenUrl \(AUTH_TOKEN_URL\), clientId \(CLIENT_ID\), clientSecret \(CLIENT_SECRET\) and scope of referenceData\.auth\.\n$/,
+    /^TOKEN_FAILED: The token request of referenceData\.auth \(POST http:[^ ]+\) answered 401 .*; check tokenUrl, clientId, clientSecret \(or clientSecretFile\) and scope of referenceData\.auth\.\n$/,
   );
   assert.doesNotMatch(stderr, /differs|canary/);
 });

@@ -2,19 +2,22 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ConnectorError } from '../../../src/errors.ts';
 import type { PriceQuestion } from '../../../src/prices/bulk-prices.ts';
+import { seededRandom } from '../../simulation/random.ts';
+import { SteppedClock } from '../kafka/stepped-clock.ts';
 import { ask, calling, forever, has, MINUTE_MS, questions, refusal } from './bulk-calling.ts';
 
 for (const error of [refusal(400), refusal(413), refusal(503), new ConnectorError('BODY_TOO_LARGE', 'too large')]) {
   test(`a provider that takes no more than 200 items, and answers more with ${error.message}, gets fewer at a time`, async () => {
+    let mostItems = 200;
     const { caller, calls, seen, clock } = calling({
-      refuse: (asked) => (asked.length > 200 ? error : null),
+      refuse: (asked) => (asked.length > mostItems ? error : null),
       maxItems: 500,
     });
     const askAll = async () => {
       calls.length = 0;
       const { outcomes } = await ask(caller, 'overview', questions(500), forever);
       assert.ok(outcomes.every(({ kind }) => kind === 'prices'));
-      return calls;
+      return [...calls];
     };
     for (const maxItems of [500, 250]) {
       assert.deepEqual(await askAll(), [500, 1, 499, 125, 125, 125, 124]);
@@ -26,10 +29,52 @@ for (const error of [refusal(400), refusal(413), refusal(503), new ConnectorErro
     const expected = [250, 125].map((maxItems) => ({ kind: 'overview', maxItems }));
     assert.deepEqual(learnt, expected);
     assert.equal(caller.maxItems('daily'), 500);
-    await clock.sleep(61 * MINUTE_MS);
-    assert.equal(caller.maxItems('overview'), 500, 'the limit is tried without again');
+    await clock.sleep(2 * MINUTE_MS);
+    assert.equal(caller.maxItems('overview'), 250, 'a larger call is due');
+    assert.deepEqual((await askAll()).slice(0, 4), [250, 125, 125, 1], 'one larger call, which fails');
+    assert.equal(caller.maxItems('overview'), 125);
+    await clock.sleep(MINUTE_MS);
+    assert.equal(caller.maxItems('overview'), 125, 'the next one is due later');
+    mostItems = 500;
+    await clock.sleep(2 * MINUTE_MS);
+    assert.deepEqual(
+      [await askAll(), await askAll()],
+      [[250, 125, 125], [500]],
+      'an answered larger call raises the limit at once',
+    );
   });
 }
+
+test('calls that fail by chance teach no limit, and soon after it every call is whole', async () => {
+  for (const rate of [0.3, 0.5, 0.8]) {
+    for (let seed = 1; seed <= 5; seed++) {
+      const clock = new SteppedClock();
+      const random = seededRandom(seed);
+      let isBad = true;
+      const mismatch = new ConnectorError('BULK_MISMATCH', 'other products');
+      const refuse = () => (isBad && random() < rate ? mismatch : null);
+      const { caller, calls, seen } = calling({ clock, maxItems: 500, takesMs: () => 50, refuse });
+      let isOver = false;
+      const partition = async (isins: readonly PriceQuestion[]) => {
+        while (!isOver) {
+          await ask(caller, 'overview', isins, forever);
+          await clock.sleep(10_000);
+        }
+      };
+      const ended = Array.from({ length: 6 }, (_, at) => partition(questions(3_000).slice(500 * at, 500 * at + 500)));
+      await clock.advance(MINUTE_MS);
+      isBad = false;
+      await clock.advance(2 * MINUTE_MS);
+      calls.length = 0;
+      await clock.advance(MINUTE_MS);
+      const learnt = seen.filter(({ name }) => name === 'batchLimitLearnt');
+      assert.deepEqual([learnt, calls.filter((items) => items < 300)], [[], []], `rate ${rate}, seed ${seed}`);
+      isOver = true;
+      await clock.advance(MINUTE_MS);
+      await Promise.all(ended);
+    }
+  }
+});
 
 test('a limit is learnt from calls of several sizes as well', async () => {
   const { caller } = calling({ refuse: (asked) => (asked.length > 200 ? refusal(400) : null), maxItems: 500 });

@@ -287,12 +287,9 @@ interface TokenEndpoint {
   failed(what: string, fields?: Readonly<Record<string, unknown>>, retryAfterMs?: number): ConnectorError;
 }
 
-const CLIENT_IN_USUAL_FILE = 'tokenUrl (AUTH_TOKEN_URL), clientId (CLIENT_ID), clientSecret (CLIENT_SECRET)';
-
 function tokenEndpoint(address: URL, name: string, login: string): TokenEndpoint {
   const from = `The token request of ${login} (POST ${address.origin}${address.pathname})`;
-  const client = login === 'referenceData.auth' ? CLIENT_IN_USUAL_FILE : 'tokenUrl, clientId, clientSecret';
-  const advice = `check ${client} and scope of ${login}`;
+  const advice = `check tokenUrl, clientId, clientSecret (or clientSecretFile) and scope of ${login}`;
   return {
     address,
     name,

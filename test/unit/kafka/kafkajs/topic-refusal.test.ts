@@ -33,7 +33,7 @@ test('the command that gives a right can be run on a secured cluster', () => {
 test('a group whose topic is missing says which, and is tried again', () => {
   const cause = wrapped('UNKNOWN_TOPIC_OR_PARTITION', { topics: ['p.letters'] });
   const failed = memberFailed(cause, { groupId: 'p-prices', topics: TOPICS });
-  assert.deepEqual([failed.code, failed.action], ['KAFKA_UNREACHABLE', 'retry']);
+  assert.deepEqual([failed.code, failed.action], ['TOPIC_DELETED', 'retry']);
   assert.match(failed.message, /no topic p\.letters, .*`spconnect topics create`\.$/);
 });
 
