@@ -16,10 +16,10 @@ export interface AdminServer {
 }
 
 /**
- * Opens the port of the admin server. The process opens the port first, so that a second process with the same port
- * ends before any work. The code of the listener takes long to load, so the first request loads this code.
+ * Opens the port of the admin server. A process opens this port before all other work. So a second process with the
+ * same port fails before it does any work. The code of the listener loads slowly, so only the first request loads it.
  *
- * @param load makes the listener for the requests of this server; called again after a failure
+ * @param load makes the listener for all requests; if `load` fails, the next request calls `load` again
  * @throws ConnectorError ADMIN_PORT_TAKEN if the server cannot listen.
  */
 export async function openAdminPort(

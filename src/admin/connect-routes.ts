@@ -126,8 +126,8 @@ const TARGETS = [
 ] as const;
 
 /**
- * Routes that pause, resume, stop and restart connectors. A response is sent after the states topic has the change.
- * Connector and task are the same here: a restart of one restarts the other.
+ * Routes that pause, resume, stop and restart connectors. A response is sent after the topic `states` has the change.
+ * A connector and its only task are one unit: a restart of the task restarts the connector.
  */
 function addChanges(app: FastifyInstance, worker: ConnectWorker): void {
   const { connectors, status, workerId, operations } = worker;
@@ -146,7 +146,7 @@ function addChanges(app: FastifyInstance, worker: ConnectWorker): void {
     async ({ params, query }, reply) => {
       const connector = findToRestart(params.name);
       const [includeTasks, onlyFailed] = [isTrue(query.includeTasks), isTrue(query.onlyFailed)];
-      // Only the replica that runs the connector knows if the connector has failed. That may be another replica.
+      // Perhaps another replica runs the connector. Then only that replica knows if the connector has failed.
       await operations.restart(connector.name, { onlyFailed });
       if (!onlyFailed && !includeTasks) return reply.code(204).send();
       const shape = statusShape(connector, status(), workerId());
@@ -169,7 +169,7 @@ function addChanges(app: FastifyInstance, worker: ConnectWorker): void {
   const refuse = (code: number) => {
     throw new RestError(code, isAFile(worker.settingsFile));
   };
-  // The status is 400, as for a wrong configuration: tools show the text of a 400, but not of a 405.
+  // A refused configuration gets the status 400, because tools show the text of a 400, but not the text of a 405.
   app.post('/connectors', () => refuse(400));
   app.put('/connector-plugins/:plugin/config/validate', () => refuse(400));
   app.put<Params<'name'>>('/connectors/:name/config', () => refuse(400));
@@ -287,7 +287,7 @@ function statusShape(connector: ConnectorDescription, status: Status, workerId: 
   return { name, connector: { state, worker_id: workerId, version }, tasks, type };
 }
 
-/** The response to a restart. With `onlyFailed` only tasks restart, because the connector itself never fails. */
+/** The response to a restart. With `onlyFailed`, only tasks are RESTARTING, because only a task can be FAILED. */
 function restartingShape(shape: StatusShape, onlyFailed: boolean): StatusShape {
   const state = 'RESTARTING';
   const connector = onlyFailed ? shape.connector : ({ ...shape.connector, state } as const);

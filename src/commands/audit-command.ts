@@ -49,7 +49,6 @@ const MEANINGS = {
 const SHOWN_INSTRUMENTS = 100;
 const SHOWN_FIELDS = 5;
 
-/** The first differences. `--output json` has all of them. */
 function rowsOf({ source, differences }: AuditReport): string[][] {
   return differences.slice(0, SHOWN_INSTRUMENTS).flatMap(({ id, kind, fields }) => {
     const texts = fields
@@ -111,7 +110,7 @@ function whenDeleted(walks: WalkTimes | null): string {
 
 interface AuditDifference {
   readonly id: string;
-  /** `extra`: only the topic has the instrument, although walks should have deleted it: see `remainsBecause`. */
+  /** `extra`: only the topic has the instrument, although a walk should have deleted it. `remainsBecause` says why. */
   readonly kind: keyof typeof MEANINGS;
   readonly fields: ReturnType<typeof fieldDifferences>;
 }
@@ -120,7 +119,7 @@ type AuditReport = Awaited<ReturnType<typeof audit>>;
 
 type AuditRequest = Pick<ComparisonOptions, 'source' | 'settle' | 'onProgress'>;
 
-/** The instruments to compare again, by id. Value: the list's record in wire format; null if the list has none. */
+/** The instruments to compare again, by id. Value: the list's record in wire format; null if the list has no row. */
 type Suspects = Map<bigint, Buffer | null>;
 
 const ROUNDS = 3;
@@ -128,8 +127,8 @@ const ROUNDS = 3;
 const NEIGHBOURS = 2;
 
 /**
- * Compares list and topic. Compares each difference again, after the connector had time to write the change. Reports a
- * difference if it remains and the provider's value is unchanged.
+ * Compares list and topic. Then gives the connector time to write recent changes, and compares each difference again.
+ * Reports a difference that remains, if the provider's value has not changed meanwhile.
  *
  * @throws ConnectorError TOO_MANY_DIFFERENCES, or an error of the provider's client, the registry or Kafka.
  */
@@ -157,7 +156,7 @@ async function audit(at: Installation, session: ProviderSession, { source, settl
   });
   const { committed, topic, digestOf, read, settled, census, counts, withoutId, gone, staying, unreadSince } =
     comparison;
-  // A row without a readable id may belong to any of these instruments.
+  // A row without a readable id may belong to any instrument in `gone` or `staying`. Then none of them is suspected.
   if (withoutId === 0) for (const id of [...gone, ...staying]) suspect(id, null);
   const walks = committed && walksOf(committed);
   const neighbours = session.instruments(source, NEIGHBOURS).provider;
@@ -216,20 +215,20 @@ function walksOf(committed: NonNullable<Awaited<ReturnType<typeof compareList>>[
 
 type WalkTimes = ReturnType<typeof walksOf>;
 
-/** Why the next walk does not delete the instruments that left the list, or deletes them too late. */
+/** The reasons why the next walk does not delete the instruments that left the list, or deletes them too late. */
 function reasons(left: number, held: number, maxShrink: number, walks: WalkTimes | null, nowMs: number): string[] {
   const { nextAt = '', intervalMs = 0, withoutDeletion = 0 } = walks ?? {};
   const found = [
     !mayDelete(left, held, { maxShrink, shrinkAlwaysAllowed: SHRINK_ALWAYS_ALLOWED }) && TOO_MANY,
     walks === null && 'the source has no readable committed offset',
     nowMs > Date.parse(nextAt) + intervalMs && `a walk has been due since ${nextAt}`,
-    // A resumed walk cannot decide about deletions, so one walk without deletions is normal.
+    // A walk that was interrupted and resumed cannot decide about deletions. So one such walk is normal.
     withoutDeletion > 1 && `the last ${withoutDeletion} walks could not decide what to delete`,
   ];
   return found.filter((reason) => reason !== false);
 }
 
-/** The current record of one instrument in the list; null if the list has no row with this id. */
+/** The current record of one instrument in the list; null without a row; `unmapped` if its row is a dead letter. */
 async function rowOf(
   session: ProviderSession,
   provider: InstrumentsProvider,

@@ -35,14 +35,14 @@ interface Finding {
   readonly state: 'ok' | 'differs' | 'unknown';
 }
 
-/** `isAsAssumed`: true if the connector assumes the found behaviour; null if the request could not show it. */
+/** `isAsAssumed`: true if the connector assumes the found behaviour; null if the response did not show the behaviour. */
 type Verdict = readonly [found: string, isAsAssumed: boolean | null];
 
 function finding(what: string, assumed: string, [found, isAsAssumed]: Verdict): Finding {
   return { what, found, assumed, state: isAsAssumed === null ? 'unknown' : isAsAssumed ? 'ok' : 'differs' };
 }
 
-/** Judges a response. `unanswered` judges the status of a failed request; null means no response, or no token. */
+/** Judges a response. `unanswered` judges a failed request by its HTTP status; null: no response, or no token. */
 async function probe<Answer>(
   asked: Promise<Answer>,
   judge: (answer: Answer) => Verdict,
@@ -53,7 +53,7 @@ async function probe<Answer>(
   } catch (error) {
     if (!(error instanceof ConnectorError)) throw error;
     const { status } = error.fields;
-    // The status of TOKEN_FAILED comes from the token endpoint.
+    // The status of TOKEN_FAILED comes from the token endpoint, not from the probed endpoint.
     if (typeof status !== 'number' || error.code === 'TOKEN_FAILED') return [error.code, unanswered(null)];
     return [`status ${status}`, unanswered(status)];
   }
@@ -174,7 +174,7 @@ async function probeStream(
       nextId !== null,
     ];
   };
-  // If no offset has expired yet at the provider, the response also has the oldest events.
+  // A response with the oldest events proves nothing: the provider perhaps has not deleted any event yet.
   const expired = ({ body }: Whole): Verdict =>
     rowsOf(body, 'events').length === 0
       ? ['no events', true]
@@ -201,7 +201,7 @@ async function probeStream(
   ];
 }
 
-/** Sends one request. The finding contains no part of a check, because anyone with the URL of a check can trade. */
+/** Sends one request. The finding has no part of a pre-trade check, because anyone with the URL of a check can trade. */
 async function probeChecks(http: HttpClient, baseUrl: string, signal: AbortSignal): Promise<Finding> {
   const preTradeChecks = createPreTradeChecks({ http, baseUrl });
   const judge = ({ body }: Whole): Verdict => {
@@ -224,7 +224,7 @@ async function probePrices(
   const [isin] = isins;
   if (isin === undefined) return [finding('market data', 'prices by isin', ['no instrument with an isin', null])];
   const expected = responseType('overview');
-  // Repeats the listed isins, because only the number of items matters here.
+  // Repeats the listed isins until there are `size` items.
   const items = (size: number) =>
     Array.from({ length: size }, (_, at) => ({ isin: isins[at % isins.length] ?? isin, query: OVERVIEW }));
   const two = items(Math.min(2, isins.length));

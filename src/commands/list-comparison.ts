@@ -30,12 +30,12 @@ export const MOST_SUSPECTS = 10_000;
 
 export interface ComparisonOptions {
   readonly source: SourceSettingsOf<'instruments'>;
-  /** True: as in a walk, `onRow` gets no row that a recent event on the topic contradicts. */
+  /** True: `onRow` gets only rows that a walk would write. Recent events on the topic contradict none of these rows. */
   readonly asWalk: boolean;
-  /** The longest time from a change at the provider to its record on the topic; undefined: from the settings. */
+  /** The longest time from a change at the provider to its record on the topic, in ms; undefined: from the settings. */
   readonly settle: number | undefined;
   readonly onProgress: (text: string) => void;
-  /** Called before the census records a row: with `asWalk` for each row that a walk would write, else for each row. */
+  /** Called before the row is put into the census. */
   readonly onRow: (difference: RowDifference, row: DecodedRow, census: Census) => void;
 }
 
@@ -43,10 +43,10 @@ const NO_EVENT: ReadonlySet<bigint> = new Set();
 
 /**
  * Compares the provider's whole list with the instruments topic, as a walk does. Writes and registers nothing. `held`:
- * number of instruments on the topic. The list has no row for the instruments in `gone` and `staying`. A walk deletes
- * those in `gone`. A recent event names those in `staying`, so a walk does not delete them yet. `withoutId`: number of
- * rows without a readable id; each may belong to an instrument in `gone` or `staying`. `unreadSince`: the time of the
- * committed offset, ISO 8601, if this offset is so old that events may be unread; otherwise null.
+ * number of instruments on the topic. `gone` and `staying`: instruments on the topic without a row in the list. A walk
+ * would delete the instruments in `gone`. Recent events name the instruments in `staying`: they are not deleted yet.
+ * `withoutId`: number of rows without a readable id; each may belong to an instrument in `gone` or `staying`.
+ * `unreadSince`: the committed offset's time, ISO 8601, if this time is so long ago that events may be unread; else null.
  *
  * @throws ConnectorError FILTER_CHANGED if the topic holds another list; or an error of provider, registry or Kafka.
  */
@@ -63,7 +63,7 @@ export async function compareList(
   const { serverDate = null, streamStart = null } = committed ?? {};
   const nowMs = clock.wallMs();
   const offsetAgeMs = serverDate === null ? 0 : nowMs - serverDate.ownMs;
-  // A walk computes the ages of events from a new response's time. Here the provider's current time is estimated.
+  // A walk knows the provider's time from a new response. This command estimates the provider's time from the offset.
   const time = serverDate && { ...serverDate, dateMs: serverDate.dateMs + Math.max(0, offsetAgeMs) };
   const { eventsEndpoint } = referenceData;
   const eventRecords = { eventsEndpoint, streamStart, ...readUpTo(committed), ageMs: recordAge(time, nowMs) };

@@ -141,8 +141,8 @@ interface Place {
 }
 
 /**
- * Moves the committed offset to a place; without `execute` only computes the new offset. With `from`, moves nothing if
- * another offset is committed.
+ * Moves the committed offset to a place in the stream. Without `execute`, only computes the new offset. If `from` is
+ * given and another offset is committed, moves nothing.
  *
  * @throws ConnectorError OFFSET_UNREADABLE; OFFSET_NOT_FOUND if nothing is committed; or an error of `changeOffset`.
  */
@@ -165,8 +165,8 @@ async function moveStream(
 }
 
 /**
- * Moves an offset to another place in the stream. The provider keeps events for seven days, so the date of this place
- * shows if the later events still exist. An unknown date counts as very old: the source reports a suspected gap. Walks
+ * Moves an offset to another place in the stream. The provider keeps events for seven days, so `received` shows if the
+ * events after this place still exist. An unknown date counts as very old: the source then reports a suspected gap. Walks
  * must follow, because skipped events are missing, and repeated events change no instrument. Exported for tests.
  */
 export function movedOffset(
@@ -176,7 +176,7 @@ export function movedOffset(
   { since, received }: Place,
 ): SourceOffset {
   const date = received ?? new Date(0).toISOString();
-  // A suspected gap and a held offset belong to the earlier place.
+  // A suspected gap and a held offset belong to the earlier place, so they end.
   const nothing = { standingMs: 0, standingLeastMs: 0, gapSuspectedFrom: null, heldSince: null, heldMs: null };
   const nowMs = clock.wallMs();
   // Repeated events up to `furthest` change no instrument, so no instrument gets an older state.
@@ -191,8 +191,8 @@ export function movedOffset(
 type WrittenPlace = Place & { readonly timestampMs: number };
 
 /**
- * Finds the first record that the source wrote at this time or later, and returns the offset of the request that got
- * this record. All later events follow this offset. `isOldest`: the topic has no record of the source before this time.
+ * Finds the first record that the source wrote at this time or later. Returns the offset of the request that got this
+ * record: its event and all later events follow this offset. `isOldest`: the topic has no earlier record of the source.
  */
 async function placeAt(at: Installation, source: SourceSettings, atMs: number) {
   let isOldest = true;
@@ -212,7 +212,7 @@ async function placeOf(at: Installation, source: SourceSettings, since: string) 
   return { since, received: found?.received ?? null, isOldest: false };
 }
 
-/** The first place that `accepts` takes, in the source's records on the topic of its stream; null if there is none. */
+/** The earliest place that `accepts` takes. The source's records on the topic of its stream name the places. */
 async function firstPlace(
   { kafka, settings, signal }: Installation,
   source: SourceSettings,
@@ -224,7 +224,7 @@ async function firstPlace(
     partitions: Array.from({ length: settings.topics.partitions }, (_, partition) => partition),
     onRecord({ headers, timestampMs }) {
       const { 'spc-source': writer, 'spc-since': since, 'spc-received': received = null } = headers;
-      // The record of a retried dead letter has the old offset of its input.
+      // The record of a retried dead letter is omitted: it is new, but has the old offset of its input.
       if (writer !== source.name || since === undefined || DEAD_LETTER_HEADER in headers) return;
       const place = { since, received, timestampMs };
       if (accepts(place) && (first === null || timestampMs < first.timestampMs)) first = place;
@@ -238,7 +238,7 @@ function notFound(text: string): ConnectorError {
   return new ConnectorError('OFFSET_NOT_FOUND', text);
 }
 
-/** Errors of an unreadable response. Any other error says nothing about this position of the stream. */
+/** Errors of an unreadable response. All other errors say nothing about this position of the stream. */
 const UNREADABLE: ReadonlySet<ErrorCode> = new Set(['BODY_MALFORMED', 'BODY_TOO_LARGE', 'PROTOCOL_VIOLATION']);
 const MOST_POSITIONS = 100;
 
@@ -289,8 +289,8 @@ interface SkipRequest {
 }
 
 /**
- * First requests the position again, one event at a time. If the response is readable, nothing is skipped and `problem`
- * is null. A notification reports the lost part. `positions`: number of unreadable responses; null with `given`.
+ * First requests the committed position again, one event at a time. If the response is readable, nothing is skipped,
+ * and `problem` is null. A notification reports lost events. `positions`: number of unreadable responses; null if `given`.
  *
  * @throws ConnectorError OFFSET_NOT_FOUND, or an error of the provider or of `changeOffset`.
  */
@@ -342,7 +342,7 @@ async function skipPosition(at: Installation, session: ProviderSession, { source
 
 interface Unreadable {
   readonly problem: string;
-  /** The first offset with a readable response; null if no response names it, or after `MOST_POSITIONS` responses. */
+  /** The first offset with a readable response; null if no response names this offset, or after MOST_POSITIONS. */
   readonly to: string | null;
   readonly positions: number;
 }
@@ -389,7 +389,7 @@ async function unreadableFrom(
   }
 }
 
-/** Null if one of two responses is readable: the other response may have been damaged on its way. */
+/** Null if one of two responses is readable, because a single unreadable response may have been damaged on its way. */
 async function problemAt(
   session: ProviderSession,
   stream: SkippableStream,

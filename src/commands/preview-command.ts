@@ -43,7 +43,7 @@ function previewReader(settings: Settings, source: SourceSettings) {
     const reader = readers.get(topic);
     if (reader !== undefined) return { ...shown, value: value && reader.read(value), deadLetter: null };
     const { 'spc-pointer': pointer = '', '__connect.errors.exception.message': reason = '' } = headers;
-    // Anyone with the input of a check can trade, so the dead letter of a check has no input.
+    // The dead letter of a pre-trade check has no input, because anyone with this input can trade.
     return { ...shown, value: value?.length ? value.toString() : null, deadLetter: { pointer, reason } };
   };
 }

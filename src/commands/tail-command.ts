@@ -54,7 +54,7 @@ type ReadableTopicRecord = Awaited<ReturnType<ReturnType<typeof recordReader>>>;
 interface TailRequest extends Required<Pick<TailOptions, 'limit' | 'fromBeginning' | 'untilEnd'>> {
   readonly topic: TopicSpecification;
   readonly key: string | null;
-  /** The next records are read only after this promise resolves, so that a slow output does not fill the memory. */
+  /** The next records are read only after the returned promise resolves, so that slow output does not fill the memory. */
   readonly onRecord: (record: ReadableTopicRecord) => void | Promise<void>;
 }
 
@@ -100,7 +100,7 @@ export async function tailTopic(at: Installation, request: TailRequest): Promise
   }
 }
 
-/** A price is on the partition of its instrument; the price's key begins with the instrument's id. */
+/** The part of a key that decides the partition. For a price: the instrument's id, with which the key begins. */
 function placingPart({ topics }: Installation, { name }: TopicSpecification, key: string): string {
   const ofPrices = Object.values(PRICE_KINDS).some(({ topic }) => topics[topic].name === name);
   return ofPrices ? (key.split('/')[0] ?? key) : key;

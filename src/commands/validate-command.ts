@@ -171,7 +171,7 @@ async function checkMarketData({ settings, signal }: CheckOptions): Promise<read
   return [check];
 }
 
-/** The keys of a provider may be capitalised. */
+/** Reads the key `items` in lower and upper case, because a provider may capitalise the keys of its JSON. */
 function isBulkResponse(answer: unknown, count: number): boolean {
   const entries = answer instanceof Map ? [...answer] : [];
   return entries.some(([key, items]) => /^items$/i.test(key) && Array.isArray(items) && items.length === count);
@@ -208,7 +208,7 @@ async function checkBroker(broker: string, settings: Settings, signal: AbortSign
   return attempt(`broker ${broker}`, signal, responds).finally(() => kafka.close());
 }
 
-/** Checks the committed offsets. A source cannot continue after a change of its filter. */
+/** Checks the committed offsets. After a change of its filter, a source cannot continue from its offset. */
 function checkOffsets(
   settings: Settings,
   topic: string,

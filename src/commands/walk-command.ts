@@ -149,7 +149,7 @@ async function planWalk(at: Installation, session: ProviderSession, request: Pla
   const newest = again.size > 0 ? await settled(again) : new Map<bigint, Buffer | null>();
   const isTouched = async (id: bigint, before: bigint | null) => (await digestOf(newest.get(id) ?? null)) !== before;
   let isCut = behind === null;
-  // As in a walk: instruments that the stream has written meanwhile do not show that the list was cut.
+  // Rows after the last row that was read mean a cut list. As in a walk, a row that the stream has written does not count.
   for (const id of behind ?? []) isCut ||= !(await isTouched(id, census.digestOf(id)));
   if (isCut) flaws.add('rowsBehindTheEnd');
   const touched = new Set<bigint>();
@@ -167,7 +167,7 @@ async function planWalk(at: Installation, session: ProviderSession, request: Pla
       planned[kind] -= 1;
     } else if (ids[kind].length < most) ids[kind].push(String(id));
   }
-  // Too many suspects are not all collected. But an operator needs the deleted ids before `--allow-shrink`.
+  // If too many instruments differ, `suspects` is incomplete. But operators need these ids before `--allow-shrink`.
   if (!isSettled)
     for (const kind of ['gone', 'staying'] as const) ids[kind] = comparison[kind].slice(0, most).map(String);
   const sweep = planSweep({

@@ -9,7 +9,7 @@ interface Picture {
   /** The number of bars that fit; the last bar is at the right end. */
   readonly slots: number;
   readonly unit: string;
-  /** Labels below the bars; `slot`: the number of bars to the left of the label's end. */
+  /** Labels below the bars. A label ends at the right edge of its `slot`, counted from 1. Slot 0 is the left end. */
   readonly labels: readonly { readonly slot: number; readonly text: string }[];
 }
 
@@ -57,7 +57,7 @@ export function shareBar({ title, text, share, level }: Share): Html {
   return html`<svg class="bar" role="img"><title>${title}</title><desc>${text}</desc><rect class="rest" width="100%" height="100%"/><rect class="${level}" width="${width}%" height="100%"/></svg>`;
 }
 
-/** Counts the prices that are older than the previous step allows and at most `atMostSeconds` old; null: no limit. */
+/** `instruments`: the number of prices up to this age that are in no earlier step. `atMostSeconds`: null if no limit. */
 export interface AgeStep {
   readonly atMostSeconds: number | null;
   readonly instruments: number;

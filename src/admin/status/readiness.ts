@@ -12,11 +12,11 @@ interface Kafka {
   readonly silentSeconds: number;
 }
 
-/** After this time without an answer, Kafka counts as silent. A healthy process gets each answer earlier. */
+/** After this time without an answer, Kafka counts as silent. Normally, `LogTail.follow` gets an answer every 5 s. */
 export const KAFKA_IS_SILENT_SECONDS = 10;
 /** A shorter silence is normal and is not shown. */
 const SHOWN_SILENCE_SECONDS = 2;
-/** While Kafka is silent, only this reason is shown, because the silence causes all other problems. */
+/** While Kafka is silent, this reason replaces other reasons, because the silence is their cause. */
 const WAITS = 'waits for Kafka';
 
 interface Known {
@@ -89,7 +89,7 @@ export function alarmsOf(known: Omit<Known, 'topics' | 'isStopping'>): readonly 
   for (const [code, some] of Map.groupBy(lasting, (one) => one.code)) {
     const length = durationText(Math.max(...some.map(({ seconds }) => seconds)));
     const which = some.map(({ called, part }) => (part === null ? called : `${called} (${part})`));
-    // The shown time is the longest of all units. Earlier failures of a unit may have another code, so `now` is shown.
+    // The longest time of all sources and the processor is shown. An earlier failure may have another code: so `now`.
     const upTo = some.length > 1 ? 'up to ' : '';
     add(false, `Failing for ${upTo}${length}, now with ${code}, and retried: ${which.join(', ')}.`);
   }

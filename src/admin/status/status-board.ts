@@ -58,7 +58,7 @@ export function createStatusBoard(options: StatusBoardOptions): StatusBoard {
     attemptFailed({ part, err }) {
       if (part === 'topics') topics = { ...topics, why: describe(err).replace(/\s+/g, ' ') };
     },
-    // These two events are also records on the notifications topic.
+    // `walkCompleted` and `sourceFailed` have records on the topic `notifications` too, like each `notified` event.
     walkCompleted: (event) => notice(event.source, 'walkCompleted', walkText(event)),
     sourceFailed({ source, err }) {
       if (err instanceof ConnectorError) notice(source, 'sourceFailed', describe(err, source));

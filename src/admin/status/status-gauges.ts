@@ -3,7 +3,7 @@ import { STATUSES } from '../../observe/metric-table.ts';
 import type { ProcessorStatus, ShownKind, SourceStatus, Status } from './status.ts';
 import { stateIn, WAITING } from './status-view.ts';
 
-/** A problem's name may contain an HTTP status of the provider. Names with an invalid status become `other`. */
+/** A problem's name may contain an HTTP status of the provider. A name with an invalid status becomes `other`. */
 const KNOWN_PROBLEM = /^((status|refused) [1-5][0-9]{2}|mismatch|unanswered|unusable|none)$/;
 
 /**

@@ -6,7 +6,7 @@ import type { AgeStep } from '../drawing/charts.ts';
 import { MinuteCounts } from './minute-counts.ts';
 import type { ProcessorStatus, ShownFreshness, TaskState, Trouble } from './status.ts';
 
-/** Learns the status of the price processor from events. */
+/** Learns the status of the price processor from the events of the log (observe/events.ts). */
 export function createStatusProcessor(options: {
   readonly name: string;
   readonly target: () => WorkerTarget;
@@ -19,7 +19,7 @@ export function createStatusProcessor(options: {
   const writerTroubles = new Map<string, string>();
   const written = { records: 0, deadLetters: 0, deadLettersOfRepaid: 0 };
   const minutes = new MinuteCounts(clock);
-  /** The failures of each failing kind since its last answer; and the kinds that got answers while others failed. */
+  /** `failing`: the kinds of prices that fail now. `answered`: the kinds with an answer after the first of them failed. */
   const failing = new Map<string, Trouble>();
   const answered = new Set<string>();
   let kinds: readonly string[] = [];
@@ -84,7 +84,7 @@ export function createStatusProcessor(options: {
       writerTroubles.delete(keyOf(lost));
     },
     partitionWriterLost({ err, ...lost }) {
-      // The partition is not priced here until its writer is open again.
+      // This replica does not price the partition until the writer of the partition is open again.
       partitions.delete(keyOf(lost));
       writerTroubles.set(keyOf(lost), describe(err));
     },
@@ -93,7 +93,7 @@ export function createStatusProcessor(options: {
       written.deadLetters += deadLetters;
       written.deadLettersOfRepaid += deadLettersOfRepaid;
       minutes.add(records);
-      // Refused calls, and records without any response, do not show that the provider answers.
+      // A batch of refused calls, or of records without a response, does not show that the provider answers.
       if (answers === 0) return;
       known = { ...known, lastBatchAt: isoNow(), trouble: null };
     },
@@ -151,7 +151,7 @@ export function createStatusProcessor(options: {
   };
 }
 
-/** A paused or stopped processor has left its group, even if its last event says otherwise. */
+/** A paused or stopped processor has left its group, even if no event has reported this yet. */
 function taskOf(wanted: TargetState, task: TaskState): TaskState {
   if (wanted === 'running' || task === 'failed') return task;
   return wanted === 'paused' ? 'paused' : 'unassigned';
@@ -170,7 +170,7 @@ function shownFreshness(
   };
 }
 
-/** `ages` counts all prices up to each age. The result counts the prices between this age and the previous age. */
+/** An entry of `ages` counts all prices up to its age. A step counts only prices above the age of the previous entry. */
 function ageSteps(ages: Freshness['ages']): readonly AgeStep[] {
   return ages.map(({ atMostMs, instruments }, at) => ({
     atMostSeconds: Number.isFinite(atMostMs) ? atMostMs / 1_000 : null,

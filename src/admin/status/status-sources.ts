@@ -16,7 +16,7 @@ type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
 type Derived = 'wanted' | 'isRead' | 'secondsToRetentionCliff' | 'secondsToNextWalk' | 'walk' | 'written' | 'perMinute';
 
 interface Known extends Mutable<Omit<SourceStatus, Derived>> {
-  /** `cliffMs`: when unread events expire. `nextWalkMs`: when the next walk begins. Both are monotonic. */
+  /** `cliffMs`: when unread events expire. `nextWalkMs`: when the next walk begins. Both are monotonic times. */
   cliffMs: number | null;
   nextWalkMs: number | null;
   walk: Mutable<WalkStatus> | null;
@@ -25,7 +25,7 @@ interface Known extends Mutable<Omit<SourceStatus, Derived>> {
   minutes: MinuteCounts;
 }
 
-/** Learns the status of all sources from events. */
+/** Learns the status of all sources from the events of the log (observe/events.ts). */
 export function createStatusSources(options: {
   readonly sources: readonly Pick<SourceSettings, 'name' | 'type'>[];
   readonly targets: WorkerTargets;
@@ -129,8 +129,8 @@ export function createStatusSources(options: {
         if (poll.endpoint !== 'instruments') known.refusedAt = null;
         known.caughtUp = poll.caughtUp;
         if (poll.caughtUp) known.caughtUpAt = known.lastPollAt;
-        // Perhaps a failed request to the list is never repeated. So some time after the repetition was due, its
-        // failure is hidden, even if only the stream has answered.
+        // A failed request to the list is perhaps never repeated. So its failure is hidden 5 minutes after the
+        // repetition was due, even if only the stream was answered.
         const isOver = (known.trouble?.nextTryAt ?? '') <= isoNow(-TRIED_WITHIN_MS);
         if (isOver || known.trouble?.part === null || poll.endpoint === 'instruments') known.trouble = null;
       });
@@ -139,7 +139,7 @@ export function createStatusSources(options: {
       if (why === 'refused')
         update(source, (known) => Object.assign(known, { refusedAt: known.refusedAt ?? isoNow() }));
     },
-    // Each event of an instruments source writes its instrument or a tombstone.
+    // Each event in the stream of an instruments source writes its instrument or a tombstone.
     streamCommitted: ({ source, items, deadLetters }) => addWritten(source, { items, instruments: items, deadLetters }),
     attemptFailed({ source, part: where, endpoint, failures, waitMs, err }) {
       const isLeft = where === 'replicas';
@@ -192,7 +192,7 @@ export function createStatusSources(options: {
     const secondsTo = (ms: number | null) => (ms === null ? null : Math.round((ms - nowMs) / 1_000));
     return all.map(({ cliffMs, nextWalkMs, rowsOfLastWalk: _, minutes, walk, ...known }) => {
       const { task, trouble, writerTrouble, refusedAt, caughtUp, caughtUpAt } = known;
-      // A failed or stopped source resumes its walk after it starts.
+      // A failed or stopped source continues its walk only after its next start.
       const mayWalk = ['running', 'paused'].includes(task);
       // If only the list fails, the stream is still read.
       const isHeld = (writerTrouble ?? refusedAt) !== null || trouble?.part === null;

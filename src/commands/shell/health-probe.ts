@@ -6,7 +6,7 @@ import { parseArgs } from 'node:util';
 import { readSettingsTree } from '../../config/yaml-tree.ts';
 
 const TIMEOUT_MS = 3_000;
-/** The default of `run`. To import it from its module would take half a second of CPU at each check. */
+/** The default of `run`, as a copy, because an import of its module takes half a second of CPU at each health check. */
 const DEFAULT_SETTINGS_FILE = 'config/connector.yaml';
 /** The command line of the container's first process: the connector, or a process with the connector's arguments. */
 const COMMAND_LINE = '/proc/1/cmdline';
@@ -34,7 +34,7 @@ export function adminUrl({ host, port }: { readonly host: string; readonly port:
   return `http://${near.includes(':') ? `[${near}]` : near}:${port}`;
 }
 
-/** The settings file as `spconnect run` reads it: the last `--config file` or `--config=file`. */
+/** The settings file on the command line of `spconnect run`: the last `--config file` or `--config=file`. */
 function settingsFileOf(words: readonly string[]): string | undefined {
   const args = words.filter((word) => word !== '--');
   const { config } = parseArgs({ args, options: { config: { type: 'string' } }, strict: false }).values;
@@ -55,6 +55,6 @@ export async function answersWell(url: string): Promise<boolean> {
 if (import.meta.main) {
   const read = (path: string) => readFile(path, 'utf8');
   const url = process.argv[2] ?? (await livenessUrl({ env: process.env, read }));
-  // Without an admin server, the connector counts as healthy: if the connector ends, the container ends too.
+  // Without an admin server, the connector counts as healthy while it runs. If it ends, the container ends too.
   process.exit(url === null || (await answersWell(url)) ? 0 : 1);
 }

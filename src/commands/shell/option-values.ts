@@ -63,7 +63,7 @@ export function baseAddress(text: string): string {
 }
 
 export function checkId(text: string): string {
-  // As a part of a path, one or two dots would name another path.
+  // The id becomes a part of a URL path. There, one or two dots would name another path.
   if (text === '' || text.length > LONGEST_ID || /^\.{1,2}$/.test(text)) {
     throw new InvalidArgumentError('Expected the id of a pre-trade check.');
   }

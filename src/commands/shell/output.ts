@@ -13,7 +13,7 @@ export function print({ stdout, output }: Pick<CommandContext, 'stdout' | 'outpu
 
 /** Makes JSON text safe for a terminal; ends with a line break. */
 export function writtenJson(json: string): string {
-  // Keeps line breaks: JSON escapes them within texts, so all other line breaks belong to the layout.
+  // JSON escapes the line breaks in texts. So the remaining line breaks belong to the layout, and are kept.
   return `${escaped(json, '\n')}\n`;
 }
 

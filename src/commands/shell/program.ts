@@ -29,7 +29,7 @@ interface Definition {
   readonly common?: readonly Option[];
   readonly help?: string;
   readonly examples: readonly string[];
-  /** Loads only this command, and only when it runs, so that a usage error is quick. */
+  /** Loads the code of this command when the command runs, so that a usage error is shown quickly. */
   readonly load: () => Promise<Work>;
 }
 
@@ -482,7 +482,7 @@ export async function runCommandLine(terminal: Terminal): Promise<number> {
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT_CODES.ok : EXIT_CODES.usage;
     if (terminal.signal.aborted && error === terminal.signal.reason) {
-      // If the reader of stdout has closed the pipe, the command was not interrupted.
+      // If the error has no cause, no signal interrupted the command: the reader of stdout has closed the pipe.
       if (isEndless || !(error instanceof Error) || error.cause === undefined) return EXIT_CODES.ok;
       terminal.stderr.write(`${error.cause} ended the command before it was done: its result is not known.\n`);
       return EXIT_CODES.interrupted;

@@ -1,7 +1,7 @@
 import type { ReadableRecord, ReadableValue } from '../../records/avro/record-reader.ts';
 import { printable } from './output.ts';
 
-/** Is shown instead of the URL of a check, because anyone with this URL can trade. Exported for tests. */
+/** This text replaces the URL of a pre-trade check, because anyone with this URL can trade. Exported for tests. */
 export const HIDDEN_URL = '[hidden; --show-url shows it]';
 const URL_FIELD = /(^|\/)simulation[-_]?url$/i;
 /** Longer names do not widen the column of names. */
@@ -39,7 +39,7 @@ function deadLetterOf(headers: NonNullable<PrintedRecord['headers']>): PrintedRe
 function bodyText(value: ReadableValue, headers: NonNullable<PrintedRecord['headers']>): string {
   if (value === null) {
     const walk = headers['spc-walk'] === undefined ? undefined : `walk ${headers['spc-walk']}`;
-    // A tombstone of a price has a reason. A tombstone of an instrument has an event, or the walk that did not find it.
+    // A price's tombstone has a reason. An instrument's has an event type, or the walk that did not find the instrument.
     const ofPrices = [headers['spc-reason'], headers['spc-problem']];
     const why = [...ofPrices, headers['spc-event-type'] ?? walk].filter((one) => one !== undefined);
     return `deleted${why.length === 0 ? '' : ` (${printable(why.join(', '))})`}\n`;
@@ -66,7 +66,7 @@ function isList(value: object): value is readonly ReadableValue[] {
   return Array.isArray(value);
 }
 
-/** Hides the URL of a check in all fields, because any field may contain the URL. */
+/** Hides the URL of a pre-trade check in all fields, because any field may contain the URL. */
 export function withoutUrl(check: ReadableRecord): ReadableRecord {
   const { simulationUrl: url } = check;
   const hasUrl = (member: unknown) => typeof url === 'string' && url !== '' && String(member).includes(url);
