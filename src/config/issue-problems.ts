@@ -15,7 +15,7 @@ export interface IssueContext extends Pick<SettingsTree, 'variablesOf' | 'origin
 
 /**
  * Describes each issue of the schema check in one sentence: the given value (never a secret) and the expected value. If
- * the `type` of a group is unknown, the group is checked as the most similar type, to find its other problems too.
+ * the `type` of a group is misspelt, checks the group again with the most similar type, to find all its problems.
  */
 export async function problemsOf(issues: readonly Issue[], context: IssueContext): Promise<readonly Problem[]> {
   const { schema, given } = context;
@@ -93,7 +93,7 @@ function unknownKey(path: SettingPath, { schema, given }: IssueContext): Problem
 }
 
 function wrongValue(path: SettingPath, { schema, given, originsOf }: IssueContext, options?: string): Problem {
-  // A list that was given as one text is split, so its entries have no separate position in the file.
+  // If a list is given as one text, the schema splits the text. Then an entry has no own position in the file.
   const place = valueAt(given, path) === undefined && typeof path.at(-1) === 'number' ? path.slice(0, -1) : path;
   const documentation = documentationOf(schema, place, given);
   const { secret } = documentation;

@@ -11,7 +11,7 @@ export const DEFAULT_SETTINGS_FILE = 'config/connector.yaml';
 const SETTINGS_FILE_VARIABLE = 'SPCONNECT_CONFIG';
 
 export interface LoadSettingsOptions {
-  /** The settings file, relative to the working directory; by default the usual file. */
+  /** The settings file, relative to the working directory; by default DEFAULT_SETTINGS_FILE. `text`: its content. */
   readonly file?: string | undefined;
   readonly text?: string | undefined;
   readonly env: Environment;
@@ -43,7 +43,7 @@ export async function loadSettingsTree(options: LoadSettingsOptions): Promise<Lo
   const { env, readFile = (path) => readFileFromDisk(path, 'utf8'), onSecret = () => {} } = options;
   const { file = DEFAULT_SETTINGS_FILE } = options;
   const text = options.text ?? (await readSettingsFile(file, readFile));
-  // These modules are loaded late: every command imports this file, and a usage error is shown without the modules.
+  // Every command imports this file. These modules are loaded late, so that a usage error does not wait for them.
   const [{ readSettingsTree }, { settingsWarnings, withoutRetired }, { createSettingsSchema }, { problemsOf }] =
     await Promise.all([
       import('./yaml-tree.ts'),
@@ -110,7 +110,7 @@ function environmentProblems(env: Environment): readonly Problem[] {
 const NAMES_VARIABLE = /\b[A-Z]+_[A-Z0-9_]+\b/;
 
 function settingsInvalid(file: string, problems: readonly PlacedProblem[], fields: object): ConnectorError {
-  // Settings that take the same wrong value from one variable are one problem.
+  // If several settings take a wrong value from the same variable, they count as one problem.
   const causes = Map.groupBy(problems, ({ path, message }) => (NAMES_VARIABLE.test(message) ? message : path));
   const lines = [...causes.values()].slice(0, MAXIMUM_PROBLEMS).map((same) => {
     const [{ message, position }] = same as [PlacedProblem];

@@ -18,8 +18,8 @@ interface Printed {
 type Group = Readonly<Record<string, unknown>>;
 
 /**
- * Prints all settings, with defaults and values of the environment, in the form of the settings file. The text can be
- * loaded again. A secret is shown as its variable or file. The text of a secret in the settings file is left out.
+ * Returns all settings, with defaults and values of the environment, in the form of the settings file. As text, the
+ * result can be loaded again. A secret is shown as its variable or file; if the settings file has its text: `[secret]`.
  */
 export function effectiveSettings({ schema, tree }: LoadedSettings): Printed {
   const settings: PrintedSetting[] = [];
@@ -85,7 +85,7 @@ function isGroup(value: unknown): boolean {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof FileReference);
 }
 
-/** Escapes a text, so that a later load does not replace `${…}` in it. */
+/** Escapes `${…}` in a text, so that a later load does not insert a variable. */
 function asWritten(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(asWritten);
   return typeof value === 'string' ? value.replaceAll('${', () => '$${') : value;

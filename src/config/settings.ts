@@ -88,7 +88,7 @@ const logSettings = group({
   ),
 });
 
-/** The schema of all settings. Each group has a file under groups/, with documentation and defaults. */
+/** The schema of all settings. Large groups have their files under groups/. */
 export function createSettingsSchema(secrets: SecretReader) {
   const settings = group({
     prefix: setting(
@@ -158,7 +158,7 @@ type WithTopics<Source> = Source extends { readonly topics: infer Topics }
   ? Omit<Source, 'topics'> & { readonly topics: { readonly [Role in keyof Topics]: string } }
   : never;
 
-/** The source with the names of all topics that it writes: its own names, or the shared names. */
+/** Adds the names of all topics that the source writes: the names in its settings, or those in `topics.names`. */
 function withTopics(
   source: z.output<typeof sourcesSettings>[number],
   names: z.output<typeof topicsSettings>['names'],
@@ -190,8 +190,8 @@ interface PricedSource {
 
 const ADVICE = 'give each source a different legalCountry, or name only one source';
 
-// A topic of prices has one record per instrument. So only one source may get prices for an instrument: if one source
-// drops the instrument, its price is deleted, although the other source still has the instrument.
+// Two priced sources must not have the same instrument. A topic of prices has one record per instrument: when the first
+// source drops the instrument, its price is deleted, although the second source still has the instrument.
 function checkPricedSources(
   { marketData, prices, sources }: Unchecked<Record<'marketData' | 'prices' | 'sources', unknown>>,
   report: Report,

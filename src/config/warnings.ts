@@ -25,7 +25,7 @@ function ofUnknownTypes(setting: string, given: readonly unknown[]): string[] {
     });
 }
 
-/** The retired settings of sources: each has no effect any more, for the given reason. */
+/** Retired settings of sources, with the reason why a setting has no effect any more. */
 const RETIRED: Readonly<Record<string, string>> = {
   drainLimit: 'a page of a walk waits until the stream was read, however long that takes',
 };

@@ -17,7 +17,7 @@ function isBaseUrl(value: string): boolean {
   return url.username === '' && url.password === '';
 }
 
-/** Allows plain http only on this machine: on a network, others can read and change records and credentials. */
+/** Allows plain http only on this machine: on a network, anyone can read and change records and credentials. */
 export function requireTls(value: unknown, path: SettingPath, remedy: string, report: Report): void {
   const url = parsed(value);
   if (url?.protocol !== 'http:' || isLoopback(url.hostname)) return;

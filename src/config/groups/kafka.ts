@@ -22,7 +22,7 @@ import { baseUrl, checkPair, pemSettings, proxySettings, requireTls } from './en
 
 const WANTED_EXTENSIONS = 'names and values, like { logicalCluster: lkc-1 }, or the text logicalCluster=lkc-1,pool=2';
 
-/** SASL extensions, as RFC 7628 (3.1) and brokers allow. An environment variable gives the extensions as one text. */
+/** SASL extensions in the form of RFC 7628 (3.1). An environment variable gives all extensions as one text. */
 const extensions = z
   .preprocess(
     (given) => (typeof given === 'string' ? Object.fromEntries(given.split(',').map(splitAtEquals)) : given),

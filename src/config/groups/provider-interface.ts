@@ -68,7 +68,7 @@ export function marketDataSettings(secrets: SecretReader) {
       'Where the provider serves market data; without it there are no prices.',
       null,
     ),
-    // `auth` is optional: most users have one account, and could forget to rotate one of two copies of the secret.
+    // `auth` is optional, because most users have one account. With two copies of its secret, they may rotate only one.
     auth: setting(
       nullable(authenticationSettings(secrets)),
       'How the connector authenticates; null: as referenceData.auth says.',

@@ -27,7 +27,7 @@ const names = group({
 /** The role of a topic. The default name of the topic is the prefix and the role. */
 export type TopicRole = keyof z.output<typeof names>;
 
-/** Roles of topics that all sources share. A topic of another role belongs to a source, which can rename the topic. */
+/** Roles of topics that all sources share. For a role that is not in this list, each source can have a separate topic. */
 export const SHARED_TOPICS = [
   'prices',
   'daily-prices',

@@ -55,7 +55,7 @@ export interface SeriesWindows {
 /** A request covers at most twice the look-back plus this many windows. A long outage causes several requests. */
 const EXTRA_WINDOWS = 36;
 
-// Kafka keeps the latest price for 7 days and a series for 400 days. Prices must be written again before they expire.
+// The topics keep a latest price for 7 days and a series for 400 days. A refresh must write each price again earlier.
 const refreshInterval = (usual: string) =>
   setting(duration('1s', '1d'), 'The age at which the price of an instrument is requested again.', usual);
 
@@ -255,12 +255,12 @@ const OVERVIEW = {
   },
 } as const satisfies PriceKindDefinition<z.output<typeof overviewSettings>>;
 
-/** The kinds of prices of the interface. The first enabled kind answers the instrument records. */
+/** The kinds of prices of the provider's interface. The first enabled kind answers the instrument records. */
 export const PRICE_KINDS = { overview: OVERVIEW, daily: DAILY, intraday: INTRADAY } as const;
 
 export type PriceQuery = OverviewQuery | DailyQuery | IntradayQuery;
 
-/** The parameters of the request that each price record contains. */
+/** The parameters of a request. Each price record contains the parameters of its request. */
 export type AskedPrices =
   | { readonly kind: 'overview' }
   | { readonly kind: 'daily'; readonly fields: string }

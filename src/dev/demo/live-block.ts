@@ -8,7 +8,7 @@ export interface LiveBlock {
   isShown(): boolean;
 }
 
-/** On a terminal, rewrites the lines at the bottom; other lines scroll above them. Elsewhere, appends the lines. */
+/** On a terminal, the lines of `show` stay at the bottom, and printed texts scroll above. Elsewhere, appends all. */
 export function createLiveBlock(stream: Writable & { readonly isTTY?: boolean; readonly columns?: number }): LiveBlock {
   let shown: readonly string[] = [];
   const isTerminal = stream.isTTY === true;

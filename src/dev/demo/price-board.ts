@@ -10,7 +10,7 @@ const LIMIT_MS = 60_000;
 const CHECK_MS = 250;
 const SHOWN_PRODUCTS = 8;
 
-/** The most products that the board remembers. If a product of the table is repaid, another product replaces it. */
+/** The most products that the board remembers. If a product in the table is repaid, another known product replaces it. */
 const KNOWN_PRODUCTS = 40;
 
 /** A product without a new price for this many refresh intervals counts as a product without a price. */
@@ -27,7 +27,7 @@ const SEPARATOR = ' · ';
 export interface PriceBoard {
   readonly events: Pick<Events, 'processorStarted' | 'bulkAnswered' | 'batchPriced'>;
   freshness(): Freshness | null;
-  /** The keys of the products that the table may show: the first products with a bid and an ask. */
+  /** The instrument ids of the products that the table may show: the first products with a bid and an ask. */
   knownIds(): readonly string[];
   /** The newest bid and ask of some products; `names`: by instrument id. Cuts names and omits columns if necessary. */
   table(names: ReadonlyMap<string, string>, columns: number): readonly string[];
@@ -94,7 +94,7 @@ interface Product {
   readonly bid: string;
   readonly ask: string;
   readonly observedAt: string;
-  /** `pulled` if the issuer gives no bid and ask now, else empty. It explains why a shown price is unchanged. */
+  /** `pulled` if the issuer gives no bid and ask now, else empty. `pulled` explains why a shown price is unchanged. */
   readonly quoting: string;
   /** The monotonic time of the last price. */
   readonly pricedMs: number;
@@ -121,7 +121,7 @@ function atTheirPoint(decimals: readonly string[]): string[] {
   return decimals.map((decimal) => decimal + ' '.repeat(longest - fractionOf(decimal)));
 }
 
-/** The first two columns are texts and aligned to the left, the others to the right. */
+/** Aligns the first two columns to the left and all further columns to the right. */
 function aligned(rows: readonly (readonly string[])[]): string[] {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => displayWidth(row[column] ?? ''))));
   const blanks = (cell: string, at: number) => ' '.repeat((widths[at] ?? 0) - displayWidth(cell));

@@ -44,7 +44,7 @@ export function createWalkProgress(line: Pick<ProgressLine, 'show' | 'end'>, clo
   };
 }
 
-/** The first walk has a progress line. Each later walk has a line among the events. */
+/** Shows the first walk on the progress line. Prints one line for each later walk. */
 export function walkEvents(
   {
     line,

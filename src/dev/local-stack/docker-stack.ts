@@ -101,7 +101,7 @@ async function daemon({ clock, signal }: StackOptions): Promise<{ docker: Docker
 async function runtimeClient(): Promise<ContainerRuntimeClient> {
   let testcontainers: typeof import('testcontainers');
   try {
-    // Imported only here, because the connector in production does not need testcontainers.
+    // Imported late, because the connector in production runs without the package testcontainers.
     testcontainers = await import('testcontainers');
   } catch (error) {
     throw new ConnectorError('STACK_UNAVAILABLE', 'the package testcontainers is not installed', { cause: error });

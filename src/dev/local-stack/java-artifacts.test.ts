@@ -24,7 +24,7 @@ async function stage(t: TestContext, mavenScript: string) {
   return { folder, context, lines, cache: join(folder, 'cache/structured-products-connect') };
 }
 
-/** Writes its arguments into a file in the output folder, which is the last argument. */
+/** A script in place of Maven. It writes its arguments into a file in the output folder, which the last argument names. */
 const COPY_ARGUMENTS = 'for last; do :; done; printf "%s\\n" "$@" > "$(echo "$last" | cut -d= -f2)/arguments"';
 
 test('an artifact is downloaded once, and kept', async (t) => {

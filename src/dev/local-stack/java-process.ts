@@ -99,7 +99,7 @@ function lastWords(logFile: string): string {
   return `its last line: ${last.trim().slice(0, 200)} (log: ${logFile})`;
 }
 
-/** Ends the shell that waits, so that its script never runs. */
+/** Ends the shell of `runWhenOrphaned`, so that its script never runs. */
 export type EndWatch = () => void;
 
 /**

@@ -57,7 +57,7 @@ const THREE_WAYS =
 
 /**
  * The Kafka and the schema registry that the environment names; undefined if the environment names neither. Only opens
- * TCP connections, because requests may need TLS and credentials, which are unknown here. Exported for tests.
+ * TCP connections, because this function does not know the TLS settings and credentials. Exported for tests.
  * @throws ConnectorError STACK_UNAVAILABLE if only one of the two is named, or one of the two cannot be reached.
  */
 export async function givenStack({ env, onProgress }: StackContext): Promise<LocalStack | undefined> {

@@ -5,10 +5,7 @@ const MAXIMUM_RESPONSE_BYTES = 65_536;
 const CORRELATION_ID = 7;
 const PROBE_TIMEOUT_MS = 2_000;
 
-/**
- * The time limit of one connection attempt. The limit is long, so that a pause of this machine does not look like
- * a missing broker.
- */
+/** The limit of one connection attempt. It is long, so that a pause of this machine does not look like a missing broker. */
 const CONNECT_LIMIT_MS = 15_000;
 const GROUP = 0;
 const TRANSACTION = 1;
@@ -35,8 +32,8 @@ export async function answersApiVersions(host: string, port: number): Promise<bo
 }
 
 /**
- * True if the controller has unfenced the broker, so that the broker can lead partitions. Just after its start, a
- * broker answers but is still fenced. Never rejects.
+ * True if the broker can lead partitions. Just after its start, a broker answers, but the controller does not use it
+ * yet: Kafka calls such a broker fenced. Never rejects.
  */
 export async function isUnfenced(host: string, port: number, nodeId: number): Promise<boolean> {
   const response = await askKafka(host, port, METADATA);
@@ -46,7 +43,8 @@ export async function isUnfenced(host: string, port: number, nodeId: number): Pr
 /**
  * True if consumer groups and transactions can begin. FindCoordinator makes Kafka create the internal topics for both.
  * While these topics load, clients must retry. FindCoordinator can name the broker `nodeId` before this broker is the
- * coordinator; the broker then answers NOT_COORDINATOR. Never rejects.
+ * coordinator. The broker then answers NOT_COORDINATOR, and is not ready. If FindCoordinator names another broker,
+ * NOT_COORDINATOR is the right answer. Never rejects.
  */
 export async function answersCoordinators(host: string, port: number, nodeId: number): Promise<boolean> {
   const ask = (request: KafkaRequest) => askKafka(host, port, request);
