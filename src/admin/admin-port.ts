@@ -74,7 +74,7 @@ function makeRoom(server: Server): void {
 }
 
 function listening(server: Server, host: string, port: number): Promise<void> {
-  // `localhost` may resolve to an IPv6 address only, and some clients do not try IPv6.
+  // `localhost` may resolve to an IPv6 address only, and some clients do not try IPv6. So the server then uses IPv4.
   const address = host === 'localhost' ? '127.0.0.1' : host;
   return new Promise((resolve, reject) => {
     server.once('error', (cause: NodeJS.ErrnoException) => {

@@ -27,7 +27,7 @@ export interface ConnectorOffset {
   readonly offset: Readonly<Record<string, unknown>> | null;
 }
 
-/** Changes connectors, also in other processes. Each change throws the ConnectorErrors of the transactional writer. */
+/** Reads and changes connectors of all replicas. A change throws the ConnectorErrors of the transactional writer. */
 export interface ConnectorOperations {
   want(connector: string, state: TargetState): Promise<void>;
   /** Restarts the connector from its committed offset; with `onlyFailed` only if the connector has failed. */
@@ -160,7 +160,7 @@ function addChanges(app: FastifyInstance, worker: ConnectWorker): void {
     await operations.restart(name, { onlyFailed: false });
     return reply.code(204).send();
   });
-  // The topics come from the settings, so there is no list of used topics to reset.
+  // Kafka Connect resets its list of used topics. This server has no such list: its topics come from the settings.
   app.put<Params<'name'>>('/connectors/:name/topics/reset', async ({ params }, reply) => {
     find(params.name);
     return reply.code(202).send();

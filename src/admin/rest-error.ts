@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ConnectorError } from '../errors.ts';
 
-/** Refuses a request with an HTTP status. The client sees the message, if possible in the words of Kafka Connect. */
+/** An error that the client gets as HTTP status and message. The message has the words of Kafka Connect, if any. */
 export class RestError extends Error {
   readonly statusCode: number;
 

@@ -121,7 +121,6 @@ export async function compareList(
   };
 }
 
-/** Explains why a walk does not delete these instruments yet. */
 export function stayingText(count: number): string {
   return (
     `Only the topic has ${counted(count, 'instrument')} that an event of the last 90 minutes names. No walk deletes such an ` +

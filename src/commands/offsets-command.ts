@@ -399,7 +399,7 @@ async function problemAt(
   const attempt = async () => {
     try {
       await stream.after(since, signal);
-      // A refusal is not an unreadable response; the source handles it as a gap.
+      // A refusal is no unreadable response: the source treats a refusal as a gap.
       return null;
     } catch (error) {
       if (error instanceof ConnectorError && UNREADABLE.has(error.code)) return `${error.code}: ${error.message}`;

@@ -48,7 +48,6 @@ export async function walkCommand(context: CommandContext, options: WalkOptions,
   stderr.write(walksText([name]));
 }
 
-/** Explains when the requested walks begin. */
 export function walksText(sources: readonly string[]): string {
   return (
     `Requested a walk of ${sources.join(', ')}. A running connector begins the walk after the next response of the stream, or ` +
@@ -149,7 +148,7 @@ async function planWalk(at: Installation, session: ProviderSession, request: Pla
   const newest = again.size > 0 ? await settled(again) : new Map<bigint, Buffer | null>();
   const isTouched = async (id: bigint, before: bigint | null) => (await digestOf(newest.get(id) ?? null)) !== before;
   let isCut = behind === null;
-  // Rows after the last row that was read mean a cut list. As in a walk, a row that the stream has written does not count.
+  // The list was cut if rows follow the last row that was read. As in a walk, a row that the stream wrote does not count.
   for (const id of behind ?? []) isCut ||= !(await isTouched(id, census.digestOf(id)));
   if (isCut) flaws.add('rowsBehindTheEnd');
   const touched = new Set<bigint>();

@@ -144,7 +144,7 @@ function documentationOf(root: z.ZodType, path: SettingPath, given: unknown) {
     secret: isSecret(schema),
     /** The keys of a group, for secrets also `<key>File`; empty for a setting that is not a group. */
     knownKeys: inner instanceof z.ZodObject ? keysOf(inner) : [],
-    /** The alternatives of the group that have this key, by their `type`. */
+    /** The values of `type` with which the group has this key. */
     typesWith: (key: string) =>
       groupsOf(schema)
         .filter((one) => keysOf(one).includes(key))

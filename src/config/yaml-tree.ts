@@ -131,7 +131,6 @@ function createConversion(env: Environment, lines: LineCounter) {
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The result for one scalar: its value, its variables, and its problems. */
 interface Substitution {
   readonly value: string | FileReference;
   readonly variables: readonly string[];

@@ -12,7 +12,7 @@ interface Kafka {
   readonly silentSeconds: number;
 }
 
-/** After this time without an answer, Kafka counts as silent. Normally, `LogTail.follow` gets an answer every 5 s. */
+/** After this time without an answer, Kafka counts as silent. A healthy process gets an answer at least every 5 s. */
 export const KAFKA_IS_SILENT_SECONDS = 10;
 /** A shorter silence is normal and is not shown. */
 const SHOWN_SILENCE_SECONDS = 2;
@@ -89,7 +89,7 @@ export function alarmsOf(known: Omit<Known, 'topics' | 'isStopping'>): readonly 
   for (const [code, some] of Map.groupBy(lasting, (one) => one.code)) {
     const length = durationText(Math.max(...some.map(({ seconds }) => seconds)));
     const which = some.map(({ called, part }) => (part === null ? called : `${called} (${part})`));
-    // The longest time of all sources and the processor is shown. An earlier failure may have another code: so `now`.
+    // Shows the longest time of the units in `which`. Says `now`, because their earlier failures may have another code.
     const upTo = some.length > 1 ? 'up to ' : '';
     add(false, `Failing for ${upTo}${length}, now with ${code}, and retried: ${which.join(', ')}.`);
   }

@@ -39,7 +39,7 @@ function deadLetterOf(headers: NonNullable<PrintedRecord['headers']>): PrintedRe
 function bodyText(value: ReadableValue, headers: NonNullable<PrintedRecord['headers']>): string {
   if (value === null) {
     const walk = headers['spc-walk'] === undefined ? undefined : `walk ${headers['spc-walk']}`;
-    // A price's tombstone has a reason. An instrument's has an event type, or the walk that did not find the instrument.
+    // A price's tombstone has a reason. An instrument's tombstone has an event type, or the walk that did not find it.
     const ofPrices = [headers['spc-reason'], headers['spc-problem']];
     const why = [...ofPrices, headers['spc-event-type'] ?? walk].filter((one) => one !== undefined);
     return `deleted${why.length === 0 ? '' : ` (${printable(why.join(', '))})`}\n`;

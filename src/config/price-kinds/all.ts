@@ -55,7 +55,7 @@ export interface SeriesWindows {
 /** A request covers at most twice the look-back plus this many windows. A long outage causes several requests. */
 const EXTRA_WINDOWS = 36;
 
-// The topics keep a latest price for 7 days and a series for 400 days. A refresh must write each price again earlier.
+// The topics keep a latest price for 7 days and a series for 400 days. Prices must be written again before they expire.
 const refreshInterval = (usual: string) =>
   setting(duration('1s', '1d'), 'The age at which the price of an instrument is requested again.', usual);
 

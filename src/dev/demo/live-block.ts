@@ -8,7 +8,7 @@ export interface LiveBlock {
   isShown(): boolean;
 }
 
-/** On a terminal, the lines of `show` stay at the bottom, and printed texts scroll above. Elsewhere, appends all. */
+/** On a terminal, the lines of `show` stay at the bottom, and printed texts scroll above them. Elsewhere, appends all lines. */
 export function createLiveBlock(stream: Writable & { readonly isTTY?: boolean; readonly columns?: number }): LiveBlock {
   let shown: readonly string[] = [];
   const isTerminal = stream.isTTY === true;

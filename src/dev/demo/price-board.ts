@@ -121,7 +121,6 @@ function atTheirPoint(decimals: readonly string[]): string[] {
   return decimals.map((decimal) => decimal + ' '.repeat(longest - fractionOf(decimal)));
 }
 
-/** Aligns the first two columns to the left and all further columns to the right. */
 function aligned(rows: readonly (readonly string[])[]): string[] {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => displayWidth(row[column] ?? ''))));
   const blanks = (cell: string, at: number) => ' '.repeat((widths[at] ?? 0) - displayWidth(cell));

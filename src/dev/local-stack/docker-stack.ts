@@ -142,7 +142,6 @@ interface ContainerOptions {
   readonly env: StackEnvironment;
 }
 
-/** One container that we started. */
 interface DockerContainer {
   /** The reason why the container ended; undefined while the container runs. */
   ended(): string | undefined;
