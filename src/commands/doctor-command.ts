@@ -224,7 +224,7 @@ async function probePrices(
   const [isin] = isins;
   if (isin === undefined) return [finding('market data', 'prices by isin', ['no instrument with an isin', null])];
   const expected = responseType('overview');
-  // Repeats the listed isins until there are `size` items.
+  // Repeats the listed isins, because only the number of items matters.
   const items = (size: number) =>
     Array.from({ length: size }, (_, at) => ({ isin: isins[at % isins.length] ?? isin, query: OVERVIEW }));
   const two = items(Math.min(2, isins.length));

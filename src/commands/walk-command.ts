@@ -166,7 +166,7 @@ async function planWalk(at: Installation, session: ProviderSession, request: Pla
       planned[kind] -= 1;
     } else if (ids[kind].length < most) ids[kind].push(String(id));
   }
-  // If too many instruments differ, `suspects` is incomplete. But operators need these ids before `--allow-shrink`.
+  // If too many instruments differ, `suspects` is incomplete. But operators need the ids to delete before `--allow-shrink`.
   if (!isSettled)
     for (const kind of ['gone', 'staying'] as const) ids[kind] = comparison[kind].slice(0, most).map(String);
   const sweep = planSweep({
@@ -192,7 +192,7 @@ async function planWalk(at: Installation, session: ProviderSession, request: Pla
   };
 }
 
-/** Returns the ids that the list has after the last row that was read; null if these rows cannot be read to their end. */
+/** The ids of the rows that follow the last row that was read; null if these rows cannot be read to their end. */
 async function idsBehind(
   pageAt: (minId: string | null) => ReturnType<InstrumentsProvider['page']>,
   lastId: bigint | null,

@@ -93,7 +93,7 @@ function unknownKey(path: SettingPath, { schema, given }: IssueContext): Problem
 }
 
 function wrongValue(path: SettingPath, { schema, given, originsOf }: IssueContext, options?: string): Problem {
-  // If a list is given as one text, the schema splits the text. Then an entry has no own position in the file.
+  // If a list is given as one text, the schema splits the text. Then an entry has no position of its own in the file.
   const place = valueAt(given, path) === undefined && typeof path.at(-1) === 'number' ? path.slice(0, -1) : path;
   const documentation = documentationOf(schema, place, given);
   const { secret } = documentation;

@@ -12,7 +12,7 @@ interface Kafka {
   readonly silentSeconds: number;
 }
 
-/** After this time without an answer, Kafka counts as silent. A healthy process gets an answer at least every 5 s. */
+/** After this time without an answer, Kafka counts as silent. A healthy process gets an answer every few seconds. */
 export const KAFKA_IS_SILENT_SECONDS = 10;
 /** A shorter silence is normal and is not shown. */
 const SHOWN_SILENCE_SECONDS = 2;
