@@ -1,4 +1,4 @@
-/** The caller's next step after a failed operation. A loop checks only this action, never a message or a class. */
+/** The caller's next step after a failed operation. The caller reads only this action, never a message or a class. */
 export type ErrorAction =
   /** Repeat the operation after a back-off (or after `retryAfterMs`). */
   | 'retry'
@@ -198,7 +198,7 @@ export interface ErrorDetails {
   readonly fields?: Readonly<Record<string, unknown>>;
 }
 
-/** The only error class of this project. Its code decides the action. */
+/** A failure that the caller must handle. Its code decides the action. */
 export class ConnectorError extends Error {
   readonly code: ErrorCode;
   readonly action: ErrorAction;
@@ -230,7 +230,7 @@ export function remedyOf(
 
 /**
  * Returns the remedy to show after the message of an error. If the message already gives advice, returns an empty text,
- * because this advice is more exact than the remedy. But a remedy with commands to run is always returned.
+ * because this advice is more exact than the remedy. But a remedy with `spconnect` commands is always returned.
  */
 export function adviceBehind(error: Pick<ConnectorError, 'code' | 'message' | 'fields'>, source?: string): string {
   const remedy = remedyOf(error, source);

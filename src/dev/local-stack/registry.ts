@@ -6,7 +6,7 @@ import type { JavaRuntime } from './java-runtime.ts';
 import { answersSubjects } from './probes.ts';
 import { openWorkFolder, type StackContext, untilReady } from './stack-context.ts';
 
-/** The path of Confluent's API at Apicurio. */
+/** Apicurio Registry serves the API of Confluent's Schema Registry at this path. */
 export const CONFLUENT_API_PATH = '/apis/ccompat/v7';
 const READY_LIMIT_MS = 600_000;
 const HEAP_MB = 192;
@@ -26,7 +26,7 @@ export interface Registry {
 
 /**
  * Starts Apicurio Registry from its Maven artifact. Resolves when the registry answers at the path of Confluent's API.
- * @throws ConnectorError STACK_UNAVAILABLE without Maven, or if the registry does not start; then its log remains.
+ * @throws ConnectorError STACK_UNAVAILABLE if Maven is missing, or if the registry does not start (its log remains).
  */
 export async function startRegistry(options: RegistryOptions): Promise<Registry> {
   const { release, clock, signal, onProgress } = options;

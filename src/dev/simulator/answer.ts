@@ -4,7 +4,7 @@ export interface Answer {
   readonly body: Buffer;
 }
 
-/** Reasons, by the name of the refused parameter or body member (ValidationProblemDetails.errors). */
+/** The reasons of a refusal, by the name of the wrong parameter or body member (`errors` of ValidationProblemDetails). */
 export type Refusals = Readonly<Record<string, readonly string[]>>;
 
 export function jsonAnswer(body: string | Buffer, status = 200): Answer {

@@ -1,4 +1,4 @@
-/** The clock of the simulator. Tests advance it, so that no test waits for the end of a retention or a token. */
+/** The clock of the simulator. Tests advance this clock instead of waiting until events or tokens expire. */
 export interface SimulatorClock {
   /** The simulated wall clock, milliseconds since the epoch. Every response, token and event uses it. */
   wallMs(): number;

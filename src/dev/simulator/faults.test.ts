@@ -12,7 +12,7 @@ async function struck(t: import('node:test').TestContext, fault: Fault): Promise
   return provider;
 }
 
-/** The fault happens once; the next response is normal. */
+/** Asserts that the next response has no fault. */
 async function recovers(provider: ProviderClient): Promise<void> {
   const answer = await provider.get(LIST);
   assert.deepEqual([answer.status, answer.json.instruments.length], [200, 5]);
@@ -89,7 +89,7 @@ async function receiveUntil(
 
 test('a slow head never ends, and a slow body comes a few bytes at a time', async (t) => {
   const RATE = 200;
-  // The rate, plus the first write and a little for a late reading of the clock.
+  // The maximum number of received bytes. The reserve covers the first write and inexact timers.
   const most = (seconds: number) => RATE * seconds + RATE / 5;
   const slowHead = await struck(t, { kind: 'slow', part: 'head', bytesPerSecond: RATE });
   const head = await receiveUntil(slowHead, ({ length }) => length > 60);

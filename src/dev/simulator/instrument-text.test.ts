@@ -18,7 +18,7 @@ const LATER: InstrumentVersion = {
 };
 const listed = IDS.flatMap((id, at) => text.write(id, at % 2 === 0 ? ISSUED : LATER, LIST_FORM));
 
-/** Paths of all members of JSON values, without list places, such as `underlyings.monitors.level`. */
+/** The paths of all members of JSON values, such as `underlyings.monitors.level`. A path contains no array indexes. */
 function membersOf(value: unknown, path: string, found: Set<string>): Set<string> {
   if (Array.isArray(value)) for (const item of value) membersOf(item, path, found);
   else if (typeof value === 'object' && value !== null) {
@@ -37,7 +37,7 @@ interface AvroRecord {
 }
 type AvroType = string | AvroRecord | readonly AvroType[];
 
-/** The paths of a schema's fields. `named` has the records that were described before. */
+/** The paths of a schema's fields. `named`: the record types so far. A schema describes a type once, then names it. */
 function fieldsOf(type: AvroType, path: string, named = new Map<string, AvroRecord>()): string[] {
   if (Array.isArray(type)) return type.flatMap((one) => fieldsOf(one, path, named));
   const { name, fields, items } = (typeof type === 'string' ? (named.get(type) ?? {}) : type) as AvroRecord;
@@ -56,7 +56,7 @@ test('every field of the interface occurs, and no other field does', () => {
     '',
     new Set(),
   );
-  // The provider does not send these two fields.
+  // The provider sends neither of these two fields: the connector adds them.
   const sent = fieldsOf(JSON.parse(readSchemaText('Instrument')), '').filter((name) => !/^(isin|extras)$/.test(name));
   assert.deepEqual([...found].sort(), sent.sort());
 });

@@ -18,8 +18,8 @@ export const DEFAULTS = {
   /** Changes of the universe per second; 0 means that the universe changes only on request. */
   mutationsPerSecond: 0,
   /**
-   * How long a repaid instrument stays on the list, unchanged, before it leaves. No other instrument leaves the list.
-   * 0: any instrument can leave, repaid instruments first.
+   * A repaid instrument stays on the list for this time, unchanged, and then leaves. Other instruments never leave.
+   * 0: any instrument can leave the list, repaid instruments first.
    */
   delistAfterMs: 0,
   /** The share of instruments that were repaid within delistAfterMs before the start. */
@@ -39,24 +39,24 @@ export const DEFAULTS = {
   staysOverFiltered: false,
   retentionMs: 7 * DAY_MS,
   /**
-   * The response to an expired `since`. `empty`: no events, and nextId is this `since`. `emptyNewest`: no events, and
-   * nextId is the newest offset. `oldest`: the oldest retained events. A number: this status.
+   * The response to an expired offset. `empty`: no events, and nextId is the expired offset. `emptyNewest`: no events,
+   * and nextId is the newest offset. `oldest`: the oldest retained events. A number: an error with this status.
    */
   expiredSince: 410 as 'empty' | 'emptyNewest' | 'oldest' | 400 | 404 | 410,
   /**
-   * The id in links.next: the first id of the next page (`next`), or the last id of this page. The next page repeats
-   * the row of this last id (`overlapping`) or omits it (`exclusive`).
+   * The id in links.next. `next`: the last id of this page plus one. `overlapping` and `exclusive`: the last id of this
+   * page. With `overlapping`, the next page repeats the row of this id. With `exclusive`, it omits this row.
    */
   minIdMode: 'next' as 'next' | 'overlapping' | 'exclusive',
   maxLimit: 5_000,
   maxMaxEvents: 1_000,
-  /** The most events or checks in one response, even if more are requested; 0 means no limit. */
+  /** The maximum number of events or pre-trade checks in one response, even if more are requested; 0 means no limit. */
   answerClamp: 0,
-  /** True: maxEvents in links.next is the limited number. False: maxEvents is the requested number. */
+  /** True: maxEvents in links.next is at most `answerClamp`. False: maxEvents in links.next is the requested number. */
   namesAnswerClamp: false,
-  /** `log`: nextId is the newest offset of the log. `answer`: nextId is the newest offset of the response. */
+  /** `log`: nextId is the newest offset of the log. `answer`: nextId is the offset in links.next. */
   nextIdOf: 'log' as 'log' | 'answer',
-  /** The most log entries that one events request reads, filtered entries included; 0 means all. */
+  /** The maximum number of log entries that one events request reads, filtered entries included; 0 means no limit. */
   eventScanLimit: 0,
   linksForgetFilter: false,
   eventForm: { absent: 'omit', casing: 'lower' } as TextForm,

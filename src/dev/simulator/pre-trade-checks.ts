@@ -11,7 +11,7 @@ export interface SimulatedPreTradeCheck {
   readonly offset: Offset;
   readonly id: bigint;
   readonly version: InstrumentVersion;
-  /** The exact JSON text of the check, if a test published the check. */
+  /** The JSON text of the check if a test published this text. `write` replaces `{id}` in this text. */
   readonly raw: string | null;
 }
 

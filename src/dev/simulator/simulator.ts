@@ -167,8 +167,8 @@ export async function createSimulator(options: SimulatorOptions = {}): Promise<S
     const url = URL.parse(request.url ?? '/', 'http://simulator.invalid') ?? new URL('http://simulator.invalid/');
     life.catchUp();
     const handle = url.pathname.startsWith(CONTROL_BASE) ? controlApi : api;
-    // The handler rejects if the connection is lost, or a fault does not fit the response. The client then sees a cut
-    // response.
+    // The handler rejects if the connection is lost, or if a fault does not fit the response. Then the client gets no
+    // complete response.
     handle(request, response, url).catch(() => response.destroy());
   });
   const url = await listen(server, settings);
@@ -265,8 +265,8 @@ interface ApiParts {
 }
 
 /**
- * Answers requests to both interfaces and to the token endpoint. First applies delays. If no fault replaces the
- * response, checks the token and calls the endpoint. Finally applies the faults that change the response.
+ * Answers requests for reference data, market data and tokens. First applies the delays of faults. If no fault replaces
+ * the response, verifies the token and calls the endpoint. Finally applies the faults that change the response.
  */
 function createApi(parts: ApiParts): (request: IncomingMessage, response: ServerResponse, url: URL) => Promise<void> {
   const { settings, clock, tokens, reference, market, faults, requests } = parts;
@@ -424,7 +424,7 @@ async function send(
 interface Route {
   readonly endpoint: Endpoint;
   readonly method: 'GET' | 'POST';
-  /** A group of the pattern matches the isin or the id in the path. */
+  /** If the path contains an isin or a pre-trade check's id, the pattern captures it as a group. */
   readonly path: RegExp;
 }
 

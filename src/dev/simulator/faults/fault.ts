@@ -60,14 +60,14 @@ export type Fault =
 /**
  * `swap`: two items change places; `drop`: one item is missing; `add`: one item comes twice; `mismatch`: one item has
  * another isin; `type`: one item has another $type; `null`: one item has neither response nor errorResponse; `flag`:
- * the errors flag contradicts the items; `refuse`: the whole request gets 400.
+ * the member `errors` contradicts the items; `refuse`: the whole request gets 400.
  */
 export type BulkSpoil = 'swap' | 'drop' | 'add' | 'mismatch' | 'type' | 'null' | 'flag' | 'refuse';
 
 /**
  * `missing`: the page has no links; `end`: next is null; `same`: next is the cursor of this request; `back`: next is
- * the cursor of the previous request; `lower`: next is a much lower cursor; `form`: next is a cursor in another form;
- * `url`: next is `url`; `number`: next is a number.
+ * the cursor of the previous request; `lower`: next is a much lower cursor; `form`: next has a text that is no cursor;
+ * `url`: next is the fault's `url`; `number`: next is a JSON number.
  */
 export type PageLinks = 'missing' | 'end' | 'same' | 'back' | 'lower' | 'form' | 'url' | 'number';
 
@@ -75,7 +75,7 @@ export type Poison = { readonly edit: readonly Edit[] } | { readonly extraBytes:
 
 type OwnMembers = { readonly [Kind in Fault['kind']]: readonly string[] };
 
-/** The members of each kind of fault, in addition to `kind`. The README describes each kind. */
+/** The members of each kind of fault, in addition to `kind`. src/dev/simulator/README.md describes each kind. */
 const MEMBERS: OwnMembers = {
   status: ['status', 'retryAfterSeconds', 'body', 'contentType'],
   delay: ['ms'],
@@ -108,7 +108,7 @@ const RULE_MEMBERS = ['match', 'nth', 'count', 'rate', 'bodyHas', 'fault'];
 /** Exported for tests. */
 export const FAULT_KINDS: readonly string[] = Object.keys(MEMBERS);
 
-/** Checks a rule that came as JSON from another process. @throws RangeError if it has a wrong member or value. */
+/** Verifies a rule that came as JSON from another process. @throws RangeError if it has a wrong member or value. */
 export function assertRule(rule: FaultRule): void {
   assertMembers('A rule', rule, RULE_MEMBERS);
   checkRule(rule);
@@ -122,18 +122,18 @@ export function assertRule(rule: FaultRule): void {
 }
 
 /**
- * A fault and the requests that get this fault: `count` consecutive matching requests, beginning with the `nth` request
- * after the rule was set (default: the first). With `rate`, a random share of the matching requests gets the fault.
+ * A fault, and the requests that get this fault. Without `rate`, `count` consecutive matching requests get the fault.
+ * `nth` is the number of the first one since the rule was set. With `rate`, a random share of the requests gets the fault.
  */
 export interface FaultRule {
   /** One endpoint, several endpoints, or `*` for all except the token endpoint. */
   readonly match: Endpoint | '*' | readonly Endpoint[];
   readonly nth?: number;
-  /** The number of requests that get the fault. Default: 1, or unlimited with `rate`. 0 means unlimited. */
+  /** The maximum number of requests that get the fault. Default: 1, or unlimited with `rate`. 0 means unlimited. */
   readonly count?: number;
   /** The probability that a request gets the fault. Replaces `nth`. */
   readonly rate?: number;
-  /** Only requests whose body contains one of these texts, such as a bulk call for an isin. */
+  /** A request matches only if its body contains one of these texts, for example an isin of a bulk call. */
   readonly bodyHas?: readonly string[];
   readonly fault: Fault;
 }
@@ -183,7 +183,7 @@ export function createFaultScript(seed: number, first: readonly FaultRule[]): Fa
   };
 }
 
-/** Checks the kind of fault and the endpoints. @throws RangeError */
+/** @throws RangeError if the kind of fault or an endpoint is unknown. */
 function checkRule({ match, fault }: FaultRule): void {
   if (!FAULT_KINDS.includes(fault?.kind))
     throw new RangeError(`There is no fault ${fault?.kind}; there are: ${FAULT_KINDS.join(', ')}.`);

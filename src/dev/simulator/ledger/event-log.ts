@@ -18,9 +18,9 @@ interface LogEntry {
   readonly version: InstrumentVersion;
   readonly repayment: string | null;
   readonly coupon: string | null;
-  /** The text of the whole envelope if a test published this text; null: the envelope is generated. */
+  /** The event's JSON text if a test published this text. Null: the event's text is generated. */
   readonly raw: string | null;
-  /** True: the entry has an offset but is never returned (part 4.2 of src/provider/README.md, events, rule 3). */
+  /** True: the entry has an offset, but no response contains it (part 4.2 of src/provider/README.md, events, rule 3). */
   readonly hidden: boolean;
 }
 
@@ -31,22 +31,22 @@ export interface EventLog {
   /** The newest offset that a client could see `agoMs` ago. Default: now. */
   newest(agoMs?: number): Offset;
   last(): Offset;
-  /** The entries after an offset that clients can see and whose retention has not ended, oldest first. */
+  /** Entries with higher offsets, oldest first. Omits entries that are not visible yet, and entries that have expired. */
   after(offset: Offset): Iterable<LogEntry>;
-  /** True if events after this offset are no longer returned, because their retention has ended. */
+  /** True if an entry after this offset has expired. Responses no longer contain expired entries. */
   isExpired(offset: Offset): boolean;
   all(): Iterable<LogEntry>;
   readonly size: number;
-  /** The replica that answers instead of the provider; null if the provider answers. */
+  /** The provider's replica that answers now; null if the provider itself answers. */
   readonly replica: Replica | null;
   failOver(to: Replica | null): void;
-  /** Removes all entries, as if the provider were rebuilt. Later offsets follow `to`. `to` may be a lower offset. */
+  /** Removes all entries, as if the provider were rebuilt. New entries get offsets above `to`, which may be a low offset. */
   reset(to: Offset): void;
 }
 
 /**
- * A replica of the provider. Its event log and its list lag behind the provider by `lagMs`. `beyond`: the response to
- * an offset that is newer than the replica's log.
+ * A replica of the provider (not of the connector). Its event log and its list lag behind the provider by `lagMs`.
+ * `beyond`: the response to an offset that is newer than the replica's log.
  */
 export interface Replica {
   readonly lagMs: number;
@@ -58,7 +58,7 @@ export interface Replica {
   readonly beyond: 'echo' | 'newest' | 'back' | number;
 }
 
-/** The most entries in the log. An entry needs about 150 bytes. If there are more, the older half is removed. */
+/** The maximum number of entries. Beyond this number, the older half is removed. An entry needs about 150 bytes. */
 const MAX_ENTRIES = 1_000_000;
 
 export function createEventLog(options: { clock: SimulatorClock; retentionMs: number; lagMs: number }): EventLog {

@@ -1,6 +1,6 @@
 /**
- * JSON values whose numbers keep their text (by `JSON.rawJSON`). Used to change JSON that is already written: raw
- * instruments, poisoned rows, edited responses.
+ * JSON values whose numbers keep their text (by `JSON.rawJSON`). Used to change existing JSON text: instruments that a
+ * test published, rows and responses that a fault changes.
  */
 export type Lossless = string | boolean | null | object;
 

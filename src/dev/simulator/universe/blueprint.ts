@@ -140,7 +140,7 @@ function monitorsOf(kind: ProductKind, at: number): readonly MonitorPlan[] {
   return kind.monitors.slice(0, at < 3 ? kind.monitors.length : 1);
 }
 
-/** The European MiFID template of a product (part 2.2 of src/provider/README.md, Regulations). `risk` is 1 to 7. */
+/** The European MiFID template of a product (part 2.2 of src/provider/README.md, Regulations). `risk` is a number from 1 to 7. */
 function regulations(risk: number, currency: string, quotation: string, income: boolean): NodeObject {
   const protects = risk <= 2;
   return {
@@ -420,7 +420,7 @@ interface MonitorPlan {
   readonly toDay: number | null;
 }
 
-/** The underlying number `at` of a product. Underlyings use the salts (see `mix`) from 400 to 999. */
+/** The underlying number `at` of a product. The salts of underlyings (see `mix` in random.ts) begin at 400. */
 function underlying(entry: UnderlyingEntry, at: number, monitors: readonly MonitorPlan[], plan: number): Node {
   const salt = 400 + at * 90;
   const ratios: readonly (Slot | Node)[] = [
@@ -457,7 +457,7 @@ function underlying(entry: UnderlyingEntry, at: number, monitors: readonly Monit
   };
 }
 
-/** Coupons at equal intervals. A paid coupon contains the paid amount. Coupons use the salts from 1000 on. */
+/** Coupons at equal intervals. A paid coupon contains the paid amount. The salts of coupons begin at 1000. */
 function coupons(count: number, everyDays: number, conditional: boolean): Node {
   return Array.from({ length: count }, (_, at): Node => {
     const amount: Slot = (draw) =>
@@ -474,7 +474,7 @@ function coupons(count: number, everyDays: number, conditional: boolean): Node {
 }
 
 /**
- * The member `repayment`. After the product is repaid, it has the cash amount and the rate. Uses salts from 1300 on.
+ * The member `repayment`. Its cash amount and rate are absent until the product is repaid. Its salts begin at 1300.
  */
 function repayment(currency: string, termDays: number, delivered: UnderlyingEntry | undefined): Node {
   const rate: Slot = (draw) => `${60 + draw.below(1_300, 90)}.${draw.digits(1_301, 18)}`;

@@ -12,7 +12,7 @@ export type Change =
   | { readonly kind: EventKind; readonly id?: string }
   /** Delists an instrument: it leaves the list without an event. */
   | { readonly kind: 'vanish'; readonly id: string }
-  /** Replaces an instrument by exactly this JSON text, and adds an event of this type. Null: adds no event. */
+  /** Replaces an instrument by exactly this JSON text. Adds an event of this type (default: datachange; null: no event). */
   | { readonly kind: 'replace'; readonly id: string; readonly instrument: string; readonly type?: string | null }
   /** Adds an event with exactly this JSON text as envelope. The universe does not change. */
   | { readonly kind: 'event'; readonly envelope: string; readonly type?: string; readonly id?: string }
@@ -44,7 +44,7 @@ function assertKind(kind: string): void {
   if (!kinds.includes(kind)) throw new RangeError(`Unknown kind of change ${kind}. Known kinds: ${kinds.join(', ')}.`);
 }
 
-/** Checks a change that came as JSON from another process. @throws RangeError if it has a wrong member or value. */
+/** Verifies a change that came as JSON from another process. @throws RangeError if it has a wrong member or value. */
 export function assertChange(change: Change, has: (id: string) => boolean): void {
   const kind = String(change?.kind);
   assertKind(kind);
@@ -62,7 +62,7 @@ export function assertInstrument(id: string, has: (id: string) => boolean): void
   }
 }
 
-/** The event types of part 6 of src/provider/README.md. Income payments share the type of coupon payments. */
+/** The event types of part 6 of src/provider/README.md. Events of income payments have the type couponpayment. */
 export const EVENT_TYPES: readonly string[] = EVENT_KINDS.filter((kind) => kind !== 'incomepayment');
 
 export interface Published {
@@ -72,7 +72,7 @@ export interface Published {
 
 export interface Changes {
   apply(change: Change): Published;
-  /** The ids of all instruments that a `replace` has changed, including instruments that were removed later. */
+  /** The ids of all instruments that a `replace` has changed. Instruments that were removed afterwards are included. */
   rawIds(): Iterable<bigint>;
 }
 

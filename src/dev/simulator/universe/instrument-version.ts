@@ -1,6 +1,6 @@
 /**
- * The history of an instrument. The instrument's text depends only on the seed, its id and this history. So the ledger
- * holds this small object for each change, not a text of 8 KB.
+ * The history of an instrument. The instrument's text depends only on the seed, the instrument's id and this history. So
+ * the ledger holds this small object for each change, not a text of 8 KB.
  */
 export interface InstrumentVersion {
   readonly number: number;

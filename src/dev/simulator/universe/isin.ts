@@ -25,7 +25,7 @@ export function hasIsinForm(text: string): boolean {
   return /^[A-Z]{2}[A-Z0-9]{9}[0-9]$/.test(text) && text.endsWith(isinCheckDigit(text.slice(0, 11)));
 }
 
-/** Numbers of nine digits. A reversible multiplication spreads ids over these numbers. */
+/** The number of valors. A multiplication by SPREAD, modulo NUMBERS, spreads ids over the valors, and can be reversed. */
 const NUMBERS = 1_000_000_000n;
 const SPREAD = 387_420_489n;
 const UNSPREAD = inverse(SPREAD, NUMBERS);
@@ -45,7 +45,7 @@ export function identifiersOf(id: bigint, country: string | null): Identifiers {
   return { isin: first11 + isinCheckDigit(first11), valor, wkn };
 }
 
-/** The id, modulo 10^9, from which an ISIN was made; undefined if the ISIN comes from no id. */
+/** An ISIN is made from an instrument's id. Returns this id modulo 10^9; undefined if the ISIN is not made from an id. */
 export function idResidueOf(isin: string): bigint | undefined {
   if (!hasIsinForm(isin)) return undefined;
   const number = isin.startsWith('DE000')

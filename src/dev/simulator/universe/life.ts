@@ -25,7 +25,7 @@ interface LifeOptions {
   readonly checkShare: number;
 }
 
-/** The most changes that one request makes. The next request makes the rest. */
+/** The maximum number of changes that `catchUp` makes in one call. The next calls make the other due changes. */
 const MAX_CHANGES_AT_ONCE = 20_000;
 
 const MAX_DRAWS = 20;
@@ -126,7 +126,7 @@ export function createDelisting(options: DelistingOptions): Delisting | null {
       since.set(id, clock.monotonicMs());
     },
     next() {
-      // A map keeps its entries in the order of insertion.
+      // A map keeps its entries in the order of insertion. So the first entry is the oldest repayment.
       const [oldest] = since;
       if (oldest === undefined || oldest[1] + delistAfterMs > clock.monotonicMs()) return undefined;
       since.delete(oldest[0]);

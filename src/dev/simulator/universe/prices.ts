@@ -59,7 +59,7 @@ function overview(key: number, fields: readonly string[], nowMs: number, moves: 
     const given = asked(field);
     members.push(`"${name}":${given ? value : 'null'}`, `"${name}ObservedAtTimestamp":${given ? at(ms) : 'null'}`);
   };
-  // Sometimes quoting is pulled. Then `lastPrice` has neither bid nor ask.
+  // In 5 % of the periods of 30 s, the market maker gives no quotes. Then `lastPrice` has neither bid nor ask.
   const pulled = mix(key, Math.floor(stepOf(nowMs) / 30)) % 20 === 0;
   const sides = pulled ? { bid: 'null', bidSize: 'null', ask: 'null', askSize: 'null' } : bidAsk(key, nowMs);
   const quote = object({ ...sides, isQuotingPulled: String(pulled), observedAtTimestamp: at(observedMs) });
@@ -110,7 +110,7 @@ function daily(key: number, query: SimulatedPriceQuery & { kind: 'daily' }, nowM
   const rows: string[] = [];
   for (let day = today - DAILY_HISTORY_DAYS; day <= today; day++) {
     const [dayMs, date] = [day * DAY_MS, dayText(day * DAY_MS)];
-    // 1970-01-01 was a Thursday. Weekends have no prices.
+    // Weekends have no prices. 1970-01-01 (day 0) was a Thursday.
     if ((day + 4) % 7 === 0 || (day + 4) % 7 === 6) continue;
     if ((query.from !== null && date < query.from) || (query.to !== null && date > query.to)) continue;
     const untilMs = Math.min(dayMs + DAY_MS - 1, nowMs);

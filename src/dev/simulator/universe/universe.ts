@@ -57,7 +57,7 @@ export function createUniverse(options: UniverseOptions): Universe {
   const versions = new Map<bigint, InstrumentVersion>();
   let laggingIds = ids.copy();
   let laggingVersions = new Map<bigint, InstrumentVersion>();
-  // Changes that the list does not show yet. `applyUntil` moves changes older than the lag to the lagging list.
+  // Changes that `laggingIds` and `laggingVersions` do not contain yet. `applyUntil` adds the changes older than the lag.
   const pending: Change[] = [];
   let lists = 0;
   let highest = ids.at(ids.lowerBound(BEYOND_DOUBLES) - 1) ?? FIRST_ID;
