@@ -1,4 +1,4 @@
-/** The caller's next step after a failed operation. The caller reads only this action, never a message or a class. */
+/** The caller's next step after a failed operation. Some callers also read the code, but none reads the message. */
 export type ErrorAction =
   /** Repeat the operation after a back-off (or after `retryAfterMs`). */
   | 'retry'

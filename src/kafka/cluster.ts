@@ -7,7 +7,7 @@ import type { EnsureOptions, TopicPartition, TopicReport, TopicSpecification } f
 import type { TransactionalWriter, WriterOptions } from './transactional-writer.ts';
 
 export interface CommittedOffset {
-  /** The offset of the next record to read. */
+  /** The consumer offset: the offset of the next record to read. */
   readonly offset: bigint;
   /** The metadata that was committed with the offset; empty if there is no metadata. */
   readonly metadata: string;
@@ -28,8 +28,8 @@ export interface KafkaCluster {
   readonly groupReader: GroupReader;
   /**
    * The committed consumer offset; null if no offset is committed, or if the offset belongs to an earlier topic of the
-   * same name. If an open transaction has a newer offset, waits until the transaction ends. Call it in the writer's
-   * `readPosition`, after the fence: before the fence, an earlier writer can still commit.
+   * same name. If an open transaction has a newer offset, waits until the transaction ends. Call this function only in
+   * the writer's `readPosition`, which runs after the fence. Before the fence, an earlier writer can still commit.
    * @throws ConnectorError KAFKA_UNREACHABLE (also if the partition is missing), TRANSACTION_HANGS, or the signal's
    *   reason.
    */
@@ -50,7 +50,7 @@ export interface KafkaCluster {
   groupMembers(groupId: string): Promise<readonly DescribedMember[] | null>;
   /** The id of the cluster. @throws ConnectorError KAFKA_UNREACHABLE. */
   clusterId(): Promise<string>;
-  /** The monotonic time of the last response; null: no response yet. `LogTail.follow` causes a response every 5 s. */
+  /** The monotonic time of the last response from a broker; null before the first. `LogTail.follow` gets one at least every 5 s. */
   answeredMs(): number | null;
   close(): Promise<void>;
 }

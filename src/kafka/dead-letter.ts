@@ -66,7 +66,7 @@ export interface DeadLetterTail {
 }
 
 /**
- * Reads the newest dead letters, so that a restart does not write them again. If the reading fails, still resolves.
+ * Reads the newest dead letters, so a restart does not write them again. Resolves even if the reading fails or takes too long.
  * @throws only the signal's reason.
  */
 export async function readDeadLetterTail(options: DeadLetterTail): Promise<void> {

@@ -6,7 +6,7 @@ import type { TopicPartition } from './topic.ts';
 export interface ReadBatch {
   /** In offset order; empty if the fetch had only control records or aborted records. */
   readonly records: readonly CommittedRecord[];
-  /** The next offset to fetch. It is above all fetched offsets, also those of control records and aborted records. */
+  /** The next offset to fetch. All fetched records have lower offsets, also control records and aborted records. */
   readonly nextOffset: bigint;
   /** The high watermark at the time of the fetch. */
   readonly endOffset: bigint;
@@ -29,7 +29,7 @@ export interface GroupReaderOptions {
   /**
    * Called when the member gets a new partition. Reading begins when the promise resolves; other partitions do not
    * wait. The signal aborts when the partition is lost or the group reader ends. The group reader does not wait until
-   * the work for a lost partition ends: the next owner fences the writer. Pass `ownershipProof` to each writer.
+   * the work for a lost partition ends: the next owner fences this work's writer. Pass `ownershipProof` to each writer.
    */
   readonly assigned: (
     partition: TopicPartition,
@@ -77,10 +77,10 @@ export interface Assignor {
  * that its partition has a new owner. Without the proof, the member's next writer would fence the new owner's writer.
  */
 export interface OwnershipProof {
-  /** Called when the group confirms a request. `askedAtMs` is the monotonic time at which the request was sent. */
+  /** Call it when the group confirms the member in a response. The member sent the request at the monotonic `askedAtMs`. */
   confirm(askedAtMs: number): void;
   holdsSince(monotonicMs: number): boolean;
-  /** Resolves when the group confirms a request that was sent after this time; rejects with the signal's reason. */
+  /** Resolves after `confirm` with an `askedAtMs` after this time. Rejects with the signal's reason. */
   since(monotonicMs: number, signal: AbortSignal): Promise<void>;
 }
 

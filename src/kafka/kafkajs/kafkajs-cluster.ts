@@ -39,11 +39,11 @@ export interface KafkajsOptions {
 
 /**
  * A connection logs in again this long before its login expires. The token was renewed earlier (run/kafka-client.ts).
- * kafkajs' default is 10 s, but some logins are valid for less. Brokers refuse a second login within a second.
+ * The default of kafkajs, 10 s, is too long: some logins are valid for less, and a broker refuses two logins in a second.
  */
 const LOGIN_AGAIN_MS = 1_400;
 
-/** Call it once in a process: only clients of one `Kafka` object share committed offsets. Opens no connection. */
+/** Call this function once in a process: only clients of one `Kafka` object share committed offsets. Opens no connection. */
 export function connectKafka(options: KafkajsOptions): KafkaCluster {
   const { clientId, clock, random, log } = options;
   const around = { clock, random, log, clockSeen: options.clockSeen };

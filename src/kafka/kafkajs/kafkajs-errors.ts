@@ -106,7 +106,7 @@ export function topicsOf(error: unknown): readonly string[] | undefined {
   return named;
 }
 
-/** kafkajs retries a failed login: the first login with a new signing key can fail, while the broker loads the key. */
+/** kafkajs retries this error: a login with a new signing key fails until the broker has loaded the key. */
 export class LoginFailed extends Error {
   override readonly name = 'LoginFailed';
   readonly retriable = true;

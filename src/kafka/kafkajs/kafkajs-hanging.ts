@@ -8,21 +8,21 @@ import { sendRound } from './send-plan.ts';
 import type { Ending, WriterProducer } from './writer-producer.ts';
 
 /*
- * Records hang if their partition never gets the marker that ends their transaction. Hanging records hide later
- * commits, and get the outcome of the next transaction with the same transactional id. Since Kafka 4.1, records hang if
- * a broker is killed and its partitions are on no other broker: the markers for these partitions are dropped while the
- * broker is away (KAFKA-20734). Records also hang if a power loss deletes the end of the transaction log.
+ * Records hang if their partition never gets the marker that ends their transaction. Hanging records hide all later
+ * records. The next transaction with the same transactional id gives its own outcome to the hanging records. Since Kafka
+ * 4.1, records hang if a broker is killed and its partitions are on no other broker: the markers for these partitions
+ * are dropped while the broker is away (KAFKA-20734). Records also hang if a power loss deletes the end of the transaction log.
  *
- * So before any offset is read, a new transaction ends the hanging records in all partitions and in the group. If the
- * coordinator reports that the last transaction was committed, the new transaction adds all partitions and commits,
- * without a record. Otherwise the new transaction writes to all partitions and aborts. The write also shows if the
- * partitions accept records. If a partition cannot be added, the new transaction is committed without this partition.
+ * So at each opening, before any offset is read, a new transaction ends the hanging records of the writer's partitions
+ * and consumer group. If the coordinator reports that the last transaction was committed, the new transaction adds all
+ * partitions and commits, without a record. If adding a partition fails, the new transaction still commits. If no commit is
+ * reported, the new transaction writes to all partitions and aborts. The write also shows if the partitions accept records.
  *
- * Only records of the last transaction hang: after a lost connection, a producer first ends its last transaction again.
+ * After a lost connection, a producer ends its last transaction again. So only records of the last transaction can hang.
  * If this writer began the last transaction and never requested its commit, the writer aborts. If another process began
- * the last transaction, a reported commit is repeated: an abort could lose a part of an acknowledged page. If an
- * opening omits partitions (those of a stopped source), the writer remembers the outcome of their records. The next
- * opening with these partitions uses this outcome.
+ * the last transaction, a reported commit is repeated: an abort could lose a part of an acknowledged page. An opening
+ * can omit partitions (those of a stopped source). Then the writer remembers the outcome of the records in these
+ * partitions. The next opening with these partitions uses this outcome.
  *
  * One case is not covered: if the process or the coordinator fails between the fence and the new commit, the next
  * opening aborts records that were committed.
@@ -95,7 +95,7 @@ export async function endAgain(
   log.debug({ transactionalId, ending }, 'a connection was lost; the last transaction is ended again');
   const transaction = await producer.transaction();
   await endAll(transaction, ending, async () => {
-    // A request that adds partitions waits until the previous transaction ends; a request for the group does not wait.
+    // Partitions come first: their request waits until the previous transaction ends. The group's request does not wait.
     await sendTo(transaction, partitions, ADDED, 'together');
     if (abortHangingOffset !== undefined) await addGroup(transaction, abortHangingOffset);
   });
@@ -137,7 +137,7 @@ async function touchAll(
 
 const ADDED = { key: null, addsOnly: true };
 
-/** First adds only the group, or one partition. So the coordinator reports a commit, even if a later request fails. */
+/** Adds the group (or one partition) alone first. So the coordinator reports a commit even if adding the rest fails. */
 async function addAfterFence(
   transaction: Transaction,
   partitions: readonly TopicPartition[],
@@ -193,7 +193,7 @@ function nameOf({ topic, partition }: TopicPartition): string {
   return `${topic}/${partition}`;
 }
 
-/** In these states, the coordinator has decided to commit. The fence returns only after the markers are sent. */
+/** In these states, the coordinator has decided to commit. The fence ends only after the coordinator sent the markers. */
 const COMMITTED: readonly string[] = ['PrepareCommit', 'CompleteCommit'];
 const EMPTY = 'Empty';
 
@@ -201,7 +201,7 @@ export class LastTransaction {
   readonly left = new LeftPartitions();
   /** True if records of this writer were acknowledged, but the commit of these records was never requested. */
   #isCutOff = false;
-  /** True if an earlier attempt of this opening saw a commit. That attempt's fence can change the state to Empty. */
+  /** True if an earlier attempt of this opening saw a commit. The fence of that attempt can change the state to Empty. */
   #wasCommitted = false;
 
   wasWritten(): void {
@@ -213,7 +213,7 @@ export class LastTransaction {
     this.#wasCommitted = false;
   }
 
-  /** Call it before the fence. With `#isCutOff`, returns false: a reported commit belongs to an earlier transaction. */
+  /** Call it before the fence. Returns false if `#isCutOff`: then a reported commit is that of an earlier transaction. */
   async wasCommitted(producer: WriterProducer): Promise<boolean> {
     const state = await producer.lastTransaction?.();
     if (state === undefined) return false;

@@ -131,8 +131,8 @@ type Parse = (data: TopicsResponse) => Promise<unknown>;
 
 /**
  * A response about several topics has an error code for each topic. The original throws the first error, without the
- * topic's name, even if this error is only "not attempted". Here such errors are skipped. The thrown error has the
- * field `topics`, which names all topics with the same error code.
+ * topic's name, even if this error is only "not attempted". The replacement throws the first other error. The field
+ * `topics` of the thrown error names all topics with this error code.
  */
 function namingTopics(original: Parse): Parse {
   return async (data) => {
@@ -160,7 +160,7 @@ type CreateFetchManager = (options: {
 
 /**
  * A stopped member must not fetch. When a partition's leader changes, the original replaces its fetch loops. If the
- * member leaves meanwhile, nothing ends the new loops, which take 100 % CPU. Here the next `fetch` ends all loops.
+ * member leaves meanwhile, nothing ends the new loops, which take 100 % CPU. The replacement ends them at `fetch`.
  */
 function stoppedForGood(original: CreateFetchManager): CreateFetchManager {
   return (options) => {

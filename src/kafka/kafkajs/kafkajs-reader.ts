@@ -66,7 +66,7 @@ export function createKafkajsReader(options: KafkajsReaderOptions): LogReader & 
         const cause = await reading.through(stalled).finally(() => stalled.end());
         signal.throwIfAborted();
         if (cause instanceof ReadRefused) throw cause.cause;
-        // No connection has found the end of the topic. A later connection would skip records that arrive meanwhile.
+        // No connection has found the topic's end yet. A later connection would skip records that arrive in between.
         if (onlyNew && reading.progress() < 0n && !isOneOf(LEADERLESS, cause)) throw unreachable(topic, cause);
         if (reading.fetches > before) failures = 1;
         const waitMs = backOffMs(failures, tuning.tailBackOff, random);
@@ -123,7 +123,7 @@ class Reading {
     try {
       await untilAborted(this.#begin(client), until);
       stalled.moved();
-      // Reads from all leaders in parallel, so no leader waits for another. A failure at one ends the reading from all.
+      // All leaders are read in parallel, so a slow leader delays no other leader. If one read fails, all reads end.
       const leaders = [...client.byLeader([...this.#positions.keys()])];
       await Promise.all(
         leaders.map(([leader, partitions]) =>

@@ -38,7 +38,7 @@ interface BatchContext {
 const LOG_APPEND_TIME = 1;
 const NULL_LENGTH = -1;
 
-/** Decodes time and headers at first use. Decoding them at once took seven times the memory and a third more CPU. */
+/** Decodes timestamp and headers at first use. Decoding them at once took seven times the memory and a third more CPU. */
 class FetchedRecord {
   readonly offset: string;
   readonly key: Buffer | null;

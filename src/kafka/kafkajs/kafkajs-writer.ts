@@ -171,7 +171,7 @@ export class KafkajsWriter implements TransactionalWriter {
       this.#inputId = await this.#topicIdOfPosition(signal);
       const position = await untilAborted(readPosition(signal), signal);
       signal.throwIfAborted();
-      // This check needs a proof of ownership, and the operators' marks, which `readPosition` has read.
+      // After the proof of ownership, and after `readPosition`, which counts fencings by operators' commands (`excused`).
       this.#refuseWhenShared(this.#options.excused?.() ?? 0);
       this.#live = producer;
       this.#last.ended();
@@ -182,7 +182,7 @@ export class KafkajsWriter implements TransactionalWriter {
     }
   }
 
-  /** Throws WRITER_IDS_SHARED after too many fencings. Ignores the latest fencings; `excused` is their number. */
+  /** Throws WRITER_IDS_SHARED after too many fencings. The latest `excused` fencings do not count. */
   #refuseWhenShared(excused: number): void {
     const { clock, transactionalId } = this.#options;
     const sinceMs = clock.monotonicMs() - FENCINGS_WITHIN_MS;
@@ -224,7 +224,7 @@ export class KafkajsWriter implements TransactionalWriter {
     });
   }
 
-  /** Fails at the first request without a response. kafkajs would repeat the request six times on this connection. */
+  /** Fails at the first request without a response. kafkajs would repeat the request several times on this connection. */
   async #unlessUnanswered(producer: Producer, work: Promise<void>): Promise<void> {
     const unanswered = new AbortController();
     const text = `a request got no response within ${this.#options.tuning.requestTimeoutMs} ms`;
@@ -254,7 +254,7 @@ export class KafkajsWriter implements TransactionalWriter {
       await sendConsumerOffset(this.#options, transaction, consumerOffset, this.#inputId, () => {
         this.#mustBeLive(producer);
         // The disconnected broker perhaps lacks the markers of the previous transaction. After this error, only `open`
-        // can continue: it ends hanging records.
+        // can continue: `open` ends hanging records.
         if (isAlone && isCutOff(producer)) throw new Error('a connection was lost before the offset was added');
       });
     }
@@ -269,7 +269,7 @@ export class KafkajsWriter implements TransactionalWriter {
     if (this.#live !== producer) throw new Error('the writer was abandoned or opened again during this commit');
   }
 
-  /** Sends no abort: an abort can overtake a produce request. Disconnects after `work`, else kafkajs reconnects. */
+  /** Sends no abort: an abort can overtake a produce request. Disconnects after `work`: earlier, kafkajs would reconnect. */
   #leaveBehind(producer: Producer | undefined, work: Promise<void> | undefined): void {
     if (producer === undefined) return;
     if (this.#live === producer) this.#live = undefined;

@@ -19,7 +19,7 @@ interface Held {
   readonly partition: TopicPartition;
   readonly lost: AbortController;
   reader: PartitionReader | undefined;
-  /** The reader has received all records with lower offsets. */
+  /** All records with lower offsets were given to the reader. */
   nextOffset: bigint;
   taken: Promise<void>;
   /** The number of joins when reading began. After a newer join, batches are dropped until reading begins again. */
@@ -104,7 +104,7 @@ export class HeldPartitions {
     begin().catch((error: unknown) => this.#fail(held, error));
   }
 
-  /** After a join, kafkajs starts at the group's committed offset, which can be far below the reader's position. */
+  /** Without this seek after a join, kafkajs would start at the group's offset, perhaps far below the reader's position. */
   #readOn(held: Held, reader: PartitionReader): void {
     const join = this.#joins;
     held.taken

@@ -108,7 +108,7 @@ function openMember(options: KafkajsGroupReaderOptions, request: GroupReaderOpti
   confirmAtHeartbeats(consumer, clock, (askedAtMs) => {
     proof.confirm(askedAtMs);
     // Only a heartbeat or a join resets the stall watch, not a fetch. If the wall clock is set back by an hour, kafkajs
-    // still fetches, but sends no heartbeat for an hour. The member may not write then, so it must count as stalled.
+    // still fetches, but sends no heartbeat for an hour. Without heartbeats, the member may not write, so it must fail.
     onConfirmed();
   });
   // After a crash, kafkajs does not restart this consumer (`restartOnFailure`). So the member fails.
@@ -218,8 +218,8 @@ async function leave(
 }
 
 /**
- * The event HEARTBEAT has no time. The preceding event REQUEST has the duration of the request. The duration is
- * negative if the wall clock was set back.
+ * Confirms the time at which each heartbeat was sent. The event HEARTBEAT has no time, but the preceding event REQUEST
+ * has the duration of the request. The duration is negative if the wall clock was set back.
  */
 function confirmAtHeartbeats(consumer: Consumer, clock: Clock, confirm: (askedAtMs: number) => void): void {
   let askedAtMs = Number.NEGATIVE_INFINITY;

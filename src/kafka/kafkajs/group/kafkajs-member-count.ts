@@ -6,7 +6,7 @@ import type { TopicPartition } from '../../topic.ts';
 import { kafkaReason } from '../kafkajs-errors.ts';
 import type { KafkaTuning } from '../tuning.ts';
 
-/** The number of checks in one session timeout. */
+/** In one session timeout, `watch` calls `report` this often. */
 const CHECKS_PER_SESSION = 8;
 
 interface MemberCountOptions {
@@ -21,10 +21,10 @@ interface MemberCountOptions {
 }
 
 /**
- * Reports how many members share a rate limit. Only members with partitions count, because the others send no requests.
- * But an earlier owner of a partition perhaps still works. So all members count in three cases: during a rebalance; for
- * one session timeout after each join; and after half a session timeout without a heartbeat. The number of members is
- * requested after each join, and at each heartbeat until the group answers.
+ * Reports how many members share a rate limit. Members without partitions send no requests to the provider, so usually
+ * only members with partitions count. But an earlier owner of a partition perhaps still works. So all members count in
+ * three cases: during a rebalance; for one session timeout after each join; and after half a session timeout without a
+ * heartbeat. The group is described after each join, and again at each heartbeat until the group is stable.
  */
 export function reportMemberCount(options: MemberCountOptions): void {
   const { kafkajs, consumer, members, proof, clock, log, signal } = options;
@@ -96,7 +96,7 @@ export function reportMemberCount(options: MemberCountOptions): void {
     report();
     void count();
   });
-  // The next member of this process begins with the smaller share: until the group answers, all members count.
+  // The process may join again as a new member. It begins with the number of all members, so its share is not too large.
   signal.addEventListener('abort', () => {
     if (all > 0) members(all);
   });
