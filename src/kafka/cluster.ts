@@ -28,8 +28,8 @@ export interface KafkaCluster {
   readonly groupReader: GroupReader;
   /**
    * The committed consumer offset; null if no offset is committed, or if the offset belongs to an earlier topic of the
-   * same name. If an open transaction has a newer offset, waits until the transaction ends. Call this function only in
-   * the writer's `readPosition`, which runs after the fence. Before the fence, an earlier writer can still commit.
+   * same name. If an open transaction has a newer offset, waits until the transaction ends. A writer calls this function
+   * in its `readPosition`, which runs after the fence. Before the fence, an earlier writer can still commit.
    * @throws ConnectorError KAFKA_UNREACHABLE (also if the partition is missing), TRANSACTION_HANGS, or the signal's
    *   reason.
    */

@@ -77,10 +77,10 @@ export interface Assignor {
  * that its partition has a new owner. Without the proof, the member's next writer would fence the new owner's writer.
  */
 export interface OwnershipProof {
-  /** Call it when the group confirms the member in a response. The member sent the request at the monotonic `askedAtMs`. */
+  /** Called after each response in which the group confirms the member. `askedAtMs`: the monotonic time of the request. */
   confirm(askedAtMs: number): void;
   holdsSince(monotonicMs: number): boolean;
-  /** Resolves after `confirm` with an `askedAtMs` after this time. Rejects with the signal's reason. */
+  /** Resolves after a call of `confirm` with a time later than `monotonicMs`. Rejects with the signal's reason. */
   since(monotonicMs: number, signal: AbortSignal): Promise<void>;
 }
 

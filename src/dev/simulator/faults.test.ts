@@ -12,7 +12,6 @@ async function struck(t: import('node:test').TestContext, fault: Fault): Promise
   return provider;
 }
 
-/** Asserts that the next response has no fault. */
 async function recovers(provider: ProviderClient): Promise<void> {
   const answer = await provider.get(LIST);
   assert.deepEqual([answer.status, answer.json.instruments.length], [200, 5]);

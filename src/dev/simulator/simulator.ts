@@ -351,7 +351,6 @@ function pagesOf(
   };
 }
 
-/** Changes the bytes and headers of a response, for faults that do not change the transport. */
 function spoilAnswer(answer: Answer, faults: readonly Fault[]): Answer {
   let { headers, body } = answer;
   for (const fault of faults) {
@@ -402,7 +401,6 @@ function replacement(faults: readonly Fault[]): Answer | undefined {
   return undefined;
 }
 
-/** Sends the response. A fault can slow the transport, or cut the response short. */
 async function send(
   response: ServerResponse,
   answer: Answer,

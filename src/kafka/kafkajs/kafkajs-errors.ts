@@ -106,7 +106,7 @@ export function topicsOf(error: unknown): readonly string[] | undefined {
   return named;
 }
 
-/** kafkajs retries this error: a login with a new signing key fails until the broker has loaded the key. */
+/** kafkajs retries this error: a login fails while the broker has not loaded a new signing key of the tokens yet. */
 export class LoginFailed extends Error {
   override readonly name = 'LoginFailed';
   readonly retriable = true;

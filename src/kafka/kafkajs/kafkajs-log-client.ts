@@ -106,7 +106,7 @@ class KafkajsLogClient {
     return new Map(leaders.map(([leader, led]) => [Number(leader), led]));
   }
 
-  /** `low`: the first record that the broker appended at `sinceMs` or later, by its clock. Default: the first record. */
+  /** `low` is the offset of the first record that the broker appended at `sinceMs` or later, by the broker's clock. */
   async bounds(partitions: readonly number[], sinceMs: number | undefined): Promise<ReadonlyMap<number, Bounds>> {
     this.byLeader(partitions);
     const [low, high, given] = await Promise.all([

@@ -131,8 +131,8 @@ type Parse = (data: TopicsResponse) => Promise<unknown>;
 
 /**
  * A response about several topics has an error code for each topic. The original throws the first error, without the
- * topic's name, even if this error is only "not attempted". The replacement throws the first other error. The field
- * `topics` of the thrown error names all topics with this error code.
+ * topic's name, even if this error is only "not attempted". The replacement throws the first error with another
+ * code. The field `topics` of this error names all topics with the same code.
  */
 function namingTopics(original: Parse): Parse {
   return async (data) => {

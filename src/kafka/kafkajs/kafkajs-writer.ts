@@ -269,7 +269,7 @@ export class KafkajsWriter implements TransactionalWriter {
     if (this.#live !== producer) throw new Error('the writer was abandoned or opened again during this commit');
   }
 
-  /** Sends no abort: an abort can overtake a produce request. Disconnects after `work`: earlier, kafkajs would reconnect. */
+  /** Sends no abort: an abort can overtake a produce request. Disconnects after `work`, which would connect again. */
   #leaveBehind(producer: Producer | undefined, work: Promise<void> | undefined): void {
     if (producer === undefined) return;
     if (this.#live === producer) this.#live = undefined;

@@ -9,7 +9,7 @@ export interface Member {
   readonly version: InstrumentVersion;
 }
 
-/** The instruments that exist, and the instruments that the list endpoint shows. The list may lag. */
+/** The instruments that exist, and the instruments that the list endpoint shows. The list endpoint may show them late. */
 export interface Universe {
   readonly size: number;
   has(id: bigint): boolean;

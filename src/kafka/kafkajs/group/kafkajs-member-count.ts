@@ -96,7 +96,7 @@ export function reportMemberCount(options: MemberCountOptions): void {
     report();
     void count();
   });
-  // The process may join again as a new member. It begins with the number of all members, so its share is not too large.
+  // The process may join again as a new member. Its share is not too large at first: all members count.
   signal.addEventListener('abort', () => {
     if (all > 0) members(all);
   });
