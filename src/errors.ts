@@ -1,4 +1,4 @@
-/** The caller's next step after a failed operation. Some callers also read the code, but none reads the message. */
+/** The caller's next step after a failed operation. Callers decide by this action or by the code, never by the message. */
 export type ErrorAction =
   /** Repeat the operation after a back-off (or after `retryAfterMs`). */
   | 'retry'

@@ -18,8 +18,8 @@ export const DEFAULTS = {
   /** Changes of the universe per second; 0 means that the universe changes only on request. */
   mutationsPerSecond: 0,
   /**
-   * A repaid instrument stays on the list for this time, unchanged, and then leaves. Other instruments never leave.
-   * 0: any instrument can leave the list, repaid instruments first.
+   * A repaid instrument stays on the list for this time, unchanged. Then it can leave. Other instruments never
+   * leave. 0: any instrument can leave the list, repaid instruments first.
    */
   delistAfterMs: 0,
   /** The share of instruments that were repaid within delistAfterMs before the start. */

@@ -40,7 +40,7 @@ export interface EventLog {
   /** The provider's replica that answers now; null if the provider itself answers. */
   readonly replica: Replica | null;
   failOver(to: Replica | null): void;
-  /** Removes all entries, as if the provider were rebuilt. New entries get offsets above `to`, which may be a low offset. */
+  /** Removes all entries, as if the provider were rebuilt. New offsets are above `to`, and perhaps below old offsets. */
   reset(to: Offset): void;
 }
 

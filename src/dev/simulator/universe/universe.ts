@@ -9,7 +9,7 @@ export interface Member {
   readonly version: InstrumentVersion;
 }
 
-/** The instruments that exist, and the instruments that the list endpoint shows. The list endpoint may show them late. */
+/** The instruments that exist, and the instruments that the list endpoint shows, perhaps with a lag. */
 export interface Universe {
   readonly size: number;
   has(id: bigint): boolean;
