@@ -22,7 +22,7 @@ export interface EnabledKind extends SeriesPlan {
 }
 
 /**
- * The kinds of prices to request; none if prices are disabled. An instrument record gets a result of the first kind.
+ * Returns the kinds of prices to request; empty if prices are disabled. Only the first kind answers instrument records.
  */
 export function enabledKinds({ enabled, kinds }: PricesSettings): readonly EnabledKind[] {
   return (Object.keys(PRICE_KINDS) as PriceQuery['kind'][])

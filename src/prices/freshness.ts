@@ -15,7 +15,7 @@ const AGE_BOUNDS_MS = [1, 2, 5, 10, 20, 30, 45, 60, 90, 120, 300, 600, 1_800, 3_
   (seconds) => seconds * SECOND_MS,
 );
 
-/** Counts ages, rounded up to 0.1 s, 1 s or 1 min. So there are few different ages, and sorting is fast. */
+/** Counts the ages of prices. Each age is rounded up (to 0.1 s, 1 s or 1 min), so that only few ages are sorted. */
 class AgeCounts {
   readonly #counts = new Map<number, number>();
   #count = 0;
@@ -49,7 +49,7 @@ class AgeCounts {
   }
 }
 
-/** An instrument is overdue after this many intervals without a newer price. */
+/** An instrument is overdue after this many refresh intervals without a newer price. */
 const OVERDUE_INTERVALS = 1.5;
 /** The number of instruments per step. A step takes a few milliseconds on a slow machine. */
 const INSTRUMENTS_AT_ONCE = 2_000;
@@ -74,7 +74,7 @@ function* freshnessSteps(
     for (const row of core.instruments.rows()) {
       looked += 1;
       if (looked % INSTRUMENTS_AT_ONCE === 0) yield;
-      // The plans have the order of the kinds in the settings.
+      // `at` is the position of the kind in the settings. `ofAll` and the core have the kinds in this order.
       for (const [at, counts] of ofAll.entries()) {
         counts.add(core.stateOf(row, at, nowMs), core.instruments.plan(row, at));
       }
@@ -131,7 +131,7 @@ class KindCounts {
 
 const KEPT_MS = 1_000;
 
-/** Counts all instruments at most once a second, in small steps that do not block the event loop. */
+/** Counts all instruments at most once a second, in small steps. Only the first count may block other work. */
 export function createFreshnessView(
   tasks: () => readonly FreshnessTask[],
   kinds: readonly [AskedKind, ...AskedKind[]],

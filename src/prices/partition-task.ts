@@ -33,12 +33,12 @@ export interface PartitionTaskOptions {
   readonly groupId: string;
   readonly transactionalId: string;
   readonly writer: TransactionalWriter;
-  /** Resolves after proof that this process owns the partition. An earlier owner must not fence the present owner. */
+  /** Resolves when the group confirms that we own the partition. So an earlier owner never fences the present owner. */
   readonly ownershipProof: OwnershipProof['since'];
   readonly committedOffset: (signal: AbortSignal) => Promise<CommittedOffset | null>;
   readonly reader: LogReader;
   readonly instrumentReader: PricedInstrumentReader;
-  /** The core of an earlier task for the partition, with the times of its prices; null without an earlier task. */
+  /** The core of an earlier task for the partition, or null. Its times and failures are copied to the new core. */
   readonly before?: PartitionCore | null;
   readonly readWindows: (answered: AnsweredSeries, signal: AbortSignal) => Promise<KnownSeries>;
   readonly missedNotices: MissedNotices;
@@ -60,9 +60,9 @@ interface PriceSession {
 }
 
 /**
- * Gets the prices of one partition of instruments until the partition is lost. A writer session fences the earlier
- * writer, reads the committed offset and fills the table. Then the session requests prices, and commits them with the
- * consumer offset. A failed writer ends the session, and the next session begins.
+ * Gets the prices of one partition of instruments until the partition is lost. Each writer session fences the earlier
+ * writer, reads the consumer offset and fills the table of instruments. Then the session requests prices, and commits
+ * the prices with the consumer offset. A failed writer ends the session, and the next session begins.
  */
 export class PartitionTask implements PartitionReader, WorkerTask {
   readonly #options: Omit<PartitionTaskOptions, 'before'>;
@@ -79,7 +79,7 @@ export class PartitionTask implements PartitionReader, WorkerTask {
     this.#core = before;
   }
 
-  /** Null before the first session. The core of an ended session stays, so that the prices' ages are still shown. */
+  /** The core of the newest session, or null. It stays after the session: the ages of its prices are still shown. */
   get core(): PartitionCore | null {
     return this.#core;
   }
@@ -118,8 +118,8 @@ export class PartitionTask implements PartitionReader, WorkerTask {
       const read = await this.#read(record);
       const { id, news } = read;
       const { core } = await this.#sessionWithRoom();
-      // This line comes after `#sessionWithRoom`, which may wait for a new session: a new session replaces
-      // `#unreadable`.
+      // `#sessionWithRoom` may wait for a new session, and a new session replaces `#unreadable`.
+      // So `#unreadable` is used only after this wait.
       this.#unreadable.read(read, record.offset);
       core.read(record.offset, id, news, this.#options.clock.monotonicMs());
       this.#position = record.offset + 1n;
@@ -194,7 +194,7 @@ export class PartitionTask implements PartitionReader, WorkerTask {
     }
   }
 
-  /** Does not wait for the answers: they arrive later and in parts, and no transaction is open meanwhile. */
+  /** Does not wait for the answers. Each part of the answers goes to the core when the part arrives. */
   #ask({ core, over }: PriceSession, batch: Batch, signal: AbortSignal): void {
     const { kind } = batch;
     const questions = batch.questions.map((instrument) => {
@@ -284,7 +284,7 @@ export class PartitionTask implements PartitionReader, WorkerTask {
   }
 }
 
-/** The start of the first slot, as a share of the interval (0 to 1). Spreads any number of partitions evenly. */
+/** The start of the partition's first slot, as a share of the refresh interval: 0 to 1. Spreads partitions evenly. */
 function phaseOf({ partition }: TopicPartition): number {
   return (partition * GOLDEN_RATIO) % 1;
 }

@@ -15,13 +15,13 @@ export interface PriceMemberOptions
 }
 
 /**
- * Gets the prices of the instruments of `topics`, as one member of a group. Each assigned partition has a task.
+ * Gets the prices of the instruments of `topics`, as a member of a consumer group. Each assigned partition has a task.
  *
  * @returns never; rejects with the signal's reason, or with an error that a retry cannot correct.
  */
 export async function runPriceMember(options: PriceMemberOptions): Promise<never> {
   const { groupId, topics, kinds, createTask, clock, events } = options;
-  // An ended task stays until another member has its partition, so that the ages of its prices are still shown.
+  // An ended task stays until another member gets the partition. Until then, the status shows the ages of its prices.
   const tasks = new Map<string, PartitionTask>();
   let assigned: readonly string[] | null = null;
   const { newest, refreshed } = createFreshnessView(() => [...tasks.values()], kinds, clock);

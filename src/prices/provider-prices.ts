@@ -14,7 +14,7 @@ export interface ProviderPricesOptions {
   readonly kinds: readonly AskedKind[];
   /** Requests the id of the kind's schema (`priceSchemaName`) from the registry. Not called again after a success. */
   readonly schemaId: (kind: PriceKind, signal: AbortSignal) => Promise<number>;
-  /** The longest value that the topic of a kind accepts, in bytes, with the header of the schema id. */
+  /** The greatest length in bytes of a value on the kind's topic. The header with the schema id counts too. */
   readonly maxValueBytes: (kind: PriceKind) => number;
   readonly onMismatch: OnMismatch;
   readonly assumedZone: string | null;
@@ -24,13 +24,13 @@ export interface ProviderPricesOptions {
 const MINUTE_MS = 60_000;
 const LARGEST_LEAD_MS = 24 * 60 * MINUTE_MS;
 
-/** Reads bulk prices from the market data interface: one request per call, decoded directly to records. */
+/** Requests bulk prices from the market data interface. Each call is one request; its response becomes records. */
 export function createProviderPrices(options: ProviderPricesOptions): BulkPrices {
   const { marketData, onMismatch, assumedZone, clock } = options;
   const kinds = new Map(options.kinds.map((one) => [one.kind, one]));
   const made = new Map<PriceKind, PriceBodyDecoder>();
-  // How far our clock is ahead of the provider's clock. Without this correction, a look-back of
-  // one hour finds nothing if our clock is an hour ahead.
+  // The lead of our clock over the provider's clock, which is subtracted from our time. If our clock is an hour ahead,
+  // an uncorrected request for the last hour gets no prices.
   let leadMs = 0;
 
   async function decoderOf({ kind, inRecords }: AskedKind, signal: AbortSignal): Promise<PriceBodyDecoder> {

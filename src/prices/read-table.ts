@@ -18,7 +18,7 @@ export interface ReadInstrument {
   readonly news: InstrumentNews;
 }
 
-/** Reads an instrument record, or returns the id of a schema to load first. An unreadable record does not throw. */
+/** Reads an instrument record, or returns the id of a schema to load first. An unreadable record causes no error. */
 export function readInstrument(
   record: Pick<CommittedRecord, 'key' | 'value' | 'offset'>,
   instrumentReader: PricedInstrumentReader,
@@ -44,7 +44,7 @@ export function readInstrument(
   }
 }
 
-/** When a registry is replaced or restored, a missing schema may appear minutes later. */
+/** The waits before a missing schema is requested again. A replaced or restored registry may get it minutes later. */
 const ASK_AGAIN: BackOff = { initialMs: 30_000, maximumMs: 5 * 60_000 };
 /** Records of other programs may name any number of schemas; at most this many schemas are requested again. */
 const MAXIMUM_SCHEMAS = 100;
@@ -66,7 +66,7 @@ export class UnreadableRecords {
       this.#ids.delete(id);
       return;
     }
-    // A record whose key is not an instrument's id concerns no instrument, so `#ids` does not count it.
+    // `id` differs from the key if the key is not the id of an instrument. `#ids` counts only instruments.
     if (id === news.key) this.#ids.add(id);
     const { missingSchemaId = null } = news;
     if (missingSchemaId !== null && this.#missingSchemas.size < MAXIMUM_SCHEMAS) {
@@ -86,7 +86,7 @@ export class UnreadableRecords {
     this.#unreported.clear();
   }
 
-  /** Resolves with the id of a missing schema when the registry has it. An error of `load` counts as missing. */
+  /** Resolves with the id of a missing schema when the registry has this schema. After an error, `load` runs again. */
   async schemaFound(options: {
     readonly load: (schemaId: number, signal: AbortSignal) => Promise<boolean>;
     readonly clock: Clock;
@@ -113,8 +113,8 @@ export interface PartitionTable {
 }
 
 /**
- * Reads the partition from its beginning. `again`: the records without a committed result, from `offset` (the committed
- * consumer offset) up to `until` (exclusive).
+ * Reads the partition from its beginning. `offset`: the committed consumer offset. `again`: the records from `offset`
+ * to `until` (exclusive), which have no committed result.
  */
 export function readTable(options: {
   readonly reader: LogReader;

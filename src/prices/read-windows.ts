@@ -6,7 +6,7 @@ import type { Clock } from '../support/clock.ts';
 import type { PriceKind } from './bulk-prices.ts';
 import type { EnabledKind } from './enabled-kinds.ts';
 
-/** The most windows that are stored, with 8 bytes each. Windows that are not stored are written again. */
+/** At most this many digests are stored, 8 bytes each. A window without a stored digest is written again. */
 const MAXIMUM_WINDOWS = 4_000_000;
 
 /** Digests of each instrument's windows in the look-back, so that unchanged windows are not written again. */
@@ -14,7 +14,7 @@ export class WindowDigests {
   readonly #windows = new Map<string, BigUint64Array>();
   #size = 0;
 
-  /** Replaces the stored windows of an instrument. If `isPart` is true, adds to the stored windows instead. */
+  /** Replaces the stored digests of an instrument. If `isPart` is true, adds to the stored digests instead. */
   put(id: string, found: readonly (bigint | null)[], isPart = false): void {
     const answered = found.filter((digest) => digest !== null);
     const digests = isPart ? [...new Set([...answered, ...(this.#windows.get(id) ?? [])])] : answered;
@@ -35,15 +35,15 @@ export class WindowDigests {
   }
 }
 
-/** A window's record is newer than the window's start, but the broker's clock may differ from ours by this much. */
+/** Reading begins this long before the oldest window starts, because the clocks of broker and provider may differ. */
 const CLOCKS_DIFFER_MS = 24 * 3_600_000;
 
-/** Reads the windows of a series since `fromMs`, for one partition of instruments. Exported for tests. */
+/** Reads the digests of a series' windows that start at `fromMs` or later, in one partition. Exported for tests. */
 export async function readWindows(options: {
   readonly reader: LogReader;
   readonly topic: string;
   readonly partition: number;
-  /** Null for a value of another schema: it counts as changed. Throws ConnectorError if the value is not a price. */
+  /** Null for another schema's value: its window is written again. ConnectorError for a value that is not a price. */
   readonly digestOf: (value: Buffer) => bigint | null;
   /** The part of a record key between the instrument's id and the start of the window. */
   readonly series: string;
@@ -57,7 +57,7 @@ export async function readWindows(options: {
   const sinceMs = fromMs - CLOCKS_DIFFER_MS;
   const newest = new Map<string, Map<string, bigint>>();
   const unreadable = { records: 0, firstOffset: 0n };
-  /** Null also for a value that is not a price: its window is written again and replaces the value. */
+  /** Null also for a value that is not a price. Then its window is written again, and replaces the value. */
   const readDigest = (value: Buffer, offset: bigint): bigint | null => {
     try {
       return digestOf(value);
@@ -75,7 +75,7 @@ export async function readWindows(options: {
     onRecord({ key, value, offset, timestampMs }) {
       if (key === null || value === null || timestampMs < sinceMs) return;
       const name = key.toString('utf8');
-      // Skips windows that the provider no longer sends: for 100,000 instruments, the windows of a day take a gigabyte.
+      // Skips windows before `fromMs` to save memory: for 100,000 instruments, the windows of a day take a gigabyte.
       const [first, last] = [name.indexOf('/'), name.lastIndexOf('/')];
       if (Date.parse(name.slice(last + 1)) < fromMs) return;
       if (first >= 0 && name.slice(first + 1, last) !== series) return;
@@ -98,10 +98,10 @@ export async function readWindows(options: {
   return digests;
 }
 
-/** For each series: the moment up to which windows were answered before a session, in ms by the provider's clock. */
+/** For each series: the moment up to which its windows are answered, in ms since 1970 by the provider's clock. */
 export interface AnsweredSeries {
   readonly committed: ReadonlyMap<PriceKind, number>;
-  /** The previous session answered each product's windows up to a moment. This is the earliest of these moments. */
+  /** From the memory of the previous session, which has a moment for each product: the earliest of these moments. */
   readonly carried: ReadonlyMap<PriceKind, number>;
 }
 
@@ -110,12 +110,12 @@ export interface KnownSeries {
   readonly answeredMs: ReadonlyMap<PriceKind, number>;
 }
 
-/** At least one of the last 100 offsets is a record; the other offsets may be transaction markers. */
+/** Only this many offsets are read to find the newest record. Some offsets are transaction markers, not records. */
 const NEWEST = 100;
 
 /**
- * @returns a function that reads the records of all series for one partition of instruments. If the group has lost the
- *   committed moment of a series, the time of the newest record replaces it.
+ * @returns a function that reads the records of all series for one partition of instruments. If the consumer group has
+ *   no committed moment for a series, the function derives the moment from the time of the newest record.
  */
 export function createSeriesReader(options: {
   readonly kinds: readonly EnabledKind[];
@@ -147,7 +147,7 @@ export function createSeriesReader(options: {
       const digestOf = createPriceDigest(inRecords.kind, await schemaId(kind, signal));
       const topic = topicOf(kind).name;
       const wallMs = clock.wallMs();
-      // The newest record is of one instrument. All other instruments were answered at most one interval earlier.
+      // The newest record is of one instrument. All others were answered at most one refresh interval earlier.
       const shown = committed.has(kind) ? null : await newestMs(topic, partition, signal);
       const untilMs = committed.get(kind) ?? (shown === null ? wallMs : shown - refreshIntervalMs);
       answeredMs.set(kind, untilMs);

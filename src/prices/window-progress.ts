@@ -68,7 +68,7 @@ export function createMissedNotices(options: {
     const encode = await notificationEncoder(registry, topic, signal);
     const isKnown = reported.some((one) => one.base === base && one.fromMs <= fromMs && toMs <= one.toMs);
     if (isKnown) return null;
-    // Widens the range to the missed windows of all partitions, whose low-water marks differ by at most `around`.
+    // The low-water marks of partitions differ by at most `around`. A range wider by `around` covers all partitions.
     const around = isins === null ? enabled.refreshIntervalMs + MARKS_EVERY_MS : 0;
     const range = {
       fromMs: Math.floor((fromMs - around) / lengthMs) * lengthMs,
