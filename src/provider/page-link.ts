@@ -14,7 +14,7 @@ export const CHECK_OFFSET = /^(?!.*:\/\/)[\x20-\x7e]{1,256}$/;
 const MAX_EVENTS = /^[1-9]\d{0,8}$/;
 const LONGEST_LINK = 2_048;
 
-/** The cursor of the next page, from `links.next` of a list response; null if an empty link ends the list. */
+/** The cursor of the next page, from `links.next` of a list response; null at the end of the list (an empty link). */
 export function nextInstrumentCursor(links: ReadonlyMap<string, unknown>, baseUrl: string): string | null {
   if (!links.has('next')) throw violation('has no links.next; only null or an empty text ends the list');
   const next = links.get('next');
@@ -29,7 +29,7 @@ export function probableNextCursor(edges: BodyEdges, baseUrl: string): string | 
   return probableNext(edges, (links) => nextInstrumentCursor(links, baseUrl));
 }
 
-/** Finds text like a next link near the start or the end of a body. Returns `read` of the link; null without a link. */
+/** Finds text like a next link near the start or end of a body. Returns the result of `read`; null without a link. */
 export function probableNext(
   { first, last }: BodyEdges,
   read: (links: ReadonlyMap<string, unknown>) => string | null,

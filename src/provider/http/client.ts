@@ -33,13 +33,13 @@ export interface HttpRequest {
 }
 
 /**
- * Sends requests to one interface of the provider over HTTP. A request that fails is not repeated here, with one
- * exception: after a 401, it is sent again once with new credentials. If the signal aborts, the call rejects.
+ * Sends requests to one interface of the provider over HTTP. A failed request is not repeated, with one exception:
+ * after a 401, the request is sent once more with renewed credentials. If the signal aborts, the call rejects.
  *
  * - PROVIDER_BUSY: a status such as 503. Or an earlier refusal closed the endpoint: then no request was sent, and
  *   `retryAfterMs` is the time until the endpoint is open again.
  * - PROVIDER_TIMEOUT: headers, body and `consume` together took longer than the time limit.
- * - PROVIDER_REFUSED: any other refusal, such as 400. Only the caller knows if a smaller request is possible.
+ * - PROVIDER_REFUSED: a 4xx status without its own code, such as 400. The caller decides if a smaller request follows.
  * - Other codes: PROVIDER_UNREACHABLE, PROVIDER_UNAUTHORIZED, PROVIDER_ASKS_FOR_LESS, PROVIDER_REDIRECT,
  *   PROTOCOL_VIOLATION, TOKEN_FAILED and the BODY_… codes.
  *
@@ -168,7 +168,7 @@ type ExchangeOutcome<T> =
   | { readonly accepted: true; readonly value: T }
   | { readonly accepted: false; readonly error: ConnectorError };
 
-/** Sends one request and reads the response, both within one deadline. Does not report requests that we abort. */
+/** Sends one request and reads the response within one deadline. A request that the caller aborts is not reported. */
 async function exchange<T>(
   request: Exchange,
   consume: (response: HttpResponse) => Promise<T>,

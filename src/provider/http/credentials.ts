@@ -42,8 +42,8 @@ export type SecretSource = () => Promise<string>;
 const PRINTABLE = /^[\u0021-\u007e](?:[\u0020-\u007e]{0,16382}[\u0021-\u007e])?$/;
 
 /**
- * Returns the secret's current value. Throws TOKEN_FAILED if the value cannot be read or sent. This error is retried,
- * because the secret's file is perhaps being replaced at this moment.
+ * Returns the secret's current value. Throws TOKEN_FAILED if the value cannot be read or sent. Callers retry after this
+ * error, because the secret's file is perhaps being replaced at this moment.
  * @param setting the secret's name in messages, such as `referenceData.auth.token`
  */
 export async function readSecret(secret: SecretSource, setting: string): Promise<string> {

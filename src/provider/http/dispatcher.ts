@@ -26,7 +26,7 @@ export interface NetworkOptions extends NetworkFiles {
 }
 
 /**
- * Opens connections to one origin. Without a proxy, the pool can connect only to that origin. Certificates are always
+ * Opens connections to one origin. Without a proxy, no connection can go to another origin. Certificates are always
  * verified; no setting disables this. undici's own time-outs are off, because they start again at each chunk. Callers
  * set a deadline for the whole request instead.
  */
@@ -142,7 +142,7 @@ export function openCurrentDispatcher(address: URL, network: NetworkOptions, con
 }
 
 /**
- * True for an address that NO_PROXY exempts. Each exception has one of four forms: `*` (all addresses); a name (its
+ * True if no proxy is used for the address. Each exception has one of four forms: `*` (all addresses); a name (its
  * subdomains too); a name with `:port` (only this port); a range like `10.0.0.0/8`. Names are not resolved.
  * Exported for tests.
  */

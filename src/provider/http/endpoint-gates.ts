@@ -15,9 +15,9 @@ export interface Refusal {
  * all callers in the process. All clients share this object, because two clients can use the same token endpoint.
  */
 export interface EndpointGates {
-  /** For how long an endpoint is still closed, and the status that closed it; null if the endpoint is open. */
+  /** The time until the closed endpoint opens, and the status that closed the endpoint; null if it is open. */
   heldBack(endpoint: string): { readonly remainingMs: number; readonly status: number } | null;
-  /** @returns for how long the endpoint is closed by this refusal, in milliseconds; 0 if the refusal changes nothing */
+  /** @returns the time in milliseconds for which this refusal closes the endpoint; 0 if the refusal changes nothing */
   refused(endpoint: string, refusal: Refusal): number;
   answered(endpoint: string): void;
 }

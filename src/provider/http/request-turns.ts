@@ -8,7 +8,7 @@ import type { EndpointGates, Refusal } from './endpoint-gates.ts';
 const SHORTEST_SLEEP_MS = 1;
 
 export interface RequestEndpoint {
-  /** The origin and the path without variable parts, equal for all callers in the process. Messages omit the key. */
+  /** Identifies the endpoint in this process: the origin, and the path without variable parts. Not for messages. */
   readonly key: string;
   readonly path: string;
   readonly from: string;

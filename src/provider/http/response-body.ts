@@ -113,7 +113,7 @@ function decode(stream: Readable, encoding: string | null, from: string): Readab
   return pipeline(stream, decoder, () => {});
 }
 
-// True if the data is invalid. For data that ends too early, zlib has the code Z_BUF_ERROR.
+// True if the data is invalid. False if the data only ends too early: then zlib's code is Z_BUF_ERROR.
 function isDataError(error: unknown): boolean {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   return code !== 'Z_BUF_ERROR' && /^(Z_|ERR_)/.test(code) && !code.startsWith('ERR_STREAM');

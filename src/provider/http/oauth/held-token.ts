@@ -10,10 +10,10 @@ const MARGIN = 0.1;
 const PAUSE = { initialMs: 1_000, maximumMs: 60_000 };
 
 /**
- * Keeps an access token, and renews it 30 s before it expires. If a tenth of its lifetime is less than 30 s, renews it
- * when this tenth is left. Also renews a refused token. One token request runs at a time. After a failed request, no
- * request is sent for 1 s to 60 s, or for the longer time that the endpoint requests. In this pause a valid token stays
- * in use; without a valid token, callers get the last error.
+ * Keeps an access token, and renews the token before it expires: 30 s before, or a tenth of its lifetime before if a
+ * tenth is less than 30 s. Also renews a refused token. One token request runs at a time. After a failed request, a
+ * pause follows: 1 s to 60 s, or longer if the endpoint requests a longer pause. In this pause, no token request is
+ * sent. A valid token stays in use; without a valid token, callers get the last error.
  */
 export function createHeldToken(settings: OAuth2Settings, options: HeldTokenOptions) {
   const { name, clock, random, log, observer, marginMs = usualMarginMs } = options;

@@ -34,7 +34,7 @@ const DEFAULT_LIFETIME_MS = 5 * 60_000;
 // would compare the issuer of the id_token, but here the issuer is unknown.
 const FIELDS = ['access_token', 'token_type', 'scope', 'error', 'error_description'];
 
-/** Requests tokens, by default with basic authentication. After the error invalid_client, the form has the secret. */
+/** Requests tokens. By default uses basic authentication. If the endpoint refuses this, the form has the secret. */
 export function createTokenRequest(
   settings: OAuth2Settings,
   address: URL,
@@ -308,7 +308,7 @@ export interface OAuth2Settings {
   readonly type: 'oauth2';
   readonly tokenUrl: string;
   readonly clientId: string;
-  /** Absent or null: basic authentication. If the endpoint refuses this, the form contains the secret. */
+  /** Absent or null: basic authentication. If the endpoint refuses this, the secret is sent in the form. */
   readonly clientAuthentication?: ClientAuthentication | null | undefined;
   readonly clientSecret?: SecretSource | null | undefined;
   /** The PEM text of the key that signs the assertion of private_key_jwt. */
