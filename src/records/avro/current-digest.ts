@@ -22,9 +22,9 @@ export class WrittenRecords {
   }
 
   /**
-   * If `lazy` is true, bytes may follow the fields that are read.
-   * @throws ConnectorError RECORD_UNREADABLE for a value that is not a record of this type. If the registry did not
-   * have the schema of the record at the last request, `fields.missingSchemaId` is the id of this schema.
+   * Returns the id of the value's schema if `load` must be called first. If `lazy`, bytes may follow the read fields.
+   * @throws ConnectorError RECORD_UNREADABLE for a value that is not a record of this type. If the last `load` found no
+   * schema of this type with the value's schema id, `fields.missingSchemaId` is this id.
    */
   read(value: Buffer, lazy = false): { readonly record: unknown } | UnknownSchema {
     const { schemaId, body } = readWireValue(value);

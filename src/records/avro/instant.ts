@@ -40,8 +40,8 @@ export function readLocalMs(bytes: Uint8Array, at: number): number {
 }
 
 export class InstantReader {
-  // Most instants of a response lie on the same few days. So the reader keeps the last day that it read, and its
-  // text as integers.
+  // Most instants of a response lie on the same few days. So the reader keeps the last day that it read. The three
+  // words are the ten bytes of this day's text.
   #firstWord = 0;
   #secondWord = 0;
   #lastWord = 0;

@@ -50,7 +50,7 @@ export async function notificationEncoder(
   };
 }
 
-// A text may contain text of the provider with a lone surrogate, which has no UTF-8 form.
+// A notification can quote text of the provider. This text can have a lone surrogate, which has no UTF-8 form.
 function wellFormed(value: string | number | null): string | number | null {
   return typeof value === 'string' ? value.toWellFormed() : value;
 }

@@ -42,9 +42,9 @@ export interface RegistryHttp {
 }
 
 /**
- * Uses the package `@kafkajs/confluent-schema-registry` only to register schemas. The package sets a compatibility too
- * late, hides decimal scales and statuses, and has no deadline. It reports a failed connection as status 400, so a 400
- * does not prove a refusal.
+ * Uses the package `@kafkajs/confluent-schema-registry` only to register schemas. The package sets the compatibility
+ * only after it has registered a schema, hides decimal scales and statuses, and has no deadline. The package reports a
+ * failed connection as status 400, so its status 400 does not prove a refusal.
  */
 export function createRegistryHttp(options: RegistryHttpOptions): RegistryHttp {
   const { url, authorization, timeoutMs, clock } = options;

@@ -148,7 +148,7 @@ function asAttributes(raw: unknown): Readonly<Record<string, unknown>> {
 /**
  * Returns a schema as text, in a fixed order, with only the parts that affect the bytes and their meaning. Avro's
  * canonical form drops some of these parts: defaults, and the scale and precision of decimals. Two registries may print
- * one schema differently; this text is the same.
+ * one schema differently, but its text from this function is the same.
  */
 export function canonicalSchema(schema: RecordNode): string {
   return JSON.stringify(canonical(schema, new Set()));
