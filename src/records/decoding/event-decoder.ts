@@ -1,4 +1,4 @@
-// An event becomes two records: an event, and an instrument with the same bytes as `page-decoder.ts` writes.
+// An event of the provider becomes two records: an event, and an instrument with the bytes of `page-decoder.ts`.
 
 import { recordDigest } from '../avro/record-digest.ts';
 import { canonicalSchema, parseSchema } from '../avro/schema.ts';
@@ -37,7 +37,7 @@ export interface EventDecoder {
   decode(body: AsyncIterable<Uint8Array>): Promise<DecodedList<DecodedEvent>>;
 }
 
-/** `maxValueBytes` is the limit of both topics. Only the event is compared with the limit, because it is longer. */
+/** `maxValueBytes` limits both records. Only the event is compared with this limit: the event is the longer record. */
 export interface EventDecoderOptions extends RecordOptions {
   readonly eventSchema: string;
   readonly eventSchemaId: number;

@@ -1,6 +1,6 @@
-// An extra keeps a sent value that has no field, or whose field has the value in another form. It is a JSON pointer
-// and minified JSON, in the field `extras` of the nearest record. If a value arrived minified, only its position in the
-// input is kept. `Extras` also keeps the path to the value that is being written, for dead letters.
+// An extra keeps a sent value that has no field, or that differs from the value of its field. An extra is a JSON
+// pointer and minified JSON, in the field `extras` of the nearest record. If a value was sent minified, its extra keeps
+// only its position in the input. `Extras` also keeps the path to the current value, for the pointers of dead letters.
 
 import { type AssumedZone, parseInstant } from '../avro/instant.ts';
 import { BYTES } from '../json/json-bytes.ts';
@@ -21,7 +21,7 @@ const MOST_KEPT = 1_000;
 
 const MOST_BYTES_OF_CHARACTER = 3;
 
-/** The maximum bytes of the two lengths in an extra. The bytes before and after the list of extras need no more. */
+/** The maximum bytes of an extra's two lengths. The number and the end of all extras also take at most these bytes. */
 const LENGTHS = 20;
 
 export class Extra {
@@ -188,7 +188,7 @@ export class Mismatches implements Flaw {
   pointer = '';
   reason = '';
   readonly tooLarge = false;
-  /** True if the record must be written again: an earlier field was copied from a member that has become null since. */
+  /** True if the record must be written again: extras did not fit, or a field used a member that is now null. */
   again = false;
   readonly #reader: RowReader;
   readonly #extras: Extras;
@@ -218,7 +218,7 @@ export class Mismatches implements Flaw {
     if (this.again) return false;
     const plan = record.members[slot] as ValuePlan;
     if (!this.#keepMismatches || !plan.nullable) {
-      // If an object or list is given, a value inside it is wrong. `pointer` and `reason` already describe this value.
+      // In an object or list as expected, a value inside is wrong. `pointer` and `reason` already describe this value.
       if (!this.#isContainer(plan, note)) this.member(record, slot, note, depth);
       return false;
     }

@@ -34,7 +34,7 @@ interface ListDecoderOptions<Row, Context> extends Pick<RecordOptions, 'clock' |
   readonly listKey: string;
   readonly plan: ValuePlan;
   readonly rowDecoder: (reader: RowReader) => RowDecoder<Row | DecodedFailure, Context>;
-  /** The path to the key in rows that cannot be decoded; null if rows have no key. */
+  /** The path to the key of a row, for rows that cannot be decoded; null if rows have no key. */
   readonly key: RowKey | null;
   readonly longestRowBytes?: number;
 }

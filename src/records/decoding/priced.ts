@@ -27,7 +27,7 @@ export function priceSchemaName(kind: AskedPrices['kind']) {
 
 export const MOMENT_FIELDS: readonly string[] = ['requestedAt', 'receivedAt'];
 
-/** The price schema as text. The two moments are its last fields: they are written after the provider's content. */
+/** The price schema as text. Throws if its last fields are not MOMENT_FIELDS, because the decoder writes them last. */
 export function priceSchema(kind: AskedPrices['kind']): string {
   const text = readSchemaText(priceSchemaName(kind));
   const last = fieldsOf(text).slice(-MOMENT_FIELDS.length);
@@ -75,11 +75,11 @@ export interface PriceAnswerContext {
   readonly receivedAtMs: number;
   /** The expected isin of the item at a position. If the item has this isin, the decoder creates no new string. */
   readonly isinAt: (position: number) => string | undefined;
-  /** The instrument of an item; throws if it was not requested. `head`: null if the item is not an object. */
+  /** The instrument of an item; throws if the item does not match the request. `head`: null if it is not an object. */
   readonly instrumentOf: (position: number, head: ItemHead | null) => PricedInstrument;
 }
 
-/** The returned function gives a value's `digest`; null for another schema: then the price counts as changed. */
+/** Returns a function that computes a value's `digest`. Null for another schema: then the price counts as changed. */
 export function createPriceDigest(kind: AskedPrices['kind'], schemaId: number): (value: Buffer) => bigint | null {
   const contents = avscType(priceContentsSchema(kind));
   return (value) => {

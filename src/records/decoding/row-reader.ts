@@ -12,8 +12,8 @@
 // A start is negative if the key has a capital first letter, and 0 if there is no value: no value starts at 0. The end
 // of a string with escapes is negative. A duplicate key overwrites the note, so the last value counts.
 //
-// The order of keys rarely changes. So the reader first tries the key that followed the same previous key in an earlier
-// object. Keys are compared as words of four bytes.
+// The order of keys rarely changes. So the reader keeps the key that last followed each key, and tries this key first.
+// Keys are compared as words of four bytes.
 
 import { BYTES } from '../json/json-bytes.ts';
 import { DEEPEST_NESTING, hashBytes, JsonScanner } from '../json/json-scanner.ts';
