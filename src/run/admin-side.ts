@@ -94,14 +94,14 @@ function flatten(value: object, path = ''): [key: string, value: unknown][] {
 const OFFSETS_KEPT_MS = 1_000;
 
 /**
- * Changes connectors, also if another replica runs them. A record on the states topic changes a state. A writer with
- * the transactional id of an offset's partition changes the offset. Changes run one after another, because two writers
- * of this process with one id would fence each other. Exported for tests.
+ * Changes sources and the price processor, also if another replica runs them. A record on the states topic changes a
+ * state. A writer with the transactional id of an offset's partition changes the offset. Changes run one after another,
+ * because two writers of this process with one transactional id would fence each other. Exported for tests.
  */
 export function createConnectorOperations(place: Installation): ConnectorOperations {
   const { sources } = place.settings;
   const kept = { keepMs: OFFSETS_KEPT_MS, clock: place.clock };
-  // One reading of the topic returns the offsets of all connectors.
+  // One reading of the offsets topic returns the offsets of all sources.
   const ofSources = keptValue(() => listOffsets(place), kept);
   const ofProcessor = keptValue(() => consumerOffsets(place), kept);
   let last: Promise<unknown> = Promise.resolve();
@@ -133,7 +133,7 @@ export function createConnectorOperations(place: Installation): ConnectorOperati
   };
 }
 
-/** Reads the offsets of the price processor's group, in the form of a sink in Kafka Connect. */
+/** Reads the consumer offsets of the price processor, in the form of a sink in Kafka Connect. */
 async function consumerOffsets({ settings, kafka, topics, signal }: Installation): Promise<readonly ConnectorOffset[]> {
   const { groupId, topics: names } = priceInputs(settings);
   const inputs = names.flatMap((name) => partitionsOf({ ...topics.instruments, name }));
@@ -167,10 +167,10 @@ const LOOK_EVERY_MS = 2_000;
 const PATIENCE_MS = 1_000;
 /** If the last successful reading is older than this, the replicas count as unknown. */
 const KNOWN_FOR_MS = 15_000;
-/** The number of last offsets to read for a partition's newest price. Transaction markers occupy offsets too. */
+/** Only this many offsets are read to find a partition's newest price. Some offsets are transaction markers. */
 const NEWEST = 4;
 
-/** Returns a function that reads all replicas. It returns null after `KNOWN_FOR_MS` without a list from Kafka. */
+/** The returned function returns the last reading of all replicas; null if it is older than `KNOWN_FOR_MS`. */
 function createWholeReader(at: Installation, operations: ConnectorOperations): () => Promise<Whole | null> {
   const { clock, signal } = at;
   let known: { readonly whole: Whole; readonly atMs: number } | null = null;
@@ -179,7 +179,7 @@ function createWholeReader(at: Installation, operations: ConnectorOperations): (
   };
   const looked = keptValue(look, { keepMs: LOOK_EVERY_MS, clock });
   return async () => {
-    // If Kafka does not answer, another part of the status shows the silence.
+    // A silent Kafka is no error in this function: the status board reports this silence itself.
     await Promise.race([looked.get(), clock.sleep(PATIENCE_MS, signal)]).catch(() => {});
     return known !== null && clock.monotonicMs() - known.atMs < KNOWN_FOR_MS ? known.whole : null;
   };

@@ -244,7 +244,7 @@ function textOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** A wrong topic in `mayBeRefused` stops only the sources and prices that use it. Any other ends the process. */
+/** A wrong topic in `mayBeRefused` stops only its sources or prices. A wrong topic outside the set ends the process. */
 async function ensureTopicsInTime(
   { topics, mayBeRefused }: PlannedSources,
   { settings, events, signal }: ConnectorOptions,

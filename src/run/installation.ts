@@ -29,8 +29,8 @@ export interface InstallationOptions {
 }
 
 /**
- * Connects to an installation, does the work and disconnects. Creates no topic: a missing topic means
- * that no connector has run there, and that the prefix or the brokers are probably wrong.
+ * Connects to an installation, does the work and disconnects. Creates no topic: if a topic is missing, probably
+ * no connector has run with this prefix on these brokers, and the settings are wrong.
  *
  * @throws ConnectorError TOPIC_MISSING, TOPIC_MISMATCH, KAFKA_UNREACHABLE, the signal's reason, and the work's errors.
  */

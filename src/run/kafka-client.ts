@@ -21,12 +21,12 @@ const TOKEN_TIMEOUT_MS = 8_000;
 const TOKEN_REQUESTS_PER_SECOND = 5;
 
 /**
- * A new token is requested when a fifth of the token's lifetime is left. kafkajs logs in again later, when less of the
- * session is left. So each login has a newer token, and sessions do not become shorter. A short-lived token is renewed
- * earlier: brokers accept one login a second, so a session of about a second would end before the next login.
+ * A token is renewed when a fifth of its lifetime is left. kafkajs logs in again later, when less of the session is
+ * left. So each login has a newer token, and sessions do not become shorter.
  */
 const MARGIN = 0.2;
 
+/** The margin of short-lived tokens. Brokers accept one login a second, so a session must be longer than a second. */
 const SHORT_MARGIN_MS = 3_000;
 
 /** If a token younger than this is refused, no new token is requested: the brokers will refuse a new token too. */
@@ -73,7 +73,7 @@ export async function createKafkaCluster(
 /**
  * Options for kafkajs from files that may change. kafkajs reads the options at each connection and cannot wait for a
  * file. So kafkajs gets the content that was read last, and each access starts a new reading. A new client waits for
- * `refresh`. After a change, one reconnection may fail, because it gets the earlier content.
+ * `refresh`. After a change, one reconnection may fail, because the reconnection gets the earlier content.
  */
 interface Refreshed<Options> {
   readonly options: Options;

@@ -64,11 +64,11 @@ export function resetOffset(at: Installation, request: OffsetRequest): Promise<O
 }
 
 /**
- * Changes the committed offset of a stopped source, with a writer that has the transactional id of the partition. This
- * writer fences a running connector, even if the connector has not seen the stop yet. The connector opens its writer
- * again, and the other sources on the partition continue from their offsets. A mark in the transaction tells the
- * connector that an operator fenced its writer. If the connector fences this writer first, or Kafka does not answer,
- * `change` is called again with the newly read offset.
+ * Changes the committed offset of a stopped source, with a writer that has the transactional id of the partition. Our
+ * writer fences the writer of a running connector, even if the connector has not seen the stop of the source yet. The
+ * connector opens its writer again, and the other sources on the partition continue from their offsets. A mark in the
+ * transaction tells the connector that an operator fenced its writer. If the connector fences our writer first, or
+ * Kafka does not answer, `change` is called again with the newly read offset.
  *
  * @param change receives the stored offset and returns the new offset; null deletes the offset, undefined keeps it
  * @param notices returns more records for the same transaction
@@ -103,7 +103,7 @@ export async function changeOffset(
     writes(found) {
       fencings += 1;
       const offset = change(found);
-      // An earlier attempt, whose commit got no answer, may have changed the offset already.
+      // `undefined`: perhaps an earlier attempt, whose commit got no answer, changed the offset. Then `before` stays.
       if (offset !== undefined) before = found;
       const sourceOffset = offset === undefined ? undefined : offsetRecord({ topic, key, offset });
       const records = offset === undefined ? [] : notices(found);

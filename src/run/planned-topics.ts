@@ -37,7 +37,7 @@ export function planSources({ prefix, topics, sources, prices }: Settings) {
   };
 }
 
-/** The group of the price processor, and the instruments topics that it reads. */
+/** The consumer group of the price processor, and the instruments topics that this group reads. */
 export function priceInputs(settings: Settings) {
   const { prefix, sources, prices } = settings;
   const topics = sources.flatMap((source) =>

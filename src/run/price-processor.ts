@@ -69,7 +69,7 @@ export async function runPriceProcessor(parts: PriceProcessorParts): Promise<nev
   const missedNotices = createMissedNotices({ kinds, topic: topics.notifications, registry });
   const all = { groupId, reader, instrumentReader, caller, core, targets, clock, random, events };
 
-  /** Returns the partitions that get the results of an input partition. Prices get the same partition number. */
+  /** Returns the partitions with the results of an input partition. Prices go to the partition of the same number. */
   const writtenWith = (partition: number) => [
     ...[...new Set(kinds.map(({ kind }) => topicOf(kind).name))].map((topic) => ({ topic, partition })),
     ...partitionsOf(topics['dead-letters']),

@@ -30,7 +30,7 @@ export interface SourcePartitions extends Pick<Context, 'kafka' | 'http' | 'regi
  * Runs the sources of this replica, with one writer for each partition of the offsets topic. If Kafka refuses this
  * replica in the group, all sources count as failed until an operator restarts one of them.
  *
- * @returns the names of the sources, after all have failed here; rejects with the signal's reason.
+ * @returns the names of the sources, after all have failed in this replica; rejects with the signal's reason.
  */
 export async function runSourcePartitions(parts: SourcePartitions): Promise<readonly string[]> {
   const { settings, sources, topics, signal } = parts;
@@ -70,8 +70,8 @@ export async function runSourcePartitions(parts: SourcePartitions): Promise<read
  * All replicas are members of one consumer group on the offsets topic. The owner of a partition runs the sources whose
  * offsets are on this partition. The group only assigns partitions: no record is read through the group.
  *
- * @returns the names of the sources, after all have failed here; rejects with the signal's reason, or with an error
- *   that ends the whole group membership.
+ * @returns the names of the sources, after all have failed in this replica; rejects with the signal's reason, or with
+ *   an error that ends the whole group membership.
  */
 async function runAsMember(parts: SourcePartitions): Promise<readonly string[]> {
   const { settings, kafka, topics, http, clock, random, events } = parts;
@@ -98,7 +98,7 @@ async function runAsMember(parts: SourcePartitions): Promise<readonly string[]> 
       async run() {
         const sources = byPartition.get(partition);
         if (sources === undefined) return;
-        // Sources that failed here may later run in another replica.
+        // When this replica loses the partition, another replica may run its sources. So their failure is forgotten.
         owned.signal.addEventListener('abort', () => failed.delete(partition), { once: true });
         failed.set(partition, await runPartition({ ...parts, ...owned, partition, sources }));
         if (failed.size === byPartition.size) allFailed.resolve([...failed.values()].flat());

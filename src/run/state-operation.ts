@@ -34,7 +34,7 @@ export async function requestWalk(
   return walk;
 }
 
-/** Requests a state of a source or processor. It stays until the next request. Throws the errors of requestWalk. */
+/** Requests a source's or processor's state, in force until the next request. Throws the errors of requestWalk. */
 export async function requestState(place: StatesPlace, source: string, state: TargetState): Promise<void> {
   await changeState(place, source, (wanted) => ({ ...wanted, state }));
 }
@@ -101,7 +101,7 @@ export async function readWanted(
 
 /**
  * Like `readWanted`, but first fences all other operators. A change becomes visible some milliseconds after its
- * acknowledgement, so a plain reader may miss the newest request. Throws the errors of requestWalk.
+ * acknowledgement, so `readWanted` alone may miss the newest request. Throws the errors of requestWalk.
  */
 export function readSettledWanted(place: StatesPlace, source: string): Promise<SourceState> {
   return changeState(place, source);
