@@ -131,7 +131,6 @@ export async function watchKafka(
   }
 }
 
-/** @throws ConnectorError SETTINGS_INVALID if the role is `processor` and prices are disabled. */
 function assertAnyWork(options: ConnectorOptions): void {
   const { sources, prices } = rolesOf(options);
   if (sources || prices) return;

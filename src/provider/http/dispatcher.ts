@@ -164,7 +164,6 @@ function withoutBrackets(host: string): string {
   return host.replace(/^\[|\]$/g, '');
 }
 
-/** False if `range` is not a range of addresses. */
 function isInRange(host: string, range: string): boolean {
   const [, network = '', bits = ''] = /^(.*)\/(\d{1,3})$/.exec(range) ?? [];
   const version = isIP(network);

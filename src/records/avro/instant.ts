@@ -10,7 +10,6 @@ const DAY_MS = 86_400_000;
 const SECONDS_END = 19;
 const FRACTION_DIGITS = 6;
 const OFFSET_LENGTH = 6;
-/** A longer text is not an instant. */
 const LONGEST_INSTANT = 64;
 export const DATE_LENGTH = 10;
 export const LOCAL_TIME_LENGTH = 19;

@@ -52,7 +52,6 @@ export function createRegistryHttp(options: RegistryHttpOptions): RegistryHttp {
   const network = { ...options, name: 'schemaRegistry', maxResponseSize: LARGEST_RESPONSE_BYTES };
   const connections = openCurrentDispatcher(base, network, CONNECTIONS);
 
-  /** Sends one request. After a 401, sends the request again if the credentials could be renewed. */
   async function authorized(signal: AbortSignal, send: (credentials: Credentials) => Promise<Answer>): Promise<Answer> {
     const credentials = (await authorization?.headers(signal)) ?? {};
     const response = await send(credentials);
