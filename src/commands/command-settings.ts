@@ -18,7 +18,7 @@ const PROVIDER_NOT_NEEDED = {
   CLIENT_SECRET: 'not-needed-by-this-command',
 };
 
-/** Variables of files that the operator may have no right to read. CLIENT_AUTHENTICATION requires one of the files. */
+/** These variables are ignored: the operator may have no right to read their files. CLIENT_AUTHENTICATION needs such a file. */
 const PROVIDER_FILES = [
   'CLIENT_SECRET_FILE',
   'CLIENT_AUTHENTICATION',
@@ -28,7 +28,7 @@ const PROVIDER_FILES = [
   'PROVIDER_KEY_FILE',
 ];
 
-/** The settings file of this repository. It names every variable that has an effect. */
+/** The settings file of this repository. It refers to all documented variables. */
 const USUAL_FILE = new URL('../../config/connector.yaml', import.meta.url);
 
 export function loadWholeSettings({ config, env, redaction }: Given): Promise<Settings> {
@@ -48,7 +48,7 @@ function setIn(env: Given['env']): Record<string, string | undefined> {
   return Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
 }
 
-/** Loads the settings, with warnings about possible mistakes in allowed values. @throws the errors of loadSettings. */
+/** Loads the settings, with warnings about values that are allowed but probably a mistake. @throws the errors of loadSettings. */
 export async function loadWithWarnings({
   config: file,
   env,

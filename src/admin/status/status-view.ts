@@ -238,7 +238,7 @@ function nextWalkFacts({ secondsToNextWalk: next, trouble }: SourceStatus, now: 
   return [fact('Next walk', `with the next response of the stream${from}`)];
 }
 
-/** A stream counts as caught up until this time after its end was last read, because a busy stream may hide its end. */
+/** After its end was last read, a stream counts as caught up for this time. A response of a busy stream may not reach the end. */
 const BEHIND_AFTER_SECONDS = 30;
 
 function streamFact(source: SourceStatus, now: string): Fact {
@@ -275,7 +275,7 @@ function walkFact(walk: WalkStatus, now: string): Fact {
   }
   const waitS = running && listAt !== null ? secondsBetween(now, listAt) : 0;
   const waits =
-    waitS > 0 ? `, reads the list in ${durationText(waitS)}, because the list may lag behind the stream` : '';
+    waitS > 0 ? `, starts to read the list in ${durationText(waitS)}, because the list may lag behind the stream` : '';
   const value = `no. ${number} ${running ? 'running' : 'not running'}: ${size}, started ${ago(startedAt, now)}${waits}`;
   if (ends === null) return fact('Walk', value);
   const share = { title: 'Progress of the walk', text: done, share: rows / ends, level: 'plain' } as const;
@@ -340,7 +340,7 @@ function agesText({ ageP50Ms, ageP99Ms }: ShownKind): string {
 }
 
 interface Fleet {
-  /** For example `2 replicas price; this one has 3 of 6 partitions`. */
+  /** For example `2 replicas request prices; this one has 3 of 6 partitions`. */
   readonly lines: readonly string[];
   /** Returns facts about a source that another replica runs, or about the other replicas of the price processor. */
   of(name: string): readonly Fact[];
@@ -361,7 +361,7 @@ function fleetOf({ whole, sources, processor, at }: WholeStatus): Fleet | null {
       ...(running.length > 1
         ? [`${running.length} replicas run sources; this one runs ${own} of ${sources.length}`]
         : []),
-      ...(pricing.length > 1 ? [`${pricing.length} replicas price; ${share}`] : []),
+      ...(pricing.length > 1 ? [`${pricing.length} replicas request prices; ${share}`] : []),
     ],
     of(name) {
       const source = sources.find((one) => one.name === name);
@@ -401,5 +401,5 @@ function pricedText({ partitions }: DescribedMember, { prices, newestPrices }: W
   const [oldest] = instants;
   if (oldest === undefined) return size;
   if (oldest === '') return `${size}, one without a price`;
-  return `${size}, each newest price is at most ${durationText(Math.max(1, secondsBetween(oldest, now)))} old`;
+  return `${size}, the newest price of each partition is at most ${durationText(Math.max(1, secondsBetween(oldest, now)))} old`;
 }

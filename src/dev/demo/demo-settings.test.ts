@@ -29,7 +29,7 @@ test('the demo walks every two minutes, and takes from the environment neither p
   assert.equal(await settings.admin.token?.(), 'of-the-demo');
 });
 
-test('the file for another shell gives commands the settings of the demo, and is removed at its end', async () => {
+test('the file for another shell gives commands the settings of the demo; it is removed when the demo ends', async () => {
   const prefix = `demo-${process.pid}`;
   const env = { DAILY_PRICES: 'true' };
   const environment = demoEnvironment({ env, stack: STACK, simulator: SIMULATOR, prefix, adminToken: 'a-token' });

@@ -33,7 +33,7 @@ async function batchOf(
   return { ...where, ...counts, ...more, items: quotes.length, prices: priced };
 }
 
-test('the table shows the first products with a quote, every digit of it, point under point', async () => {
+test('the table shows the first products that have a quote, with all digits, and the decimal points in one column', async () => {
   const board = createPriceBoard(skippingClock(), 10_000);
   board.events.batchPriced(
     await batchOf([

@@ -13,7 +13,7 @@ export const CONTROL_BASE = '/_simulator/';
 const MAX_CONTROL_BODY_BYTES = 64 * 2 ** 20;
 type Handler = (body: unknown, parameters: URLSearchParams) => unknown;
 
-/** The allowed members of the request bodies that are objects. */
+/** For each control path whose request body is a JSON object: the allowed members. */
 const BODIES: Readonly<Record<string, readonly string[]>> = {
   'POST checks': ['id', 'raw'],
   'POST mutations': ['count', 'perSecond'],
@@ -159,7 +159,7 @@ export interface SimulatorControl {
   /** True if the universe has this instrument. */
   has(id: string): boolean;
   publish(change: Change): Published;
-  /** Triggers a pre-trade check and returns its id. `raw` replaces the check's JSON text; `{id}` in `raw` is the id. */
+  /** Triggers a pre-trade check and returns its id. `raw` replaces the check's JSON text, after the id has replaced each `{id}` in `raw`. */
   triggerCheck(id: string, raw?: string): string;
   change(count: number): void;
   setChangeRate(perSecond: number): void;

@@ -45,7 +45,7 @@ export function createSchemaRegistry(options: SchemaRegistryOptions): SchemaRegi
     const what = `the look-up of ${subject}`;
     const path = `/subjects/${encodeURIComponent(subject)}`;
     const found = await http.request({ method: 'POST', path, body: { schema } }, signal);
-    // After the first start, a call returns here, so the package for registration is not loaded: it loads slowly.
+    // After the first start, the schema is registered, and the call returns here. So the slow package for registration is not loaded.
     if (found.status === 200 && (await isHeld(http, idOf(found, what), schema, signal))) return idOf(found, what);
     if (!register && found.status === 404) {
       const missing = `The registry does not have the schema of ${subject}, and schemaRegistry.register is false.`;

@@ -55,7 +55,7 @@ export interface DerivedPlan {
   /** The slot of the value in that object; -1 if no single member holds the value. */
   readonly slot: number;
   readonly plan: ValuePlan | null;
-  /** If a list in that object holds the value: the list, and the type of the element with the value. Otherwise null. */
+  /** Set if the value is in an element of a list in that object: the list, and the `type` of this element. Otherwise null. */
   readonly firstOf: FirstOf | null;
 }
 
@@ -211,7 +211,7 @@ function scalarKind({ avro, logical }: ScalarNode): number {
   if (logical === null && avro === 'string') return KIND.STRING;
   if (logical === null && avro === 'boolean') return KIND.BOOLEAN;
   if (logical === null && avro === 'long') return KIND.LONG;
-  throw new Error(`No JSON value becomes ${avro} ${logical?.name ?? ''}.`);
+  throw new Error(`The schema type ${avro} ${logical?.name ?? ''} is not supported.`);
 }
 
 function compileRecord(node: RecordNode): RecordPlan {

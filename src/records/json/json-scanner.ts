@@ -100,7 +100,7 @@ export class JsonScanner {
   offset = -1;
   duplicateKeys = 0;
   flawAt = 0;
-  /** The keys of the row's objects. An object's number: its frame's position (`row-reader.ts`), negative if skipped. */
+  /** The keys of the row's objects. The number of an object is the position of its frame (`row-reader.ts`), or -1, -2 … if skipped. */
   readonly seen = new SeenKeys();
   #skippedObjects = 0;
   #maybeDuplicates = false;

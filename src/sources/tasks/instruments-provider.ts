@@ -34,7 +34,7 @@ export interface InstrumentsPage {
 
 type OnArrived = (probableNext: string | null) => void;
 
-/** Each call makes one attempt. All tasks of a source use one provider: it adapts sizes and counts dead letters. */
+/** Each call makes one attempt. All tasks of a source share one such object, because it adapts the sizes of requests and counts dead letters. */
 export interface InstrumentsProvider extends FollowedStream<DecodedEvent> {
   /** `onArrived`: called with the probable next cursor when the page has arrived, unless the page is too large. */
   page(minId: string | null, signal: AbortSignal, onArrived?: OnArrived): Promise<InstrumentsPage>;

@@ -155,7 +155,10 @@ testAdmin(
     for (const { url, sources, processor, whole } of both) {
       const { stdout } = await world.spconnect(`status --url ${url}`);
       const share = `this one has ${processor?.partitions.length} of ${whole?.pricedPartitions} partitions`;
-      assert.match(stdout, new RegExp(`2 replicas run sources; this one runs 1 of 2; 2 replicas price; ${share}`));
+      assert.match(
+        stdout,
+        new RegExp(`2 replicas run sources; this one runs 1 of 2; 2 replicas request prices; ${share}`),
+      );
       const elsewhere = sources.find(({ owned }) => owned === false)?.name ?? '';
       assert.match(
         stdout,
@@ -164,7 +167,10 @@ testAdmin(
           'm',
         ),
       );
-      assert.match(stdout, /^ {2}At \S+ +\d+ partitions \([\d, ]+\), (each newest price is at most |one without)/m);
+      assert.match(
+        stdout,
+        /^ {2}At \S+ +\d+ partitions \([\d, ]+\), (the newest price of each partition is at most |one without)/m,
+      );
     }
     await replicas[1].stop();
     const alone = await eventually(

@@ -117,7 +117,8 @@ test('a refused login names the section that it comes from', async (t) => {
   const { spconnect } = await providerScene(t, { instruments: 1 }, { CLIENT_SECRET: 'canary-9' });
   const { code, stderr } = await spconnect('lookup', 'price', 'CH0012032048');
   assert.equal(code, 1);
-  const says = /request of referenceData\.auth .*, clientSecret \(or clientSecretFile\) and scope of referenceData\.auth/;
+  const says =
+    /request of referenceData\.auth .*, clientSecret \(or clientSecretFile\) and scope of referenceData\.auth/;
   assert.match(stderr, says);
 });
 

@@ -66,7 +66,7 @@ test('a walk that was interrupted by the restart goes on with the rows of before
 
 test('a walk that waits for the list says how long and why, until it reads on', async (t) => {
   const { scene, board, page, pageCommitted, walkStarted } = await pageScene(t);
-  const waiting = /no\. 3 running: .*, reads the list in 8 min, because the list may lag behind the stream</;
+  const waiting = /no\. 3 running: .*, starts to read the list in 8 min, because the list may lag behind the stream</;
   walkStarted(3, 540_000);
   scene.now += 60_000;
   assert.match(await page(), waiting);
@@ -189,9 +189,9 @@ test('what another replica runs is shown from the groups and the topics, with no
   };
   const shown = await page();
   for (const part of [
-    '2 replicas run sources; this one runs 1 of 2; 4 replicas price; this one has 1 of 4 partitions',
+    '2 replicas run sources; this one runs 1 of 2; 4 replicas request prices; this one has 1 of 4 partitions',
     '<dt>Runs at</dt><dd>10.0.0.2</dd>\n<dt>Offset</dt><dd>8-1</dd>',
-    '<dt>At 10.0.0.2</dt><dd>2 partitions (1, 2), each newest price is at most 1 min old</dd>',
+    '<dt>At 10.0.0.2</dt><dd>2 partitions (1, 2), the newest price of each partition is at most 1 min old</dd>',
     '<dt>At 10.0.0.3</dt><dd>1 partition (3), one without a price</dd>',
     '<dt>At 10.0.0.4</dt><dd>0 partitions</dd>',
   ]) {
