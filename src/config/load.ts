@@ -44,18 +44,17 @@ export async function loadSettingsTree(options: LoadSettingsOptions): Promise<Lo
   const { file = DEFAULT_SETTINGS_FILE } = options;
   const text = options.text ?? (await readSettingsFile(file, readFile));
   // Every command imports this file. These modules are loaded late, so that a usage error does not wait for them.
-  const [{ readSettingsTree }, { settingsWarnings, withoutRetired }, { createSettingsSchema }, { problemsOf }] =
-    await Promise.all([
-      import('./yaml-tree.ts'),
-      import('./warnings.ts'),
-      import('./settings.ts'),
-      import('./issue-problems.ts'),
-    ]);
+  const [{ readSettingsTree }, { settingsWarnings }, { createSettingsSchema }, { problemsOf }] = await Promise.all([
+    import('./yaml-tree.ts'),
+    import('./warnings.ts'),
+    import('./settings.ts'),
+    import('./issue-problems.ts'),
+  ]);
   const tree = readSettingsTree(text, env);
   const schema = createSettingsSchema(createSecretReader({ readFile, onSecret }));
   const isParsed = tree.value !== undefined;
-  const { value: given, warnings } = withoutRetired(tree.value);
-  warnings.push(...settingsWarnings(given));
+  const { value: given } = tree;
+  const warnings = settingsWarnings(given);
   const checked = isParsed ? await schema.safeParseAsync(given ?? {}) : undefined;
   const context = { ...tree, schema, given };
   const found = checked?.error ? await problemsOf(checked.error.issues, context) : [];

@@ -21,9 +21,7 @@ export interface EnabledKind extends SeriesPlan {
   readonly refreshIntervalMs: number;
 }
 
-/**
- * Returns the kinds of prices to request; empty if prices are disabled. Only the first kind answers instrument records.
- */
+/** Returns the kinds of prices to request; empty if prices are disabled. Only the first kind answers instrument records. */
 export function enabledKinds({ enabled, kinds }: PricesSettings): readonly EnabledKind[] {
   return (Object.keys(PRICE_KINDS) as PriceQuery['kind'][])
     .filter((kind) => enabled && kinds[kind].enabled)

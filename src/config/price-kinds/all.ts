@@ -226,9 +226,7 @@ export function instantOf(ms: number): string {
   return new Date(ms).toISOString().replace('.000Z', 'Z');
 }
 
-/**
- * A request for an overview (part 4.1 of src/provider/README.md). Without fields, the provider sends default fields.
- */
+/** A request for an overview (part 4.1 of src/provider/README.md). Without fields, the provider sends default fields. */
 interface OverviewQuery {
   readonly kind: 'overview';
   readonly fields: readonly string[];

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { inspect } from 'node:util';
-import { loadSettings, loadSettingsTree } from '../../../src/config/load.ts';
+import { loadSettings } from '../../../src/config/load.ts';
 import type { ConnectorError } from '../../../src/errors.ts';
 import { problemsIn, settingsText } from './settings-text.ts';
 
@@ -48,23 +48,15 @@ test('a whole file with the environment becomes settings, durations as milliseco
   assert.deepEqual([source.walkIntervalMs, source.topics], [604_800_000, topics]);
 });
 
-test('a setting of an earlier version that has no effect any more is a warning', async () => {
-  const text = settingsText({ sources: 'sources: [{ name: mine, type: instruments, drainLimit: 30s }]' });
-  const { settings, warnings } = await loadSettingsTree({ text, env: {} });
-  assert.equal(settings.sources[0]?.name, 'mine');
-  const says = /^sources\[0\]\.drainLimit has no effect since version 0\.2\.0: [^,]+, [^,]+\. Remove it\.$/;
-  assert.match(warnings.join(), says);
-});
-
 test('a wrong type hides neither the other problems of its group nor warnings', async () => {
   const auth = '{ type: oauth, tokenURL: https://a.example/token, clientId: me, clientSecret: secret }';
   const referenceData = `referenceData: { url: https://a.example, auth: ${auth} }`;
-  const sources = 'sources: [{ name: mine, type: instruments, drainLimit: 30s, deleteOnEventTypes: [repaiment] }]';
+  const sources = 'sources: [{ name: mine, type: instruments, deleteOnEventTypes: [repaiment] }]';
   const wrong = settingsText({ referenceData, sources });
   const problems = (await problemsIn(wrong)).map((line) => line.replace(/^\S+ referenceData\.auth\.|; .*/g, ''));
   assert.deepEqual(problems, ['tokenUrl: is missing', 'type: found the string "oauth"', 'tokenURL: unknown setting']);
   const refused = await loadSettings({ text: wrong, env: {} }).catch((error: ConnectorError) => error.fields.warnings);
-  const says = /^sources\[0\]\.drainLimit has .*,sources\[0\]\.deleteOnEventTypes: "repaiment" is not/;
+  const says = /^sources\[0\]\.deleteOnEventTypes: "repaiment" is not/;
   assert.match(String(refused), says);
 });
 
