@@ -4,8 +4,8 @@ import type { TopicReport, TopicSpecification } from '../kafka/topic.ts';
 import { untilAborted } from '../support/until-aborted.ts';
 
 /**
- * The results of the last verification of the topics. A refused topic stops only the sources and prices that need the
- * topic. Before each start of these sources or prices, the topic is verified again.
+ * The results of the last verification of the topics. A topic that fails the verification is *refused*: it stops only
+ * the sources and prices that need this topic. Before they start again, the topic is verified again.
  */
 export type VerifiedTopics = ReturnType<typeof createVerifiedTopics>;
 
@@ -23,11 +23,11 @@ export function createVerifiedTopics(
   return {
     refused: () => [...refused.keys()],
     areVerified: (topics: readonly TopicSpecification[]) => topics.every(({ name }) => !refused.has(name)),
-    /** Marks replaced topics as refused, so that they are verified again before a source, or the prices, use them. */
+    /** Marks replaced topics as refused. So each of these topics is verified again before it is used. */
     doubt(topics: readonly string[], why: ConnectorError): void {
       for (const name of topics) refused.set(name, why);
     },
-    /** Creates and verifies those `topics` that are refused now. Throws the errors of `KafkaCluster.ensureTopics`. */
+    /** Verifies the refused topics among `topics`; with `create`, creates absent topics. @throws as `ensureTopics`. */
     async verify(topics: readonly TopicSpecification[], signal: AbortSignal): Promise<void> {
       const waiting = topics.filter(({ name }) => refused.has(name));
       if (waiting.length === 0) return;

@@ -5,8 +5,8 @@ import type { WorkerTarget } from '../worker/target.ts';
 
 /*
  * All sources on one partition of the offsets topic share a transactional writer. So a failed commit drops the fetched
- * pages of all these sources. A source must wait if it fails twice in two minutes, or if it certainly caused the
- * failure. Each further wait is longer. After the wait, a separate writer verifies the source's topics.
+ * pages of all these sources. A source that certainly caused a failure must wait. A source whose commit failed twice in
+ * two minutes must wait too. Each further wait is longer. After a wait, a separate writer verifies the source's topics.
  */
 
 const HOLD: BackOff = { initialMs: 1_000, maximumMs: 60_000 };
@@ -16,14 +16,14 @@ export interface HeldBackOptions<Source> {
   readonly clock: Clock;
   readonly random: Random;
   readonly target: (source: Source) => WorkerTarget;
-  /** Resolves if the source's topics accept records; absent if this cannot be verified. */
+  /** Verifies the source's topics after the wait. Resolves if the topics accept records. Absent: no verification. */
   readonly verifyStart?: ((source: Source, signal: AbortSignal) => Promise<void>) | undefined;
 }
 
 interface HeldSource {
   failures: number;
   lastMs: number;
-  /** `restartEpoch`: the source's `failedRestartEpoch` at the failure. A restart by an operator changes this value. */
+  /** `restartEpoch`: the target's `failedRestartEpoch` at the failure. An operator's restart changes this number. */
   hold: { readonly untilMs: number; readonly restartEpoch: number } | undefined;
 }
 
@@ -76,7 +76,7 @@ export class HeldBackSources<Source> {
           this.#held.delete(source);
           throw error;
         }
-        // An operator's command may abort a verification. Such a verification is not a failure.
+        // If an operator's command aborted the verification, the source has not failed.
         if (!changed.aborted) this.failed(source, { isCertain: true });
       }
     }

@@ -36,12 +36,12 @@ export interface OffsetPartitionOptions {
   readonly kafka: Pick<KafkaCluster, 'topicIds'>;
   /** Resolves if the source's topics accept records; a separate writer verifies this. */
   readonly verifyStart?: (source: Source, signal: AbortSignal) => Promise<void>;
-  /** Returns the offsets by key. An unreadable offset has an error as its value. The error stops only this source. */
+  /** Returns the offsets by key. An unreadable offset has an error as its value: the error stops only its source. */
   readonly readOffsets: (signal: AbortSignal) => Promise<ReadonlyMap<string, SourceOffset | ConnectorError>>;
   readonly targets: WorkerTargets;
-  /** Absent if there is only one process, because it needs no proof that it owns the partition. */
+  /** The proof that this process owns the partition. Absent if no other process can own the partition. */
   readonly ownershipProof?: OwnershipProof['since'];
-  /** True: after every source has failed, waits for a restart by an operator; false: returns. */
+  /** If all sources have failed: true waits for a restart by an operator, false returns. */
   readonly waitsForOperator: boolean;
   readonly clock: Clock;
   readonly random: Random;
@@ -76,7 +76,7 @@ export async function runOffsetPartition(options: OffsetPartitionOptions): Promi
   await runWriterSessions({
     ...options,
     writer,
-    // The topic ids are read after the fence and before the sources start, to notice a later replacement of a topic.
+    // Reads the topic ids between the fence and the start of the sources. A topic that gets another id was replaced.
     async readPosition(signal) {
       const written = [...new Set(running.flatMap(options.writtenBy))];
       const [offsets, topicIds] = await Promise.all([options.readOffsets(signal), kafka.topicIds(written, signal)]);
@@ -185,7 +185,7 @@ function committing({ writer, partition, offsetsTopic, committed, blamed }: Sess
       await mine;
       committed();
     } catch (error) {
-      // Any other error has another cause: a fence, or an earlier commit of another source.
+      // The code TRANSACTION_FAILED points to this source. A fence or an earlier failed commit has a different code.
       if (error instanceof ConnectorError && error.code === 'TRANSACTION_FAILED') blamed(source, false);
       throw error;
     }

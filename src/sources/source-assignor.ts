@@ -13,7 +13,7 @@ export function sourceAssignor(topic: string, describe: Assignor['describe']): A
   };
 }
 
-/** A replica's description for the other members: the keys of its sources, and the partitions that it held last. */
+/** A replica's description of itself for the group: its sources' offset keys, and the partitions that it held last. */
 export interface Replica {
   readonly id: string;
   readonly sources: readonly string[];
@@ -24,7 +24,7 @@ export function describeReplica({ sources, held }: Omit<Replica, 'id'>): string 
   return JSON.stringify({ sources, held });
 }
 
-/** A member with an unreadable description gets no partition: it may have another version. Exported for tests. */
+/** A member with an unreadable description gets no partition: it may run another version. Exported for tests. */
 export function readReplica({ id, description }: GroupMember): Replica {
   try {
     const { sources, held } = JSON.parse(description) as { sources: unknown; held: unknown };
@@ -40,9 +40,8 @@ export function readReplica({ id, description }: GroupMember): Replica {
 
 /**
  * Assigns each partition to one replica. Replicas have different settings during a rolling deployment. So only the
- * replicas whose settings have the most sources of the partition can own it. A replica keeps its partitions, because a
- * new owner repeats requests. A partition moves only to a replica that has at least two partitions fewer than the
- * owner. Exported for tests.
+ * replicas whose settings have the most sources of the partition can own the partition. A new owner repeats requests.
+ * So a partition moves only if another replica has at least two partitions fewer than the owner. Exported for tests.
  *
  * @param partitionOf returns the partition of a source's key
  */

@@ -11,12 +11,12 @@ import type { WalkRequest } from './walk/instruments-messages.ts';
 
 export const STATES_PARTITION = 0;
 
-/** `requestedAt`: ISO 8601, by the clock of the requester; only shown to people. */
+/** `requestedAt`: ISO 8601, by the clock of the requester. Code does not use it: it is only shown to people. */
 export interface RequestedWalk extends WalkRequest {
   readonly requestedAt: string | null;
 }
 
-/** A process restarts the source when it reads this request. A process that starts later ignores the request. */
+/** Running processes restart the source when they read this request. Processes that start after the request ignore it. */
 export interface RequestedRestart {
   readonly id: string;
   readonly requestedAt: string | null;
@@ -26,7 +26,7 @@ export interface RequestedRestart {
 
 export interface SourceState {
   readonly state: TargetState;
-  /** The newest requested walk. If the committed offset of the source has the id of this walk, the walk has begun. */
+  /** The newest request for a walk. The walk has begun if the source's committed offset has the id of the request. */
   readonly walk: RequestedWalk | null;
   readonly restart: RequestedRestart | null;
 }

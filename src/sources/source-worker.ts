@@ -25,7 +25,7 @@ export interface SourceTask {
   /**
    * No transaction is open during a poll, because an open transaction delays every reader of the topics.
    *
-   * @throws ConnectorError. Its action says if the poll is repeated, and if the repetition requests fewer items.
+   * @throws ConnectorError; the error's action says if `poll` is called again, and if it then requests fewer items.
    */
   poll(signal: AbortSignal): Promise<SourceTurn>;
 }
@@ -45,8 +45,8 @@ export interface SourceWorkerOptions {
  * The loop of every source: poll, commit one transaction, and wait for the time that the poll returned. A paused source
  * finishes its poll and keeps its task. A failed poll is repeated after a back-off that depends on the error's action.
  * A failed commit is not repeated, because only the committed offset shows if the commit succeeded.
- *
- * Never resolves: rejects with the signal's reason, or with an error that no repetition corrects.
+ * Never resolves: rejects with the signal's reason, with the error of a commit, or with an error of a poll that no
+ * repetition corrects.
  */
 export async function runSource(options: SourceWorkerOptions): Promise<never> {
   for (;;) {
@@ -94,7 +94,7 @@ async function whilePaused({ source, target, events, signal }: SourceWorkerOptio
   if (state === 'paused') events.sourceResumed({ source });
 }
 
-/** The back-off after a failed poll, by the action of the error. An error with any other action ends the loop. */
+/** The back-off after a failed poll, by the action of the error. If the action is not in this table, the loop ends. */
 const POLL_BACK_OFF: Readonly<Partial<Record<ErrorAction, BackOff>>> = {
   retry: { initialMs: 500, maximumMs: 60_000 },
   askForLess: { initialMs: 100, maximumMs: 60_000 },

@@ -30,7 +30,7 @@ export interface SourceKind<Own extends SourceSettings = SourceSettings, Offset 
   readonly connectorClass: string;
   /** True if the source also walks: it reads the whole instrument list regularly, in addition to the stream. */
   readonly walks: boolean;
-  /** True if the dead letters of the source have no value. Then a retry requests the item from the provider again. */
+  /** True: the source's dead letters have no value. So `dead-letters retry` requests the item from the provider. */
   readonly hidesInput: boolean;
   /** Tells operators how the source continues after a reset of its offset. */
   readonly afterReset: string;
@@ -39,7 +39,7 @@ export interface SourceKind<Own extends SourceSettings = SourceSettings, Offset 
   streamTopic(source: Own): string;
   /** @throws ConnectorError OFFSET_UNREADABLE, FILTER_CHANGED. */
   readOffset(source: Own, committed: SourceOffset): Offset;
-  /** Called when an operator sets `offset`; returns the offset to commit. `nowMs`: epoch milliseconds, our clock. */
+  /** An operator has set `offset`. Returns the offset to commit. `nowMs`: epoch milliseconds, our clock. */
   moved(source: Own, offset: SourceOffset, nowMs: number): SourceOffset;
   open(source: Own, context: SourceContext): OpenedSource<Offset>;
 }
@@ -70,7 +70,7 @@ export interface SourceTasks<Offset extends AnyOffset = AnyOffset> {
 }
 
 export interface SkippableStream extends FollowedStream<unknown> {
-  /** Finds the next offset in the bytes of a response that cannot be decoded; null if these bytes name no offset. */
+  /** Requests the stream after `since`. Finds the next offset in the bytes of the response; null: none is found. */
   nextOf(since: string | null, signal: AbortSignal): Promise<string | null>;
 }
 
@@ -82,7 +82,7 @@ export interface RejectedInput {
   readonly value: Buffer | null;
 }
 
-/** The new record; or a text that says why there is no record; or null, because the next walk reads the row again. */
+/** The new record. A text says why there is no new record. Null: the next walk reads the row again. */
 export type RereadLetter = OutgoingRecord | string | null;
 
 export interface SourceContext {
@@ -215,7 +215,7 @@ interface DecodedAgain {
   readonly reason?: string;
 }
 
-/** Decodes the item of a dead letter again. The first record of `recordsOf` is the record of the item. */
+/** Decodes the item of a dead letter again. `recordsOf` returns the item's record first. */
 export async function itemAgain<Row extends DecodedAgain>(
   { value, headers }: RejectedInput,
   listKey: string,

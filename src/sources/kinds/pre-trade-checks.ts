@@ -31,7 +31,7 @@ const WORDS = {
     'The source reads every pre-trade check that the provider still has. Some checks may come again with the same key.',
 };
 
-/** A check has a URL with which anyone can trade. So logs, errors and dead letters show only the id of a check. */
+/** A pre-trade check has a URL with which anyone can trade. So logs, errors and dead letters show at most its id. */
 export const PRE_TRADE_CHECKS: SourceKind<SourceSettingsOf<'pre-trade-checks'>, FollowerOffset> = {
   connectorClass: 'PreTradeChecksSource',
   walks: false,

@@ -3,29 +3,29 @@ import type { SourceOffset } from '../../kafka/offset-store.ts';
 import type { ResponseTime } from './response-time.ts';
 import { type HeldOffset, isProviderBehind } from './retention-gap.ts';
 
-/** The fields of a committed offset that describe the stream; every source has these fields. */
+/** The fields of every committed offset that describe the stream. response-time.ts defines a confirmation. */
 export interface CommittedStream {
   readonly filter: string;
   readonly serverDate: ResponseTime;
-  /** The longest possible time from the last confirmation of our offset (see response-time.ts) to `serverDate`. */
+  /** The longest possible time from the last confirmation of our offset by the provider to `serverDate`. */
   readonly standingMs: number;
   /** The shortest possible time from the last confirmation of our offset to `serverDate`. */
   readonly standingLeastMs: number;
-  /** When the provider last confirmed our offset before the suspected gap; null if no gap is suspected. */
+  /** The provider's last confirmation of our offset before the suspected gap, epoch ms; null: no gap is suspected. */
   readonly gapSuspectedFromMs: number | null;
   /** An offset that may later replace our offset (see retention-gap.ts); null if there is no such offset. */
   readonly held: HeldOffset | null;
   /**
-   * Set while events repeat, after a lower offset has replaced our offset; otherwise null. Events up to the offset
-   * `since` are already on the topic. `fromMs`: when the events began to repeat, our clock.
+   * After a lower offset has replaced our offset, the events up to the offset `since` repeat: they are on the topic
+   * already. `fromMs`: when the events began to repeat, our clock. Null while no events repeat.
    */
   readonly again: { readonly since: string; readonly fromMs: number } | null;
   readonly gapsHealedAtMs: readonly number[];
 }
 
 /**
- * `since`: the furthest offset ever read. `end`: the end of the provider's stream, if it is lower than our offset;
- * otherwise our offset while events repeat, or null.
+ * `since`: the furthest offset ever read. `end`: if the provider's stream ends before our offset, this end; otherwise,
+ * while events repeat, our offset; otherwise null.
  */
 export function readUpTo(stream: (CommittedStream & { readonly since: string | null }) | null): {
   readonly since: string | null;
@@ -147,7 +147,7 @@ export interface ResetOffset {
   readonly dateMs: number | null;
 }
 
-/** Reads the offset from before a reset, in any version. It is only reported: no source continues from this offset. */
+/** Reads the offset from before a reset, in any version. No source continues from this offset: it is only reported. */
 export function readResetOffset({ filter, since, serverDate }: SourceOffset): ResetOffset {
   const dateMs = typeof serverDate === 'string' ? Date.parse(serverDate) : Number.NaN;
   const textOrNull = (value: unknown) => (isText(value) ? value : null);

@@ -13,7 +13,7 @@ export type FollowerRequest =
   | { readonly kind: 'verifyStart'; readonly since: string }
   | { readonly kind: 'wait'; readonly ms: number };
 
-/** A fresh start. `since`: its offset. `newest`: the newest offset that the response names. */
+/** A fresh start: a new source begins at the offset `since`. `newest`: the newest offset that the response names. */
 export interface StreamStart {
   readonly since: string;
   readonly newest?: string | null;
@@ -28,7 +28,7 @@ export type FollowerAnswer =
   | OffsetResponse
   | ({ readonly kind: 'verifyStart' } & VerifiedStart);
 
-/** A notification is written in the transaction that it describes. Dates are milliseconds since the epoch. */
+/** A notification is written in one transaction with the change that it reports. Dates are epoch milliseconds. */
 export type FollowerNotification =
   | {
       readonly kind: 'gapSuspected';
@@ -54,7 +54,7 @@ export type FollowerNotification =
       readonly endsAt: string;
       readonly limitMs: number;
     }
-  /** Another offset replaced ours. `streamReset`: a lower offset, so the events between the two offsets come again. */
+  /** A fresh offset has replaced ours. `streamReset`: the fresh offset is lower, so events between the two come again. */
   | {
       readonly kind: 'gapProven' | 'streamReset';
       readonly why: AdoptedOffset['why'];

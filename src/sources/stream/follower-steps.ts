@@ -26,7 +26,7 @@ export interface FollowerSettings {
   readonly filter: string;
   /**
    * `atGivenStart`, for events: the list gives the first offset, and offsets have an order. `withoutOffset`, for
-   * checks: the first request has no offset, and offsets have no order (part 4.2 of src/provider/README.md).
+   * pre-trade checks: the first request has no offset, and offsets have no order (src/provider/README.md, part 4.2).
    */
   readonly begins: 'atGivenStart' | 'withoutOffset';
   readonly pollIntervalMs: number;
@@ -114,15 +114,15 @@ export function followOffset(state: FollowerState, answer: OffsetResponse, at: F
   };
 }
 
-/** Takes a fresh start: the offset that a new source gets. A start that equals our offset disproves a gap. */
+/** Takes a fresh start: the offset that a new source gets. If this start equals our offset, there is no gap. */
 export function takeStart(state: FollowerState, fresh: StreamStart, at: FollowerContext): FollowerOutcome {
   const { offset, stream } = state;
   const { since, newest = null, askedMs = at.nowMs } = fresh;
   const isWithoutOffset = at.settings.begins === 'withoutOffset';
-  // A response to a request without an offset may begin with the oldest check. Then only `newest` can be our offset.
+  // A request without an offset may get the oldest pre-trade checks. Then only `newest` can equal our offset.
   const isOurs = since === offset.since || (isWithoutOffset && newest !== null && newest === offset.since);
   const ours = marked(offset.since, at);
-  // If our offset is in doubt because it is `unmoved` (`GapSign`), only the newest offset can replace our offset.
+  // A source of pre-trade checks with the sign `unmoved` (`GapSign`) can replace its offset only by the newest offset.
   const isRenewal = stream.doubt.sign === 'unmoved';
   const given = isWithoutOffset && isRenewal ? newest : since;
   const markedStart = given === null ? null : marked(given, at);
@@ -133,7 +133,7 @@ export function takeStart(state: FollowerState, fresh: StreamStart, at: Follower
   const isOver = isOffsetInDoubt(stream.doubt) && !isOffsetInDoubt(taken.stream.doubt);
   const asked = { ...taken, stream: { ...taken.stream, dueMs: isOver ? at.nowMs : stream.dueMs } };
   const after = { ...state, ...(isOurs ? confirmOffset({ ...state, ...asked }, fresh.time, askedMs) : asked) };
-  // The request without an offset has also verified this start, because the response had status 200.
+  // A start of pre-trade checks needs no second request: its own request reads the stream, and had status 200.
   return isWithoutOffset && !isRenewal
     ? takeVerifiedStart(after, { taken: true, items: 0, next: null }, at)
     : { state: after, commits: false };
@@ -145,7 +145,7 @@ function confirmOffset(
   askedMs: number,
 ): FollowerState {
   return {
-    // The offset is committed soon, so that a restart does not suspect the gap again.
+    // After discarded responses, the next response commits the offset. So a restart does not suspect the same gap again.
     committedMs: stream.discarded > 0 ? Number.NEGATIVE_INFINITY : committedMs,
     stream: { ...stream, takenMs: askedMs, servedMs: askedMs, servedLatestMs: askedMs, heldFromMs: null },
     offset: { ...offset, serverDate: time, standingMs: 0, standingLeastMs: 0, gapSuspectedFromMs: null, held: null },
@@ -153,8 +153,8 @@ function confirmOffset(
 }
 
 /**
- * Takes the response to a request from a fresh start. If our offset is in doubt or the start is lower, the stream is
- * requested from our offset at once. If offsets have no order, a start with later items may be old, and is not used.
+ * Takes the response that verifies a fresh start. If our offset is in doubt or the start is lower, the stream is then
+ * requested from our offset at once. If offsets have no order, a start with items after it may be old: it is not used.
  */
 export function takeVerifiedStart(state: FollowerState, verified: VerifiedStart, at: FollowerContext): FollowerOutcome {
   const { stream, offset } = state;
@@ -212,7 +212,7 @@ function gapNotification(
   return { kind: isReset ? 'streamReset' : 'gapProven', why, fromMs, to, lostAfter, goesOnAfter };
 }
 
-/** Replaces our offset. `again`: events up to the furthest offset ever read repeat. @throws RETENTION_GAPS_REPEAT. */
+/** Replaces our offset. If the new offset is lower, events repeat (`again`). @throws RETENTION_GAPS_REPEAT. */
 function healGap(
   before: FollowerOffset,
   offset: FollowerOffset,
@@ -246,7 +246,7 @@ function passAgain(
   return isOver || !isBefore(since, again.since) ? { ...offset, again: null } : offset;
 }
 
-/** A source of checks continues without an offset, so it reads again everything that the provider still has. */
+/** A source of pre-trade checks continues without an offset. So it reads again all checks that the provider has. */
 function freshStart(start: string, { settings }: FollowerContext): string | null {
   return settings.begins === 'withoutOffset' ? null : start;
 }
@@ -255,7 +255,7 @@ function freshStart(start: string, { settings }: FollowerContext): string | null
 function isEmptyCommitDue(before: FollowerState, time: ResponseTime, { settings, nowMs }: FollowerContext): boolean {
   const { committedMs, stream, offset } = before;
   if (nowMs - committedMs >= settings.emptyCommitIntervalMs) return true;
-  // A task that restarts often must commit too, so the committed date is compared here.
+  // A task that restarts often never waits so long. So the first response is compared with the committed date.
   const silentMs = Math.abs(time.dateMs - offset.serverDate.dateMs);
   return stream.takenMs === null && silentMs >= settings.emptyCommitIntervalMs;
 }

@@ -1,22 +1,22 @@
 import { isBefore } from './stream-response.ts';
 
-/** At most this many responses are remembered. The oldest ones are kept, because they show the longest lag. */
+/** At most this many responses are remembered. The oldest responses are kept: they show the longest lag of the list. */
 const MOST_RESPONSES = 1_000;
 
-/** Remembers the responses whose events are on the topic. The events of a response come after its request's `since`. */
+/** The stream's responses whose events are on the topic. A response has the events after the `since` of its request. */
 export class ReportedEvents {
   readonly #notBeyond: string | null;
   #newest: string | null = null;
   #oldestRemembered: string | null = null;
   readonly #idsOfNewest = new Set<bigint>();
   readonly #agesMs = new Map<string, number>();
-  /** The current end of the provider's stream if this end is lower than our offset; otherwise null. */
+  /** If the topic has events that the stream lacks or must still repeat, they come after this offset; else null. */
   readonly #end: string | null;
-  /** The highest requested offset that is lower than `#end`. */
+  /** The highest `since` that is lower than `#end`. */
   #acrossEnd: string | null = null;
   readonly #idsAcrossEnd = new Set<bigint>();
 
-  /** Events after `notBeyond` are ignored, because a reset removed them. Events after `end` are remembered. */
+  /** Events after `notBeyond` (the furthest read offset) precede a reset: ignored. Events after `end` are remembered. */
   constructor(notBeyond: string | null = null, end: string | null = null) {
     this.#notBeyond = notBeyond;
     this.#oldestRemembered = end;
@@ -46,7 +46,7 @@ export class ReportedEvents {
     }
   }
 
-  /** The response to the request with the highest offset below the end may contain events after the end. */
+  /** Only the response to the highest `since` below `#end` may contain events after `#end`. */
   #addAcrossEnd(since: string, id: bigint | null): void {
     if (this.#acrossEnd === null || isBefore(this.#acrossEnd, since)) {
       this.#acrossEnd = since;
@@ -59,7 +59,7 @@ export class ReportedEvents {
     return this.#idsAcrossEnd.has(id);
   }
 
-  /** The age of the oldest event that is certainly after this offset; 0 if there is no such event. */
+  /** The age of the oldest event that is certainly after the offset `start`; 0 if there is no such event. */
   oldestBehindMs(start: string): number {
     let oldestMs = 0;
     for (const [since, ageMs] of this.#agesMs) if (!isBefore(since, start)) oldestMs = Math.max(oldestMs, ageMs);
@@ -78,7 +78,7 @@ export class ReportedEvents {
     return this.#notBeyond;
   }
 
-  /** Every event after this offset is remembered. */
+  /** Every event after this offset is remembered; null if no event is remembered. */
   get remembered(): string | null {
     return this.#oldestRemembered;
   }

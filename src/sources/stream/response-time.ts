@@ -19,11 +19,11 @@ export function timeBetween(a: ResponseTime, b: ResponseTime): { readonly leastM
 }
 
 /**
- * Returns the time since the provider last confirmed our offset: `ageMs` is the longest possible time, `leastAgeMs` is
- * the shortest. A response confirms our offset if it moves our offset on. A fresh start (the offset of a new source)
- * confirms our offset if both are equal. After a restart, the provider's clock and our clock give these times. Later
- * the monotonic clock gives them. But the monotonic clock stops while the machine sleeps. So if both other clocks show
- * more time, the lesser of their times is used.
+ * Returns the longest (`ageMs`) and the shortest (`leastAgeMs`) possible time from the last confirmation of our offset
+ * to now. A response that moves our offset on confirms our offset. A fresh start (the offset of a new source) that
+ * equals our offset confirms it too. Until the first response after a restart, only the provider's clock and our wall
+ * clock give these times. After this response, the monotonic clock gives them. But the monotonic clock stops while the
+ * machine sleeps. So if both wall clocks show more time, the lesser of their two times is used.
  */
 export function offsetAges(
   known: { readonly servedMs: number | null; readonly servedLatestMs: number | null },

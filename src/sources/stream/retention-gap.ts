@@ -3,21 +3,21 @@ import { compareStreamOffsets, isBefore, type StreamReading, type StreamResponse
 
 /*
  * Decides when another offset replaces our offset in the stream. There are three reasons: the events after our offset
- * have expired (a retention gap), the log has begun again, or a replica of the provider is behind.
+ * have expired (a retention gap), the provider's log has begun again, or a replica of the provider is behind.
  *
- * A response to a request from our offset may be a *sign* against it (`GapSign`). A sign begins a *round* of three
- * requests: for a fresh start E (the offset of a new source), for the stream from E, and again for the stream from our
- * offset. If the second gets status 200, and the third shows the same sign, E is *held*: the source still reads from
- * our offset. A response without a sign ends the hold. Rounds repeat. A held E replaces our offset after this time:
+ * The response to a request from our offset may be a *sign* against our offset (`GapSign`). A sign begins a *round* of
+ * three requests. Request 1 gets a fresh start E: the offset of a new source. Request 2 reads the stream from E.
+ * Request 3 reads the stream from our offset again. If request 2 gets status 200, and request 3 shows the same sign, E
+ * is *held*. A response without a sign ends the hold. Rounds repeat. A held E replaces our offset after this time:
  *
  * - E is lower than our offset: `behindLimit`, an hour. The provider usually recovers in minutes, and a lower offset
  *   repeats events. E is held only if the end of the stream from E is lower too. Otherwise the list that gave E lags.
  * - Our offset brings no events: `offsetHold`, a day. The event log may lag behind the list by hours.
- * - Our offset is refused, or its events repeat, or it has expired by all clocks: `gapProof`, some minutes.
- * - Our offset brings no events, but E brings events: `gapProof` too.
+ * - Our offset brings no events, but E brings events: `gapProof`, some minutes.
+ * - Our offset is refused, or its events repeat, or it has expired by all clocks: `gapProof` too.
  *
- * Later rounds keep the first E, because a later E skips events. If our offset is older than six and a half days by one
- * clock, a gap is only *suspected*. A suspicion causes a walk.
+ * Later rounds keep the first E, because a newer E would skip more events. If our offset is older than six and a half
+ * days by one clock, a gap is only *suspected*. A suspicion causes a walk.
  */
 
 const HOUR_MS = 3_600_000;
@@ -28,7 +28,7 @@ export const RETENTION_MS = 7 * DAY_MS;
 const MARGIN_MS = 12 * HOUR_MS;
 const UNMOVED_MS = 6 * HOUR_MS;
 const HEALED_GAPS_PER_DAY = 2;
-// These statuses concern credentials, permissions, timeouts or rates, and say nothing about our offset.
+// Statuses about credentials, permissions, timeouts or rates. They say nothing about our offset.
 const NEUTRAL_STATUS: ReadonlySet<number> = new Set([401, 403, 408, 425, 429]);
 
 export function isGapSuspected(ageMs: number): boolean {
@@ -47,7 +47,7 @@ export type GapSign =
   | 'lower'
   /** No events and the same offset, after our offset has expired. */
   | 'quiet'
-  /** No events and the same offset for hours: a fresh start would expire later than our offset. */
+  /** No events and the same offset for hours. A fresh start would expire later than our offset. */
   | 'unmoved';
 
 export interface OffsetKnown {
@@ -174,7 +174,7 @@ function isHeldEnough(
   return sign === 'unmoved' && held.heldMs >= offsetHoldMs;
 }
 
-/** Begins a round half of `gapProof` after the last round, or an hour after it if no round has found evidence. */
+/** Begins a round half of `gapProof` after the last round. Without evidence against our offset, an hour must pass. */
 function beginRound(
   doubt: Doubt,
   held: HeldOffset | null,
@@ -197,7 +197,7 @@ function endRound(doubt: Doubt, nowMs: number): Doubt {
   return { ...doubt, round: null, firstMs: null, lastMs: nowMs };
 }
 
-/** True if the start was requested after the sign: an earlier start may be older than the sign. */
+/** True if the start was requested after the sign. A start that was requested earlier may be older than the sign. */
 export function isForRound({ round }: Doubt, askedMs: number): boolean {
   return round?.wants === 'start' && askedMs >= round.fromMs;
 }
@@ -231,7 +231,7 @@ export function weighVerified(doubt: Doubt, { taken, items, next }: VerifiedStar
   return { ...doubt, round: { ...round, wants: 'sign' } };
 }
 
-/** If our offset is in doubt, an empty response does not prove that there are no events. */
+/** While our offset is in doubt, an empty response does not show the end of the stream. */
 export function isOffsetInDoubt({ sign, round, firstMs }: Doubt): boolean {
   if (sign === null) return false;
   if (firstMs !== null) return true;

@@ -1,6 +1,6 @@
 const FORM = /^(\d{1,20})-(\d{1,20})$/;
 
-/** Negative: `a` is before `b`. Null: they differ, and one is not `<digits>-<digits>` (src/provider/README.md, 4.2). */
+/** Negative: `a` is before `b`. Null: no order, as one is not `<digits>-<digits>` (src/provider/README.md, 4.2). */
 export function compareStreamOffsets(a: string, b: string): number | null {
   if (a === b) return 0;
   const [first, second] = [FORM.exec(a), FORM.exec(b)];
@@ -36,7 +36,7 @@ export type StreamReading =
   /** The cursor is lower than our offset. */
   | 'lower';
 
-/** Offsets of checks have no order. Such a cursor has gone back if `earlier` (our previous offsets) contains it. */
+/** Offsets of pre-trade checks have no order. They repeat if `earlier` (our previous offsets) contains the cursor. */
 export function readStreamResponse(
   since: string,
   { next }: StreamResponse,

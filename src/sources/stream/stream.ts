@@ -29,15 +29,15 @@ import {
 } from './stream-response.ts';
 
 /**
- * The state of a task that reads a stream; a restart loses this state. Times are monotonic. The beginning of
- * retention-gap.ts explains sign, round and held offset.
+ * The state of a task that reads a stream; a restart loses this state. Times are monotonic. retention-gap.ts explains
+ * sign, round and held offset at its beginning. `offsetAges` (response-time.ts) explains a confirmation.
  */
 export interface Stream {
   readonly answeredMs: number | null;
   readonly takenMs: number | null;
-  /** The earliest possible time of the last confirmation of our offset; null before the first response. */
+  /** The earliest possible time of the provider's last confirmation of our offset; null before the first response. */
   readonly servedMs: number | null;
-  /** The latest possible time of the last confirmation of our offset by the provider. */
+  /** The latest possible time of this confirmation. */
   readonly servedLatestMs: number | null;
   readonly heldFromMs: number | null;
   readonly dueMs: number;
@@ -48,10 +48,10 @@ export interface Stream {
   readonly namesEnd: boolean;
   /** The responses since the stream's end was last seen; null at the end, or if the newest response was discarded. */
   readonly run: StreamRun | null;
-  /** The search for the end by means of the list; null at the end, or if responses name the end. */
+  /** The search for the stream's end by means of the list; null at the end, or if responses name the end. */
   readonly mark: EndMark | null;
   readonly doubt: Doubt;
-  /** The time of the last fresh start (the offset of a new source), if it was not lower than our offset; else null. */
+  /** The time of the last fresh start (a new source's offset), if this start was not lower than ours; else null. */
   readonly noResetMs: number | null;
   /** Our previous offsets, the newest at the end. */
   readonly earlier: readonly string[];
@@ -95,7 +95,7 @@ export interface StreamStep {
 
 export interface StreamContext extends GapContext {
   readonly pollIntervalMs: number;
-  /** `withoutOffset`: a suspected gap counts as an expired offset: the source then reads all that the provider has. */
+  /** `withoutOffset`: a suspected gap counts as an expired offset, because the source can read everything again. */
   readonly begins: 'atGivenStart' | 'withoutOffset';
 }
 
@@ -189,8 +189,8 @@ const FRESH = { noResetMs: null, discarded: 0, earlier: [], caughtUp: false } as
 const behind = (since: string, held: HeldOffset | null) => isProviderBehind({ since, held });
 
 /**
- * Returns the held offset with its age. A restart adds the time of the absence, by the clock that shows less time. If
- * the held offset is lower than ours, a restart adds no time, and an absence of `offsetHold` drops the held offset.
+ * Returns the held offset with the time of its hold. A restart adds the absence, by the clock that shows less time. But
+ * a restart adds no time to a held offset below ours. After an absence of `offsetHold`, such a held offset is dropped.
  */
 function heldUntil(
   { heldFromMs }: Stream,
@@ -228,7 +228,7 @@ function readOn(
   const items = answer.kind === 'refused' ? 0 : answer.items;
   const discarded = taken === null ? stream.discarded + 1 : 0;
   const goesOn = taken !== null && answer.kind === 'stream' && namesMore(answer);
-  // A quiet response proves nothing here: some providers name the log's newest offset only in quiet responses.
+  // A quiet response does not set `namesEnd`: some providers name the log's newest offset only in quiet responses.
   const namesEnd = stream.namesEnd || (goesOn && taken === 'moved');
   const isReached = answer.kind === 'stream' && namesEnd && hasReached(answer, answer.nextId);
   const isAtEnd = taken === 'quiet' || (taken === 'moved' && isReached);
@@ -251,7 +251,7 @@ export interface FreshStart {
   readonly askedMs: number;
 }
 
-/** Ignores a start requested before the sign. A start that is not below our offset ends the hold of a lower offset. */
+/** Ignores a start requested before the sign. A start that is not lower than ours ends the hold of a lower offset. */
 export function takeFreshStart<Offset extends { readonly held: HeldOffset | null }>(
   stream: Stream,
   offset: Offset,
@@ -277,7 +277,7 @@ export function isReadingOn({ run }: Stream): boolean {
   return run !== null;
 }
 
-/** Negative after the expiry. `wallMs`: our clock, used before the first response. */
+/** Returns the time until our offset expires; negative after the expiry. `wallMs`: used before the first response. */
 export function secondsToRetentionCliff(
   { servedMs }: Pick<Stream, 'servedMs'>,
   { serverDate, standingMs }: { readonly serverDate: { readonly ownMs: number }; readonly standingMs: number },
