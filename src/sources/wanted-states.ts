@@ -14,9 +14,9 @@ export interface WantedStates {
 /** The commands of operators, read from the states topic. */
 export interface RequestedStates extends WantedStates {
   /**
-   * Reads the states topic to its end. Call this after the writer has fenced the previous owner of the partition.
-   * Otherwise the previous owner could still begin the walk of a newer request that this process has not read yet. Then
-   * this process would also begin the walk of the older request.
+   * Reads the states topic to its end. Call this after the writer has fenced the previous owner of the partition. Then
+   * this process knows every request whose walk the previous owner began. If this process knew only an older request,
+   * it would begin a second walk.
    */
   catchUp(signal: AbortSignal): Promise<void>;
   follow(signal: AbortSignal): Promise<never>;
@@ -49,7 +49,7 @@ interface Known {
 /**
  * Keeps the newest requested state of each source, from the records of the states topic. Several readers may deliver
  * the same record, so a record that is not newer than the last record is ignored. Otherwise one request could cause two
- * walks. Records of other sources are ignored. An unreadable record changes nothing. Exported for tests.
+ * walks. Records of sources that are not in `sources` and unreadable records change nothing. Exported for tests.
  */
 export function createWantedStates(
   sources: readonly string[],

@@ -1,6 +1,6 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 
-/** Each function checks one setting's content. Returns null, or a problem: the end of a sentence about the setting. */
+/** Each function returns null, or the problem of a setting's content: the end of a sentence about the setting. */
 export const CONTENT_PROBLEMS = {
   proxy(address: string): string | null {
     const uri = URL.parse(address);

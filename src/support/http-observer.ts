@@ -1,4 +1,4 @@
-/** One request that was answered or failed. A request that we abort is not reported. */
+/** One request with its result: a response or a failure. A request that the connector aborts is not reported. */
 export interface ObservedRequest {
   /** The interface of the request: referenceData, marketData. */
   readonly client: string;
@@ -12,7 +12,7 @@ export interface ObservedRequest {
   readonly bytes: number;
 }
 
-/** Receives a report of each HTTP request; metrics implement it. */
+/** Receives a report of each HTTP request. The metrics implement this interface. */
 export interface HttpObserver {
   requested(request: ObservedRequest): void;
   /** Reports how long a request waited for the rate limit. */

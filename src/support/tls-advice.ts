@@ -3,7 +3,7 @@ const CERTIFICATE = /^(ERR_TLS_|CERT_|UNABLE_TO_|DEPTH_ZERO_SELF_SIGNED|SELF_SIG
 const NO_TLS = /before secure TLS connection|wrong.version.number|packet.length.too.long/i;
 
 /**
- * Advice for a failure of TLS; null for any other failure.
+ * Advice for a failure of TLS; null for a failure of another kind.
  * @param ca the name of the setting that holds the trusted authorities
  * @param address the name of the setting that holds the server's address
  */

@@ -35,9 +35,9 @@ export interface RunStatesOptions<Unit extends Named> {
 export type RunStates<Unit extends Named> = ReturnType<typeof createRunStates<Unit>>;
 
 /**
- * Decides which units may run. A unit may run if it is not paused or stopped, has not failed since the last restart,
- * and does not wait for a back-off. A unit fails if one of its topics is refused. If the topics of a unit cannot be
- * verified now, the unit waits for a back-off.
+ * Decides which units may run. A unit may run if its state is not in `restsWhen`, it has not failed since the last
+ * restart, and it does not wait for a back-off. A unit fails if one of its topics is refused. If the topics of a unit
+ * cannot be verified now, the unit waits for a back-off.
  */
 export function createRunStates<Unit extends Named>(options: RunStatesOptions<Unit>) {
   const { units, targets, restsWhen, topics, held, onRest, onFailed } = options;
@@ -91,7 +91,7 @@ export function createRunStates<Unit extends Named>(options: RunStatesOptions<Un
   return {
     isDue,
     untilDue,
-    /** Resolves when any unit may run, or when any unit fails before it runs. */
+    /** Resolves when one unit may run, or when one unit fails before it runs. */
     async untilAnyIsDue(signal: AbortSignal): Promise<void> {
       const over = new AbortController();
       const within = AbortSignal.any([signal, over.signal]);

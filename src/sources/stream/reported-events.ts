@@ -16,7 +16,7 @@ export class ReportedEvents {
   #acrossEnd: string | null = null;
   readonly #idsAcrossEnd = new Set<bigint>();
 
-  /** Events after `notBeyond` (the furthest read offset) precede a reset: ignored. Events after `end` are remembered. */
+  /** Events after `notBeyond` (the furthest read offset) are from before a reset, and are ignored. `end`: as `#end`. */
   constructor(notBeyond: string | null = null, end: string | null = null) {
     this.#notBeyond = notBeyond;
     this.#oldestRemembered = end;

@@ -29,14 +29,14 @@ export interface EventRecords {
   readonly ageMs: (record: Pick<CommittedRecord, 'timestampMs' | 'headers'>) => number;
 }
 
-/** Computes a record's age by the broker's and by the provider's clock; the lesser age counts. `time`: of a response. */
+/** Returns the lesser of a record's ages by the broker's and the provider's clock. `time`: the committed `serverDate`. */
 export function recordAge(time: ResponseTime | null, wallMs: number): EventRecords['ageMs'] {
   return ({ timestampMs, headers }) => {
     const byBrokerMs = wallMs - timestampMs;
     if (byBrokerMs <= REMEMBERED_MS || time === null) return Math.max(0, byBrokerMs);
     const receivedMs = Date.parse(headers['spc-received'] ?? '');
     const byProviderMs = time.dateMs - receivedMs;
-    // A date far in the future is wrong: it would give the age 0, and so protect removed instruments from deletion.
+    // A date far in the future is wrong. It would give the age 0, and so protect removed instruments from deletion.
     if (Number.isNaN(receivedMs) || byProviderMs < -REMEMBERED_MS) return byBrokerMs;
     return Math.max(0, Math.min(byBrokerMs, byProviderMs));
   };
@@ -80,7 +80,7 @@ export function instrumentId(key: Buffer | null): bigint | null {
   return isIntegerKey(text) ? BigInt(text) : null;
 }
 
-/** Puts a record into the census. Returns an error for a foreign record; a later record may replace this record. */
+/** Puts a record into the census. Returns the error of a foreign record, which a later record may still replace. */
 function count(
   record: CommittedRecord,
   topic: TargetTopic,
@@ -114,7 +114,7 @@ function count(
   }
 }
 
-/** A newer record with this key would be written to another partition, so it would never replace the record. */
+/** The source writes this key only to another partition. So no newer record would ever replace this record. */
 function misplaced({ topic, partition, offset, key }: CommittedRecord, partitionOfKey: number): ConnectorError {
   return new ConnectorError(
     'TOPIC_REFUSED',

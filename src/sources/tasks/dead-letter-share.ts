@@ -11,7 +11,7 @@ interface Counted {
 
 /**
  * Stops the source if too many rows cannot be mapped, because the provider has probably changed a type. A response of a
- * live stream has few rows, so the last thousand rows are checked too. A repeated response counts once.
+ * live stream has few rows, so earlier responses with about a thousand rows count too. A repeated response counts once.
  */
 export class DeadLetterShare {
   readonly #largest: number;

@@ -76,7 +76,7 @@ export function followStream<Row extends { readonly kind: string }>(options: {
 
   return {
     async start(signal) {
-      // These items are not used, so their mapping does not matter.
+      // The items of this response are not used. So any number of them may be dead letters.
       const { next, nextId, time, decoded } = await ask(null, signal);
       // An empty response is at the end of the stream, so its next offset is also the newest offset.
       return { since: next, newest: nextId ?? (decoded.rows.length === 0 ? next : null), time };

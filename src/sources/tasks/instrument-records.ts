@@ -8,7 +8,7 @@ import type { EventFacts, RowFacts } from '../walk/instruments-messages.ts';
 
 /** The header with the type of an event, so that consumers can filter without decoding. */
 const EVENT_TYPE = 'spc-event-type';
-/** A longer type is not in the header, because the size limit of a topic includes headers. The value has any type. */
+/** A longer type is only in the record's value, because the size limit of a topic includes headers. */
 const LONGEST_TYPE = 100;
 
 export interface InstrumentTargets {
@@ -34,7 +34,7 @@ export function rowRecords(
   );
 }
 
-/** Each event becomes two records: the event, and its instrument or a tombstone. A failure becomes a dead letter. */
+/** Each event becomes two records: the event, and its instrument or a tombstone. Unmapped events are dead letters. */
 export function eventRecords(
   events: readonly DecodedEvent[],
   targets: InstrumentTargets,
@@ -70,7 +70,7 @@ function deadLetter(
   return deadLetterRecord({ topic: deadLetters, source, targetTopic: target.name, input, provenance });
 }
 
-/** Adds an event's type to the headers of the response. Events of one type share one object: it is encoded once. */
+/** Adds an event's type to the headers of the response. Events of one type share one object, which is encoded once. */
 export function eventHeaders(common: Headers): (event: { readonly type: string | null }) => Headers {
   const byType = new Map<string, Headers>();
   return ({ type }) => {

@@ -56,7 +56,7 @@ export interface InstrumentsTaskOptions extends CoreTaskOptions {
 type Request = Exclude<CoreRequest, { kind: 'wait' }>;
 type DecidedHere = Decided<CoreDecision, DecodedEvent>;
 
-/** Creates the task of an instruments source. It reads the event stream and, during a walk, also the list. */
+/** Creates the task of an instruments source. The task reads the event stream and, during a walk, also the list. */
 export function createInstrumentsTask(options: InstrumentsTaskOptions): SourceTask {
   const { source, core, deadRows, events, clock } = options;
   const pages = new ListPages(options.provider, clock);
@@ -177,9 +177,9 @@ function createRequests(
 }
 
 /**
- * Repeated events change no instrument, but the events after `furthest`, the furthest offset ever read, are new. If a
- * response has both, its new events are also the first events after `furthest`. So these events are removed from the
- * response, which then ends at `furthest`; the next request gets them. `furthest`: null while no events repeat.
+ * `furthest`: the furthest offset ever read; null while no events repeat. Events up to `furthest` change no instrument.
+ * Events after `furthest` are new. If a response has both, the events after `furthest` are requested too, and are
+ * removed from the response. The response then ends at `furthest`, and the next request gets the new events.
  */
 async function endedAt(
   furthest: string | null,
@@ -206,7 +206,7 @@ function isSame(one: DecodedEvent, other: DecodedEvent | undefined): boolean {
   return other !== undefined && bytesOf(one).equals(bytesOf(other));
 }
 
-/** The returned function tells if this walk continues: the stream may begin another walk before the list answers. */
+/** The returned function tells if the walk is still in this phase. The stream may end it before the list answers. */
 function inThisWalk(core: InstrumentsCore): () => boolean {
   const { phase, offset } = core;
   return () => core.phase === phase && core.offset?.walk === offset?.walk;
@@ -229,13 +229,13 @@ function createWrittenRecords(options: InstrumentsTaskOptions, pages: ListPages)
     ofEvents({ decoded, time }: FollowedResponse<DecodedEvent>, isAgain: boolean): OutgoingRecord[] {
       const deletes = (event: DecodedEvent) => isDeletion(event, options.settings);
       const records = eventRecords(decoded.rows, targets, headers(options.endpoints.eventsEndpoint, time), deletes);
-      // The topic may hold a newer state than a repeated event.
+      // The instruments topic may hold a newer state of the instrument than a repeated event.
       return isAgain ? records.filter(({ topic }) => topic !== targets.instruments.name) : records;
     },
     ofWalk(decision: CoreDecision): OutgoingRecord[] {
       const { write, offset } = decision;
       if (offset === null || write.kind === 'nothing') return [];
-      // The page's own time counts: `serverDate` is later, because the stream has answered after the page.
+      // Rows have the time of their page. `serverDate` is later, because the stream has answered after the page.
       const time = write.kind === 'rows' ? pages.held?.time : undefined;
       const listed = headers(options.endpoints.instrumentsEndpoint, time ?? offset.serverDate, offset.walk);
       return write.kind === 'rows'

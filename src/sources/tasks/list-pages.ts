@@ -13,7 +13,7 @@ interface RequestedPage {
   isDecoded: boolean;
   /** The probable next cursor; null before the page has arrived. */
   probableNext: string | null;
-  /** The first response of the stream for this page's drain; null if it was not requested, or was used already. */
+  /** The prefetched first response of the stream for this page's drain; null before the request and after its use. */
   drain: DrainAhead | null;
 }
 
@@ -87,7 +87,7 @@ export class ListPages {
   after(since: string, drains: boolean, signal: AbortSignal): Promise<FollowedOutcome<DecodedEvent>> {
     const ahead = drains ? this.#taken?.drain : null;
     if (drains && this.#taken) this.#taken.drain = null;
-    // The response may move our offset.
+    // This response may move our offset. So no further drain is prefetched from the old offset.
     this.#since = null;
     const isUsable = ahead?.since === since && this.#clock.monotonicMs() - ahead.askedMs <= LONGEST_KEPT_MS;
     return isUsable ? ahead.response : this.#provider.after(since, signal);

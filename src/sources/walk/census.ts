@@ -1,11 +1,11 @@
 import { IdRows } from '../../support/id-rows.ts';
 import { ReportedEvents } from '../stream/reported-events.ts';
 
-/** Marks of an id: a row showed the id; the record has another schema id; a recent event added the instrument. */
+/** Marks of an id: a row of this walk showed it; its record has another schema id; a recent event added it. */
 const SEEN = 1;
 const OTHER_SCHEMA = 2;
 const ADDED_LATELY = 4;
-/** At most this many deletions by events are remembered. A stream with more deletions in an hour is probably broken. */
+/** At most this many deletions by events are remembered. A stream with more recent deletions is probably broken. */
 const MOST_DELETED_LATELY = 100_000;
 
 /** The census remembers events up to this age: an hour before the walk, plus time for the census itself. */
@@ -62,7 +62,7 @@ export class Census {
     this.#deletedLately.delete(id);
   }
 
-  /** True for a recent event. If the provider's stream is behind, also true for all events after the current end. */
+  /** True for a recent event. Also true for an event that the stream lacks or must still repeat (`ReportedEvents`). */
   isRemembered(ageMs: number, since: string | undefined): boolean {
     return ageMs <= REMEMBERED_MS || this.reported.isBehindEnd(since);
   }
@@ -86,7 +86,7 @@ export class Census {
     return age === 0 ? null : (age - 1) * 1_000;
   }
 
-  /** True if a remembered event added the instrument to the topic: an old list lacks this instrument. */
+  /** True if a remembered event added the instrument. A list from before this event lacks the instrument. */
   isAddedLately(id: bigint): boolean {
     return (this.#marksOf(id) & ADDED_LATELY) !== 0;
   }
@@ -106,7 +106,7 @@ export class Census {
     return (this.#marksOf(id) & OTHER_SCHEMA) === 0 ? 'same' : 'sameUnderOtherSchema';
   }
 
-  /** The age of the newest event that added an instrument which a row has shown; infinite if there is no such event. */
+  /** Rows have shown some instruments that events added. Returns the age of the newest such event; infinite if none. */
   get newestShownMs(): number {
     return this.#newestShownMs;
   }

@@ -48,7 +48,7 @@ export class InstrumentsCore {
   #state: CoreState | null;
   readonly #topicId: string | null;
   #demand: WalkRequest | null = null;
-  /** True from a request for a walk until the next response of the stream: only such a response begins a walk. */
+  /** True after a request for a walk, until the stream answers. Only a response of the stream begins the walk. */
   #isDemandNew = false;
 
   /** `committed`: null before the first commit. `reset`: the offset before a reset. `topicId`: null if unknown. */
@@ -89,7 +89,7 @@ export class InstrumentsCore {
     return secondsToRetentionCliff(this.#state.stream, this.#state.offset, { nowMs, wallMs });
   }
 
-  /** Null during a walk and before the first offset; negative when overdue. `wallMs`: our clock. */
+  /** Null during a walk and before the first offset; negative if the walk is overdue. `wallMs`: our clock. */
   secondsToNextWalk(nowMs: number, wallMs: number): number | null {
     if (this.#state === null) return null;
     return secondsToNextWalk(this.#state, this.#settings, { nowMs, wallMs });
@@ -105,7 +105,7 @@ export class InstrumentsCore {
     return { kind: 'commit', decision: this.#decide(walkOn(this.#state, wanted, this.#context(nowMs))) };
   }
 
-  /** As in `FollowerCore`. @throws ConnectorError WALK_CURSOR_REPEATED, RETENTION_GAPS_REPEAT: the source stops. */
+  /** Decides about a response; `committed` applies the decision. @throws WALK_CURSOR_REPEATED, RETENTION_GAPS_REPEAT. */
   answered(answer: CoreAnswer, nowMs: number): CoreDecision {
     if (answer.kind === 'stream' || answer.kind === 'refused') this.#isDemandNew = false;
     return this.#decide(this.#weigh(answer, this.#context(nowMs)));
@@ -116,7 +116,7 @@ export class InstrumentsCore {
     if (state === null) {
       if (answer.kind !== 'start') throw new Error(`A source without an offset was given ${answer.kind}.`);
       const { since, time } = answer;
-      // The first walk also serves a walk request from before the first offset.
+      // If an operator has already requested a walk, the first walk serves this request.
       const { filter } = this.#settings;
       const reset = { kind: 'offsetReset', filter, to: time, goesOnAfter: since } as const;
       const notifications = this.#reset === null ? [] : [{ ...reset, before: this.#reset }];
@@ -186,7 +186,7 @@ export class InstrumentsCore {
 
 type Wanted = Exclude<CoreRequest, { kind: 'commit' }> | { readonly kind: 'usePage' } | { readonly kind: 'sweep' };
 
-/** An overdue request to the stream comes first. `listFreeMs`: when the next request to the list may begin. */
+/** An overdue request to the stream comes before a request to the list, which may begin at `listFreeMs`. */
 function nextRequest(
   { walk, stream, offset }: CoreState,
   settings: CoreContext['settings'],
@@ -310,7 +310,7 @@ function isReplaced({ offset }: CoreState, { topicId }: CoreContext): boolean {
   return topicId !== null && offset.topicId !== null && offset.topicId !== topicId;
 }
 
-/** Begins a walk. It replaces the current walk, and also serves the request of an operator. */
+/** Begins a walk that replaces the current walk. The new walk also serves the waiting request of an operator. */
 function replaceWalk(state: CoreState, time: ResponseTime, at: CoreContext): CoreState {
   const { walk } = stepWalk(state.walk, { kind: 'begin' }, { ...at, offset: state.offset });
   const topicId = at.topicId ?? state.offset.topicId;
@@ -324,9 +324,9 @@ function replaceWalk(state: CoreState, time: ResponseTime, at: CoreContext): Cor
 }
 
 /**
- * Gives a response of the stream to the walk, but not while our offset is in doubt. If the end of the provider's stream
- * is lower than our offset, no new events come. Then the drain of a page ends at once if the page names a lower offset
- * too. The drain of any other page waits until the stream reaches our offset.
+ * Gives a response of the stream to the walk, but not while our offset is in doubt. If the provider's stream ends
+ * before our offset, no new events come, so a drain ends at once. But if the drain's page names our offset, a later
+ * offset or no offset, the page may be newer than the stream. Then the drain waits until the stream reaches our offset.
  */
 function walkBeside(
   state: CoreState,
@@ -345,10 +345,10 @@ function walkBeside(
 }
 
 /**
- * Returns the time since the newest walk began. If this task began the walk, this is the time of the monotonic clock.
- * But this clock stops while the machine sleeps. So if the provider's clock and our clock both show more time, the
- * lesser of their times is used. If an earlier task began the walk, the longest time of all clocks is used, so that a
- * wrong clock does not delay the next walk.
+ * Returns the time since the newest walk began. If this task began the walk, the monotonic clock gives this time. But
+ * the monotonic clock stops while the machine sleeps. So if the provider's clock and our wall clock both show more
+ * time, the lesser of these two times is used. If an earlier task began the walk, the longest time of all clocks is
+ * used: a wrong clock must not delay the next walk.
  */
 function walkAgeMs(
   { offset, begunMs, isBegunHere }: Pick<CoreState, 'offset' | 'begunMs' | 'isBegunHere'>,
@@ -377,7 +377,7 @@ function secondsToNextWalk(
 export interface CoreState extends FollowerState {
   readonly offset: InstrumentsOffset;
   readonly walk: Walk;
-  /** When this task began the newest walk, or when it started, if an earlier task began that walk. Monotonic. */
+  /** When this task began the newest walk. If an earlier task began that walk: when this task started. Monotonic. */
   readonly begunMs: number;
   readonly isBegunHere: boolean;
 }
@@ -423,7 +423,7 @@ function withStream(state: CoreState, { offset, stream, committedMs }: FollowerS
   return { ...state, stream, committedMs, offset: { ...state.offset, ...offset, since, streamStart } };
 }
 
-/** An offset without a topic id gets the current id. */
+/** A committed offset without a topic id gets the current id of the instruments topic. */
 function startFrom(committed: InstrumentsOffset, nowMs: number, topicId: string | null): CoreState {
   const { walk, offset } = walkAtStart(committed);
   return {

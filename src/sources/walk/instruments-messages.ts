@@ -26,7 +26,7 @@ export type CoreRequest =
   | { readonly kind: 'behindLast'; readonly minId: string | null }
   | { readonly kind: 'commit'; readonly decision: CoreDecision };
 
-/** The instrument of an event. `id`: null if absent or unreadable. `digest`: null also for a dead letter. */
+/** The instrument of an event. `id`: null if absent or unreadable. `digest`: null for dead letters and repeated events. */
 export interface EventFacts {
   readonly id: bigint | null;
   readonly digest: bigint | null;
@@ -83,9 +83,9 @@ export type WalkNotification =
       readonly gone: number;
       readonly held: number;
     }
-  /** `nextMs`: the longest time until the next walk. `waitMs`: the next walk's wait for the list. */
+  /** `nextMs`: the longest time until the next walk. `waitMs`: the next walk's wait before its first page. */
   | ({ readonly kind: 'listLags'; readonly walk: number; readonly nextMs: number; readonly waitMs: number } & SeenLag)
-  /** `walks`: consecutive walks, including this walk. */
+  /** `walks`: consecutive walks that could not find the removed instruments, including this walk. */
   | { readonly kind: 'deletionsStandStill'; readonly walk: number; readonly walks: number }
   | { readonly kind: 'walkGivenUp'; readonly walk: number; readonly why: string; readonly waitMs: number }
   /** The instruments topic has another id than before. */

@@ -5,18 +5,17 @@ import type { InstrumentsOffset } from './instruments-offset.ts';
 
 /*
  * The provider's instrument list may lag: it may be older than events that are already on the topic. A walk waits for
- * the hand-off margin, but a lag may be longer. The census reads the events of the hour before the walk:
+ * `handoffMargin`, but the lag may be longer. So the census remembers *recent* events, of the hour before the walk:
  *
- * - A row that contradicts such an event is not written, and shows a lag. But if the stream brings another event of the
- *   same instrument during the walk, the row may be newer than the topic. Then the row shows no lag.
- * - An instrument that such an event names is not deleted. If the list lacks an instrument that the event added, the
- *   list is older than the event. But if the list has an instrument that was added later, the missing one was removed.
- * - Events from before the source's start or reset show no lag: the source lost the events of the reset, so a row may be
- *   newer, and the list of another filter may lack an instrument.
- * - A page names its offset in the stream (`links.events`). If this offset is before such an event, the page is older
- *   than the event. If the offset is before all remembered events, the page corrects nothing.
+ * - A row that contradicts a recent event is not written, and shows a lag. But if the stream brings another event of
+ *   the same instrument during the walk, the row may be newer than the recent event. Then the row shows no lag.
+ * - An instrument that a recent event names is not deleted. If the list lacks an instrument that a recent event added,
+ *   the list shows a lag. But if the list has an instrument that a later event added, the missing one was removed. After
+ *   a reset with another filter, additions from before the reset show no lag: the list may lack these instruments.
+ * - A page names its offset in the stream (`links.events`). If the topic has an event after this offset, the page is
+ *   older than the event, and shows a lag. If all recent events are after this offset, the page corrects nothing.
  *
- * After any of these signs, the walk deletes nothing. Only `links.events` shows a lag of more than an hour.
+ * A walk that has seen a lag deletes nothing. Only `links.events` shows a lag of more than an hour.
  */
 
 const MOST_CONTRADICTIONS = 10_000;
@@ -47,7 +46,7 @@ export interface PageAge {
 export function pageAge(start: string | null, streamStart: string | null, { reported }: Census): PageAge {
   const from = (place: string | null) => (place === null || start === null ? null : compareStreamOffsets(start, place));
   const [newest, first] = [from(reported.newest), from(streamStart)];
-  // An event comes after the requested offset (`since`), so a page with this offset lacks the event too.
+  // The events of a response come after the offset of its request. So a page with the same offset lacks these events.
   const isBehind = newest === null ? first !== null && first < 0 : newest <= 0;
   if (start !== null && isBehind) {
     const isOlderThanMemory = (from(reported.remembered) ?? -1) < 0;

@@ -12,9 +12,9 @@ export interface SortedRows {
 }
 
 /**
- * Decides which rows of a page are written. If an event has touched the id of a row, the topic is newer than the row.
+ * Decides which rows of a page are written. A row of a touched instrument is skipped: the topic is newer than the row.
  * Of several rows with one id, only the last row counts. If `minId` is inclusive, a page begins with the last row of
- * the previous page (`earlierLastId`): such a row does not become a second dead letter. A row that contradicts a recent
+ * the previous page (`earlierLastId`). This row does not become a second dead letter. A row that contradicts a recent
  * event is skipped, because the row may be old. If `isOldFor` is true, a row that differs from the topic is skipped.
  */
 export function sortRows(
@@ -52,7 +52,7 @@ export function sortRows(
     const outcome = sorted === 'deadLetters' && row.id === earlierLastId ? 'repeated' : sorted;
     counts[outcome] += 1;
     if (WRITTEN.has(outcome)) write.push(position);
-    // The list may still have an instrument that `deleteOnEventTypes` deleted. Such a row proves no lag.
+    // An event type in `deleteOnEventTypes` may delete an instrument that the list keeps. Such a row proves no lag.
     if (outcome === 'contradicting' && census.compare(row.id, 0n) !== 'absent') contradicted.push(row.id);
   }
   return { write, counts, flaws: [...flaws], contradicted, lastId };

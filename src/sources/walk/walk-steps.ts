@@ -16,12 +16,12 @@ import {
 } from './walk.ts';
 
 const MOST_PAGES = 1_000_000;
-/** If this number of consecutive walks were given up, and the next walk is given up too, the source stops. */
+/** At most this number of consecutive walks may be given up. If one more walk is given up, the source stops. */
 const MOST_GIVEN_UP = 3;
 const LEAST_REST_MS = 1_000;
 /**
- * After the last page, at most this many requests check that no row follows. Instruments that are issued meanwhile
- * never fill so many pages.
+ * After the last page, at most this many requests verify that no row follows. New instruments never fill so many pages
+ * during these requests.
  */
 export const MOST_VERIFYING = 20;
 /** After this number of consecutive walks that could not find the removed instruments, operators are notified. */
@@ -113,7 +113,7 @@ function usePage(walk: In<'draining'>, _: Of<'usePage'>, at: WalkContext): WalkS
 }
 
 /**
- * Returns the values of `minId` for the requests that check that no row follows the last page. If `minId` is exclusive,
+ * Returns each `minId` for the requests that look for rows after the last page. If the provider's `minId` is exclusive,
  * the request with the last id finds the next row. If `minId` is inclusive, the request with the last id plus 1 finds
  * the next row. An empty list is requested from its beginning.
  */
@@ -122,7 +122,7 @@ export function placesToVerify(lastId: bigint | null): readonly (string | null)[
   return lastId === HIGHEST_ID ? [String(lastId)] : [String(lastId), String(lastId + 1n)];
 }
 
-/** Takes a response from after the last page. Its new ids are a flaw, unless events of the drain name the ids too. */
+/** Takes the response to a request for rows after the last page. New ids are a flaw, unless events touch all of them. */
 function verifyEnd(walk: In<'verifying'>, { rows, next }: Of<'behindLast'>, { nowMs }: WalkContext): WalkStep {
   const { lastId, lag } = walk;
   const [place = null, ...others] = walk.places;
