@@ -5,7 +5,7 @@ import { untilAborted } from '../support/until-aborted.ts';
 
 /**
  * The results of the last verification of the topics. A topic that fails the verification is *refused*: it stops only
- * the sources and prices that need this topic. Before they start again, the topic is verified again.
+ * the sources and prices that need this topic. Before these sources or prices start again, the topic is verified again.
  */
 export type VerifiedTopics = ReturnType<typeof createVerifiedTopics>;
 
@@ -23,7 +23,7 @@ export function createVerifiedTopics(
   return {
     refused: () => [...refused.keys()],
     areVerified: (topics: readonly TopicSpecification[]) => topics.every(({ name }) => !refused.has(name)),
-    /** Marks replaced topics as refused. So each of these topics is verified again before it is used. */
+    /** Marks replaced topics as refused. Then `verify` verifies these topics again. */
     doubt(topics: readonly string[], why: ConnectorError): void {
       for (const name of topics) refused.set(name, why);
     },

@@ -51,8 +51,8 @@ export interface OffsetPartitionOptions {
 
 /**
  * Runs the sources of one partition of the offsets topic with one transactional writer, in sessions. A session fences
- * earlier writers, reads the committed offsets, and runs every source from its offset. If the writer fails, or an
- * operator restarts a source, the session ends for all sources, and their fetched pages are dropped.
+ * earlier writers, reads the committed offsets, and runs every source from its offset. A failure of the writer, or an
+ * operator's restart of a source, ends the session for all sources. Then their fetched pages are dropped.
  *
  * @returns the names of the failed sources, if no source is left to run; rejects with the signal's reason.
  */
@@ -127,8 +127,8 @@ interface Session extends OffsetPartitionOptions {
 }
 
 /**
- * Runs one session until the writer fails, the signal aborts, a waiting source may run, or no source runs. Waits for
- * open commits before it ends.
+ * Runs one session until the writer fails, the signal aborts, a waiting source may run, or no source runs. Then waits
+ * for the end of open commits.
  */
 async function runSession(options: Session): Promise<void> {
   const { kafka, clock, random, events, targets, sources, runStates, offsets, topicIds } = options;

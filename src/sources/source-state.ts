@@ -11,7 +11,7 @@ import type { WalkRequest } from './walk/instruments-messages.ts';
 
 export const STATES_PARTITION = 0;
 
-/** `requestedAt`: ISO 8601, by the clock of the requester. Code does not use it: it is only shown to people. */
+/** `requestedAt`: ISO 8601, by the clock of the requester. Only people read this date. */
 export interface RequestedWalk extends WalkRequest {
   readonly requestedAt: string | null;
 }

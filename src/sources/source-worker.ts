@@ -25,7 +25,7 @@ export interface SourceTask {
   /**
    * No transaction is open during a poll, because an open transaction delays every reader of the topics.
    *
-   * @throws ConnectorError; the error's action says if `poll` is called again, and if it then requests fewer items.
+   * @throws ConnectorError. The error's action says how `poll` is repeated, for example with fewer items.
    */
   poll(signal: AbortSignal): Promise<SourceTurn>;
 }
@@ -45,7 +45,7 @@ export interface SourceWorkerOptions {
  * The loop of every source: poll, commit one transaction, and wait for the time that the poll returned. A paused source
  * finishes its poll and keeps its task. A failed poll is repeated after a back-off that depends on the error's action.
  * A failed commit is not repeated, because only the committed offset shows if the commit succeeded.
- * Never resolves: rejects with the signal's reason, with the error of a commit, or with an error of a poll that no
+ * Never resolves. Rejects with the signal's reason, with the error of a commit, or with a poll's error that no
  * repetition corrects.
  */
 export async function runSource(options: SourceWorkerOptions): Promise<never> {

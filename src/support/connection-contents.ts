@@ -8,7 +8,7 @@ export const CONTENT_PROBLEMS = {
     const isDecodable = succeeds(() => decodeURIComponent(uri.username + uri.password));
     return isDecodable ? null : 'has a login with a bare %; write it as %25';
   },
-  /** Checks every certificate. TLS would ignore a broken certificate, and would trust fewer authorities. */
+  /** Reads every certificate. TLS would ignore a broken certificate, and would trust fewer authorities. */
   ca(pem: string): string | null {
     const blocks = pem.match(/-----BEGIN ([A-Z0-9 ]*CERTIFICATE)-----[\s\S]*?-----END \1-----/g) ?? [];
     const begun = pem.match(/-----BEGIN /g) ?? [];

@@ -2,7 +2,7 @@ import type { Clock } from './clock.ts';
 import { within } from './deadline.ts';
 import { untilAborted } from './until-aborted.ts';
 
-/** Wakes loops that wait for a change. A loop must check the state and then call `next`, without an `await` between. */
+/** Wakes loops that wait for a change. A loop must look at the state and then call `next`, without an `await` between. */
 export class Pulse {
   #next = Promise.withResolvers<void>();
 

@@ -35,8 +35,8 @@ export interface RunStatesOptions<Unit extends Named> {
 export type RunStates<Unit extends Named> = ReturnType<typeof createRunStates<Unit>>;
 
 /**
- * Decides which units may run. A unit may run if its state is not in `restsWhen`, it has not failed since the last
- * restart, and it does not wait for a back-off. A unit fails if one of its topics is refused. If the topics of a unit
+ * Decides which units may run. A unit may not run in three cases: its state is in `restsWhen`, it has failed since the
+ * last restart, or it waits for a back-off. A unit fails if one of its topics is refused. If the topics of a unit
  * cannot be verified now, the unit waits for a back-off.
  */
 export function createRunStates<Unit extends Named>(options: RunStatesOptions<Unit>) {

@@ -9,7 +9,7 @@ export interface WorkerTarget {
   readonly state: TargetState;
   /** An operator's restart or stop changes this number. Then the source or the processor starts again. */
   readonly restartEpoch: number;
-  /** When this number changes, a failed source or processor starts again. It changes whenever `restartEpoch` changes. */
+  /** When this number changes, a failed source or processor starts again. A change of `restartEpoch` changes it too. */
   readonly failedRestartEpoch: number;
   /** Aborts when the target changes. Then this object is out of date. */
   readonly changed: AbortSignal;

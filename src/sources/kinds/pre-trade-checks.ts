@@ -31,7 +31,7 @@ const WORDS = {
     'The source reads every pre-trade check that the provider still has. Some checks may come again with the same key.',
 };
 
-/** A pre-trade check has a URL with which anyone can trade. So logs, errors and dead letters show at most its id. */
+/** Anyone can trade with the URL in a pre-trade check. So logs, errors and dead letters show at most the check's id. */
 export const PRE_TRADE_CHECKS: SourceKind<SourceSettingsOf<'pre-trade-checks'>, FollowerOffset> = {
   connectorClass: 'PreTradeChecksSource',
   walks: false,
@@ -100,7 +100,7 @@ export const PRE_TRADE_CHECKS: SourceKind<SourceSettingsOf<'pre-trade-checks'>, 
   },
 };
 
-/** Null for an unknown id. @throws ConnectorError BODY_MALFORMED; its message has no content of the check. */
+/** Returns null for an unknown id. @throws ConnectorError BODY_MALFORMED; the message has no content of the check. */
 export async function requestCheck(
   checks: PreTradeChecks,
   decoder: CheckDecoder,

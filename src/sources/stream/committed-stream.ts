@@ -11,9 +11,9 @@ export interface CommittedStream {
   readonly standingMs: number;
   /** The shortest possible time from the last confirmation of our offset to `serverDate`. */
   readonly standingLeastMs: number;
-  /** The provider's last confirmation of our offset before the suspected gap, epoch ms; null: no gap is suspected. */
+  /** When the provider last confirmed our offset before the suspected gap, epoch ms; null: no gap is suspected. */
   readonly gapSuspectedFromMs: number | null;
-  /** An offset that may later replace our offset (see retention-gap.ts); null if there is no such offset. */
+  /** A fresh offset that may replace our offset after some time (see retention-gap.ts); null if no offset is held. */
   readonly held: HeldOffset | null;
   /**
    * After a lower offset has replaced our offset, the events up to the offset `since` repeat: they are on the topic
@@ -24,8 +24,8 @@ export interface CommittedStream {
 }
 
 /**
- * `since`: the furthest offset ever read. `end`: if the provider's stream ends before our offset, this end; otherwise,
- * while events repeat, our offset; otherwise null.
+ * `since`: the furthest offset ever read. `end`: the end of the provider's stream, if this end is lower than our
+ * offset. Otherwise `end` is our offset while events repeat, and null while no events repeat.
  */
 export function readUpTo(stream: (CommittedStream & { readonly since: string | null }) | null): {
   readonly since: string | null;

@@ -129,11 +129,11 @@ export function takeStart(state: FollowerState, fresh: StreamStart, at: Follower
   const start = { since: isOurs ? ours : markedStart, askedMs };
   const mark = isWithoutOffset ? stream.mark : markAt(stream.mark, { since, ours, askedMs });
   const taken = takeFreshStart({ ...stream, mark }, offset, { ours, start }, at.nowMs);
-  // When the doubt about our offset ends, the stream is requested at once, because a drain may wait for the response.
+  // When the doubt about our offset ends, the stream is requested at once, because a drain may be waiting.
   const isOver = isOffsetInDoubt(stream.doubt) && !isOffsetInDoubt(taken.stream.doubt);
   const asked = { ...taken, stream: { ...taken.stream, dueMs: isOver ? at.nowMs : stream.dueMs } };
   const after = { ...state, ...(isOurs ? confirmOffset({ ...state, ...asked }, fresh.time, askedMs) : asked) };
-  // A start of pre-trade checks needs no second request: its own request reads the stream, and had status 200.
+  // The request for a start of pre-trade checks reads the stream too. So its status 200 also verifies the start.
   return isWithoutOffset && !isRenewal
     ? takeVerifiedStart(after, { taken: true, items: 0, next: null }, at)
     : { state: after, commits: false };
@@ -153,8 +153,8 @@ function confirmOffset(
 }
 
 /**
- * Takes the response that verifies a fresh start. If our offset is in doubt or the start is lower, the stream is then
- * requested from our offset at once. If offsets have no order, a start with items after it may be old: it is not used.
+ * Takes the response that verifies a fresh start. If our offset is in doubt or the start is lower, the stream is
+ * requested from our offset at once. If offsets have no order, a start that items follow may be old, and is not used.
  */
 export function takeVerifiedStart(state: FollowerState, verified: VerifiedStart, at: FollowerContext): FollowerOutcome {
   const { stream, offset } = state;
@@ -246,7 +246,7 @@ function passAgain(
   return isOver || !isBefore(since, again.since) ? { ...offset, again: null } : offset;
 }
 
-/** A source of pre-trade checks continues without an offset. So it reads again all checks that the provider has. */
+/** A source of pre-trade checks continues without an offset. So the source reads all checks of the provider again. */
 function freshStart(start: string, { settings }: FollowerContext): string | null {
   return settings.begins === 'withoutOffset' ? null : start;
 }

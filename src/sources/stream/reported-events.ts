@@ -10,7 +10,7 @@ export class ReportedEvents {
   #oldestRemembered: string | null = null;
   readonly #idsOfNewest = new Set<bigint>();
   readonly #agesMs = new Map<string, number>();
-  /** If the topic has events that the stream lacks or must still repeat, they come after this offset; else null. */
+  /** The topic has events after this offset that the stream lacks or must still repeat; null: no such events. */
   readonly #end: string | null;
   /** The highest `since` that is lower than `#end`. */
   #acrossEnd: string | null = null;

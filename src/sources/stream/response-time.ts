@@ -20,9 +20,9 @@ export function timeBetween(a: ResponseTime, b: ResponseTime): { readonly leastM
 
 /**
  * Returns the longest (`ageMs`) and the shortest (`leastAgeMs`) possible time from the last confirmation of our offset
- * to now. A response that moves our offset on confirms our offset. A fresh start (the offset of a new source) that
- * equals our offset confirms it too. Until the first response after a restart, only the provider's clock and our wall
- * clock give these times. After this response, the monotonic clock gives them. But the monotonic clock stops while the
+ * to now. A response confirms our offset if it moves our offset on. A fresh start (the offset of a new source) confirms
+ * our offset if both are equal. Until the first response after a restart, the provider's clock and our wall clock give
+ * these times. After this response, the monotonic clock gives these times. But the monotonic clock stops while the
  * machine sleeps. So if both wall clocks show more time, the lesser of their two times is used.
  */
 export function offsetAges(

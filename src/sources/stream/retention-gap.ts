@@ -11,7 +11,7 @@ import { compareStreamOffsets, isBefore, type StreamReading, type StreamResponse
  * is *held*. A response without a sign ends the hold. Rounds repeat. A held E replaces our offset after this time:
  *
  * - E is lower than our offset: `behindLimit`, an hour. The provider usually recovers in minutes, and a lower offset
- *   repeats events. E is held only if the end of the stream from E is lower too. Otherwise the list that gave E lags.
+ *   repeats events. E is held only if the end of the stream from E is lower too. If not, the list that gave E lags.
  * - Our offset brings no events: `offsetHold`, a day. The event log may lag behind the list by hours.
  * - Our offset brings no events, but E brings events: `gapProof`, some minutes.
  * - Our offset is refused, or its events repeat, or it has expired by all clocks: `gapProof` too.
@@ -56,7 +56,7 @@ export interface OffsetKnown {
   readonly isOver: boolean;
   /** The longest possible time since the provider confirmed our offset. */
   readonly ageMs: number;
-  /** A recent fresh start was not lower than our offset, so a lower offset in a response is not a sign. */
+  /** A recent fresh start was not lower than our offset. So a lower offset in a response is not a sign. */
   readonly isNoReset: boolean;
 }
 
@@ -187,7 +187,7 @@ function beginRound(
   if (sign !== 'unmoved' || held === null || isBefore(held.since, ours)) {
     return { ...doubt, round: { wants: 'start', fromMs: nowMs } };
   }
-  // If offsets have no order, the held offset may be older than ours, so its events prove nothing.
+  // If offsets have no order, the held offset may be older than ours. Then events after the held offset prove nothing.
   if (compareStreamOffsets(held.since, ours) === null) return doubt;
   const cameMs = nowMs - held.heldMs;
   return { ...doubt, round: { wants: 'verify', start: held.since, at: held.since, cameMs, overtakes: false } };

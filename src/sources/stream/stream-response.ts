@@ -19,7 +19,7 @@ function compareDigits(a: string | undefined, b: string | undefined): number {
   return first < second ? -1 : 1;
 }
 
-/** One response of a stream. Even before the stream's end, it may have fewer events than requested. */
+/** One response of a stream. Even before the stream's end, a response may have fewer events than requested. */
 export interface StreamResponse {
   /** The offset for the next request: the cursor of this response. */
   readonly next: string;
@@ -36,7 +36,7 @@ export type StreamReading =
   /** The cursor is lower than our offset. */
   | 'lower';
 
-/** Offsets of pre-trade checks have no order. They repeat if `earlier` (our previous offsets) contains the cursor. */
+/** Offsets of pre-trade checks have no order. Events repeat if `earlier` (our previous offsets) contains the cursor. */
 export function readStreamResponse(
   since: string,
   { next }: StreamResponse,

@@ -42,11 +42,11 @@ export interface Stream {
   readonly heldFromMs: number | null;
   readonly dueMs: number;
   readonly discarded: number;
-  /** True if the newest response showed the end of the stream, or if the list showed this end recently. */
+  /** True if the newest response, or recently the list, showed the end of the stream. */
   readonly caughtUp: boolean;
   /** True if a response named a newest offset after its cursor: this provider names the end of the log. */
   readonly namesEnd: boolean;
-  /** The responses since the stream's end was last seen; null at the end, or if the newest response was discarded. */
+  /** The responses after the last one that showed the stream's end; null at the end, and after a discarded response. */
   readonly run: StreamRun | null;
   /** The search for the stream's end by means of the list; null at the end, or if responses name the end. */
   readonly mark: EndMark | null;
@@ -63,7 +63,7 @@ export interface StreamPosition
   readonly since: string;
 }
 
-/** `items`: events or checks, and dead letters. `refused`: a 4xx status that refuses our offset (`refusesOffset`). */
+/** `items`: the number of events or pre-trade checks, dead letters included. `refused`: `refusesOffset(status)`. */
 export type OffsetResponse =
   | ({ readonly kind: 'stream'; readonly items: number; readonly time: ResponseTime } & StreamResponse)
   | { readonly kind: 'refused'; readonly status: number; readonly time: ResponseTime };
@@ -189,7 +189,7 @@ const FRESH = { noResetMs: null, discarded: 0, earlier: [], caughtUp: false } as
 const behind = (since: string, held: HeldOffset | null) => isProviderBehind({ since, held });
 
 /**
- * Returns the held offset with the time of its hold. A restart adds the absence, by the clock that shows less time. But
+ * Returns the held offset with its holding time. A restart adds the absence, by the clock that shows less time. But
  * a restart adds no time to a held offset below ours. After an absence of `offsetHold`, such a held offset is dropped.
  */
 function heldUntil(

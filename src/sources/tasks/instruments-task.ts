@@ -206,7 +206,7 @@ function isSame(one: DecodedEvent, other: DecodedEvent | undefined): boolean {
   return other !== undefined && bytesOf(one).equals(bytesOf(other));
 }
 
-/** The returned function tells if the walk is still in this phase. The stream may end it before the list answers. */
+/** The returned function tells if this phase of the walk goes on. The stream may end the phase before the list answers. */
 function inThisWalk(core: InstrumentsCore): () => boolean {
   const { phase, offset } = core;
   return () => core.phase === phase && core.offset?.walk === offset?.walk;

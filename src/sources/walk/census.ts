@@ -5,7 +5,7 @@ import { ReportedEvents } from '../stream/reported-events.ts';
 const SEEN = 1;
 const OTHER_SCHEMA = 2;
 const ADDED_LATELY = 4;
-/** At most this many deletions by events are remembered. A stream with more recent deletions is probably broken. */
+/** At most this many deletions by events are remembered. A stream with more deletions in an hour is probably broken. */
 const MOST_DELETED_LATELY = 100_000;
 
 /** The census remembers events up to this age: an hour before the walk, plus time for the census itself. */

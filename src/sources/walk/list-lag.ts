@@ -7,13 +7,15 @@ import type { InstrumentsOffset } from './instruments-offset.ts';
  * The provider's instrument list may lag: it may be older than events that are already on the topic. A walk waits for
  * `handoffMargin`, but the lag may be longer. So the census remembers *recent* events, of the hour before the walk:
  *
- * - A row that contradicts a recent event is not written, and shows a lag. But if the stream brings another event of
- *   the same instrument during the walk, the row may be newer than the recent event. Then the row shows no lag.
+ * - A row that contradicts a recent event is not written, and shows a lag. But if an event touches the instrument during
+ *   the walk, the row may be newer than the recent event. Then the row shows no lag.
  * - An instrument that a recent event names is not deleted. If the list lacks an instrument that a recent event added,
- *   the list shows a lag. But if the list has an instrument that a later event added, the missing one was removed. After
- *   a reset with another filter, additions from before the reset show no lag: the list may lack these instruments.
+ *   the list shows a lag. But if the list has an instrument that a later event added, the missing one was removed.
  * - A page names its offset in the stream (`links.events`). If the topic has an event after this offset, the page is
  *   older than the event, and shows a lag. If all recent events are after this offset, the page corrects nothing.
+ *
+ * Events from before the source's start or reset are not recent: the reset lost events, so a row may be newer than the
+ * topic, and the list of another filter may lack an instrument.
  *
  * A walk that has seen a lag deletes nothing. Only `links.events` shows a lag of more than an hour.
  */
