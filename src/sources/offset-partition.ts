@@ -108,7 +108,6 @@ export async function runOffsetPartition(options: OffsetPartitionOptions): Promi
   return sources.map((source) => source.name);
 }
 
-/** Returns the sources that write one of the topics in the error; all sources if there is no such source. */
 function concernedBy({ sources, writtenBy }: OffsetPartitionOptions, error: ConnectorError): readonly Source[] {
   const named = error.fields.topics;
   if (!Array.isArray(named)) return sources;

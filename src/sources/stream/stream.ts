@@ -205,7 +205,6 @@ function heldUntil(
   return { ...held, heldMs: Math.round(held.heldMs + leastMs) };
 }
 
-/** The period whose unread events have certainly expired; null if there is none. */
 function lostTime(
   takenMs: number | null,
   serverDate: ResponseTime,

@@ -118,7 +118,6 @@ export class ListPages {
     return asked;
   }
 
-  /** Prefetches the page after the newest page. Also prefetches the first response for the next drain of a page. */
   #askAhead(signal: AbortSignal): void {
     if (signal.aborted) return;
     const earlier = [this.#taken, ...this.#ahead].filter((asked) => asked !== null);
