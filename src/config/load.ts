@@ -53,10 +53,9 @@ export async function loadSettingsTree(options: LoadSettingsOptions): Promise<Lo
   const tree = readSettingsTree(text, env);
   const schema = createSettingsSchema(createSecretReader({ readFile, onSecret }));
   const isParsed = tree.value !== undefined;
-  const { value: given } = tree;
-  const warnings = settingsWarnings(given);
-  const checked = isParsed ? await schema.safeParseAsync(given ?? {}) : undefined;
-  const context = { ...tree, schema, given };
+  const warnings = settingsWarnings(tree.value);
+  const checked = isParsed ? await schema.safeParseAsync(tree.value ?? {}) : undefined;
+  const context = { ...tree, schema, given: tree.value };
   const found = checked?.error ? await problemsOf(checked.error.issues, context) : [];
   const problems = [...environmentProblems(env), ...inFileOrder(tree, found)];
   if (problems.length > 0 || !checked?.success) throw settingsInvalid(file, problems, { warnings });

@@ -186,10 +186,8 @@ export class CallQueue<One extends QueuedQuestion> {
     if (role !== 'fresh') suspected.took(tookMs);
     if (asked.length >= (this.#tooLarge?.items ?? 0)) this.#tooLarge = null;
     if (asked.length >= this.#largestAnswered(nowMs)) this.#largest = { items: asked.length, atMs: nowMs };
-    if (this.#limit !== null && asked.length > this.#limit.items) {
-      const raised = { items: asked.length, pauseMs: TRIAL_AFTER_MS.first, trialMs: nowMs };
-      this.#limit = asked.length >= this.#options.maxItems ? null : raised;
-    }
+    const isLarger = asked.length > (this.#limit?.items ?? Number.POSITIVE_INFINITY);
+    if (isLarger) this.#limit = { items: asked.length, pauseMs: TRIAL_AFTER_MS.first, trialMs: nowMs };
     if (role === 'suspected') this.#suspectedAnswered(group, nowMs);
     for (const failed of this.#waiting.splice(0)) {
       if (failed.group.asked.length === 0) continue;

@@ -26,7 +26,7 @@ export interface FollowerSettings {
   readonly filter: string;
   /**
    * `atGivenStart`, for events: the list gives the first offset, and offsets have an order. `withoutOffset`, for
-   * pre-trade checks: the first request has no offset, and offsets have no order (src/provider/README.md, part 4.2).
+   * pre-trade checks: the first request has no offset, and offsets have no order (part 4.2 of src/provider/README.md).
    */
   readonly begins: 'atGivenStart' | 'withoutOffset';
   readonly pollIntervalMs: number;

@@ -29,10 +29,7 @@ export interface Verified {
 /** A walk reads the whole instrument list page by page, and writes what differs from the instruments topic. */
 export type Walk =
   | { readonly phase: 'idle' }
-  /**
-   * The instruments topic is read. In this phase and later, events touch ids. `notBeforeMs`: the end of the pause after
-   * a walk that was given up.
-   */
+  /** Reads the instruments topic. From now on, events touch ids. `notBeforeMs`: the pause after a failed walk ends then. */
   | { readonly phase: 'census'; readonly notBeforeMs: number }
   /** The walk waits for `handoffMargin` or longer, because the list may lag behind the stream. */
   | { readonly phase: 'margin'; readonly drain: Drain }
