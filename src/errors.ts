@@ -144,7 +144,7 @@ export const ERROR_CODES = {
   },
   TOPIC_DELETED: {
     action: 'retry',
-    remedy: 'Run `spconnect topics create`. A walk fills an instruments topic again, then prices are requested.',
+    remedy: 'Create the topic as the message says. A walk fills an instruments topic again, then prices are requested.',
   },
   KAFKA_UNREACHABLE: {
     action: 'retry',
