@@ -16,7 +16,7 @@ export async function stateCommand(
   const { signal, stderr } = context;
   const settings = await loadWithoutProvider(context);
   const { sources, prices } = settings;
-  // The address of market data may be unset here; then `prices.enabled` is false. So only `prices.from` shows if there are prices.
+  // `prices.enabled` is false if the address of market data is unset, as it may be here. `prices.from` does not depend on it.
   const processor = prices.from.length > 0 ? [{ name: PRICE_PROCESSOR }] : [];
   const { name } = knownSource(context, given, [...sources, ...processor]);
   await atInstallation({ settings, signal, needs: ['states'] }, (at) =>

@@ -70,7 +70,7 @@ const mappingSettings = group({
   ),
   maxDeadLetters: setting(
     decimal(0, 1),
-    'The largest share of dead letters in one response, and in the last 1,000 rows. Above it, the source stops. 20 are always allowed.',
+    'The largest share of dead letters in one response, and in the last 1,000 rows. Above it, the source stops. Up to 20 are always allowed.',
     0.05,
   ),
 });

@@ -103,7 +103,7 @@ export async function changeOffset(
     writes(found) {
       fencings += 1;
       const offset = change(found);
-      // `undefined`: perhaps an earlier attempt, whose commit got no answer, changed the offset. Then `before` stays.
+      // An earlier attempt, whose commit got no answer, may have changed the offset already. Then `before` stays.
       if (offset !== undefined) before = found;
       const sourceOffset = offset === undefined ? undefined : offsetRecord({ topic, key, offset });
       const records = offset === undefined ? [] : notices(found);

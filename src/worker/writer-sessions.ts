@@ -65,7 +65,7 @@ export async function runWriterSessions<Position>(options: WriterSessionsOptions
         fencings = error.code === 'WRITER_FENCED' ? Math.min(fencings + 1, MOST_FENCED_WAITS) : 0;
         const waitMs = backOffMs(Math.max(failures, 1), REOPEN_BACK_OFF, random);
         await clock.sleep(Math.max(waitMs, fencings * FENCED_WAIT_MS), signal);
-        // After its own failure, the writer waits for a new proof of ownership when it opens. Other failures need this wait.
+        // `writer.open` waits for a new proof only after a failure of the writer. So other failures need this wait.
         await ownershipProof?.(failedMs, signal);
       }
     }

@@ -92,7 +92,7 @@ const instrumentsSource = group({
   tombstones: setting(flag(), 'Delete instruments that a complete walk no longer finds.', true),
   maxShrink: setting(
     decimal(0, 1),
-    'The largest share of instruments that a walk deletes (20 are always allowed). If more are missing, the walk deletes none.',
+    'The largest share of instruments that a walk deletes (up to 20 are always allowed). If more are missing, the walk deletes none.',
     0.05,
   ),
   deleteOnEventTypes: setting(

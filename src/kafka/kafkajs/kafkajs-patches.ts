@@ -159,8 +159,8 @@ type CreateFetchManager = (options: {
 }) => FetchManager;
 
 /**
- * A stopped member must not fetch. When a partition's leader changes, the original replaces its fetch loops. If the
- * member leaves meanwhile, nothing ends the new loops, which take 100 % CPU. The replacement ends them at `fetch`.
+ * A stopped member must not fetch. When a partition's leader changes, the original starts new fetch loops. If the member
+ * leaves at this moment, nothing ends these loops, and they take 100 % CPU. This replacement ends each at its next `fetch`.
  */
 function stoppedForGood(original: CreateFetchManager): CreateFetchManager {
   return (options) => {
@@ -245,7 +245,7 @@ const PATCHES: readonly Patch[] = [
     sourceSha256: '32529e32a3c135dfba608a4e37fd60a27a7b5d38621b1986ae571a1beb64cddc',
     replace: allWithoutErrors,
   },
-  // The original repeats a request for all partitions of a broker, so it can double a record (send-messages.ts).
+  // After an error, the original sends the records again. The broker may have them, so it can double a record (send-messages.ts).
   {
     module: 'src/producer/sendMessages.js',
     sourceSha256: '3ee877abaa2b09ea8cb91be9a3673501c918985228257820669935ea74741f4d',

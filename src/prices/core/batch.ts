@@ -55,7 +55,7 @@ export class RefreshBatches {
     return questions > (MOST_OPEN - 1) * maxItems;
   }
 
-  /** @param unanswered the number of questions that were not answered before the batch became a refresh. */
+  /** @param unanswered the number of questions that still await an answer; after a timeout, some are already answered. */
   add(batch: Batch, unanswered = batch.questions.length): void {
     this.#open.set(batch, unanswered);
   }

@@ -76,7 +76,7 @@ class RefreshSlots {
 
   /**
    * @param options.epochMs the wall-clock time when the monotonic clock was 0.
-   * @param options.phase the start of the first slot, as a share of the interval from 0 to 1; differs by partition.
+   * @param options.phase the start of the first slot, as a share of the refresh interval (0 to 1); differs by partition.
    */
   constructor(options: { readonly intervalMs: number; readonly epochMs: number; readonly phase: number }) {
     this.#intervalMs = options.intervalMs;

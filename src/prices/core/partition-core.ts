@@ -48,7 +48,7 @@ export class PartitionCore {
   /**
    * @param start.instruments id, isin and terms, from the records below `start.offset`.
    * @param start.before the instruments of the previous core, if there is one.
-   * @param start.phase the start of this partition's first slot, as a share of the interval from 0 to 1.
+   * @param start.phase the start of this partition's first slot, as a share of the refresh interval (0 to 1).
    */
   constructor(
     settings: PartitionCoreSettings,
@@ -108,7 +108,7 @@ export class PartitionCore {
     return priceState(this.#table.plan(row, kind), this.#table.repaymentDayAt(row), this.#settings.repayment, nowMs);
   }
 
-  /** For each series, the earliest moment up to which a product's windows were answered. Products without prices do not count. */
+  /** For each series: windows were answered up to this time for each product that has prices. */
   earliestAnsweredMs(): ReadonlyMap<PriceKind, number> {
     const series = this.#lanes.filter(({ windows }) => windows !== null);
     return new Map(series.map((lane) => [lane.kind, lane.earliestAnsweredMs()]));
@@ -202,7 +202,7 @@ export class PartitionCore {
       this.#table.delete(id);
       return news.kind === 'live' ? { kind: 'noIsin' } : news;
     }
-    // The low-water marks may not have moved while the table was empty. They move before the first instrument is added.
+    // While the table is empty, the low-water marks may be old. So they move before the first instrument is added.
     if (this.#table.size === 0) this.#moveMarks(nowMs);
     const instrument = this.#put(id, news.isin, nowMs, news.terms);
     this.#refreshBesidesFirst(instrument, nowMs);

@@ -26,7 +26,7 @@ export function createRecordReader(options: { readonly schemas: ReadonlyMap<numb
       const { schemaId, body } = readWireValue(value);
       const schema = known.get(schemaId);
       if (schema === undefined) {
-        throw new ConnectorError('RECORD_UNREADABLE', `A value names schema id ${schemaId}, which was not given.`);
+        throw new ConnectorError('RECORD_UNREADABLE', `A value has schema id ${schemaId}, which is unknown here.`);
       }
       return readableRecord(schema.node, decode(schema.type, schemaId, body));
     },

@@ -29,8 +29,8 @@ import {
 } from './stream-response.ts';
 
 /**
- * The state of a task that reads a stream; a restart loses this state. Times are monotonic. retention-gap.ts explains
- * sign, round and held offset at its beginning. `offsetAges` (response-time.ts) explains a confirmation.
+ * The state of a task that reads a stream. A restart loses this state. Times are monotonic. The beginning of
+ * retention-gap.ts explains sign, round and held offset. `offsetAges` (response-time.ts) explains confirmation.
  */
 export interface Stream {
   readonly answeredMs: number | null;
@@ -51,7 +51,7 @@ export interface Stream {
   /** The search for the stream's end by means of the list; null at the end, or if responses name the end. */
   readonly mark: EndMark | null;
   readonly doubt: Doubt;
-  /** The time of the last fresh start (a new source's offset), if this start was not lower than ours; else null. */
+  /** When the newest fresh start (the offset that a new source would get) arrived; null if it was lower than our offset. */
   readonly noResetMs: number | null;
   /** Our previous offsets, the newest at the end. */
   readonly earlier: readonly string[];
@@ -99,7 +99,7 @@ export interface StreamContext extends GapContext {
   readonly begins: 'atGivenStart' | 'withoutOffset';
 }
 
-/** After this time, a fresh start is requested again: the list may have lagged behind a reset. */
+/** A fresh start counts for this time only. It comes from the list, and the list may lag behind a reset of the stream. */
 const NO_RESET_MS = 3_600_000;
 const EARLIER_KEPT = 1_000;
 
@@ -143,7 +143,7 @@ export function followStream(
   const weighed = weighSign(stream.doubt, sign, { since, held: earlierHeld }, { ...at, isSuspected });
   const isLower = isNoReset && namesLower(reading, since, response);
   const { held, adopted, isRound } = weighed;
-  // An empty response causes no suspicion before a round is complete, because a fresh start may equal our offset.
+  // An empty response causes no suspicion before a round is complete: if the round's fresh start equals ours, no gap exists.
   const isOpen = isOld && reading === 'quiet' && !isRound && adopted === null;
   const taken = (reading === 'moved' || reading === 'quiet') && !isOpen ? reading : null;
   const suspects = isOld && !isOpen;
@@ -189,8 +189,8 @@ const FRESH = { noResetMs: null, discarded: 0, earlier: [], caughtUp: false } as
 const behind = (since: string, held: HeldOffset | null) => isProviderBehind({ since, held });
 
 /**
- * Returns the held offset with its holding time. A restart adds the absence, by the clock that shows less time. But
- * a restart adds no time to a held offset below ours. After an absence of `offsetHold`, such a held offset is dropped.
+ * Returns the held offset with its holding time. A restart adds the absence to this time; the clock that shows less
+ * counts. If the held offset is lower than ours, a restart adds nothing; an absence of `offsetHold` or longer drops it.
  */
 function heldUntil(
   { heldFromMs }: Stream,

@@ -30,7 +30,7 @@ test('a value that is no record of a known schema is refused', async () => {
   unreadable(Buffer.alloc(0), /0 bytes does not begin with the header/);
   unreadable(Buffer.from('{"id":1}'), /8 bytes does not begin with the header/);
   unreadable(value.subarray(0, 4), /does not begin with the header/);
-  unreadable(Buffer.concat([Buffer.from([0, 0, 0, 0, 8]), value.subarray(5)]), /schema id 8, which was not given/);
+  unreadable(Buffer.concat([Buffer.from([0, 0, 0, 0, 8]), value.subarray(5)]), /schema id 8, which is unknown here/);
   unreadable(Buffer.concat([value, Buffer.from([0])]), /not a record of schema id 7/);
   for (let length = 5; length < value.length; length++)
     unreadable(value.subarray(0, length), /not a record of schema id 7/);
