@@ -22,7 +22,7 @@ const ORDER = [
   'Kubernetes',
   'Glossary',
   'Guarantees',
-  'Known gaps',
+  'Known limits',
   'Figures',
   'How it works',
   'Why not Kafka Connect, Redpanda Connect or a script?',
