@@ -123,7 +123,7 @@ type AuditRequest = Pick<ComparisonOptions, 'source' | 'settle' | 'onProgress'>;
 type Suspects = Map<bigint, Buffer | null>;
 
 const ROUNDS = 3;
-/** A request with the cursor `id - 1` needs two rows: if the cursor is inclusive, the first row can have `id - 1`. */
+/** To get the row of an id, the cursor is `id - 1`. If the provider also sends the row of the cursor, two rows are needed. */
 const NEIGHBOURS = 2;
 
 /**

@@ -212,7 +212,7 @@ async function placeOf(at: Installation, source: SourceSettings, since: string) 
   return { since, received: found?.received ?? null, isOldest: false };
 }
 
-/** The earliest place that `accepts` takes. The source's records on the topic of its stream name the places. */
+/** The earliest place for which `accepts` returns true. The source's records on the topic of its stream name the places. */
 async function firstPlace(
   { kafka, settings, signal }: Installation,
   source: SourceSettings,

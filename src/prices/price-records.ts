@@ -94,7 +94,7 @@ class PartRecords {
         const { id, key, reason, value: raw, offsets } = result;
         this.#addDeadLetter({ key, pointer: '', reason, raw }, this.#headersFor(offsets), true);
         this.#forget(id);
-        // If the key of the input record is no instrument's id, `id` is only a made-up name, which is the key of no price.
+        // If the key of the input record is not the id of an instrument, `id` is a made-up name, and no price has this key.
         if (id === key) this.#addTombstone(id, 'unreadable', this.#provenance);
         return;
       }

@@ -129,8 +129,8 @@ export function createStatusSources(options: {
         if (poll.endpoint !== 'instruments') known.refusedAt = null;
         known.caughtUp = poll.caughtUp;
         if (poll.caughtUp) known.caughtUpAt = known.lastPollAt;
-        // A failed request to the list is perhaps never repeated. So its failure is hidden 5 minutes after the
-        // repetition was due, even if only the stream was answered.
+        // A failed request to the list may never be repeated. So its failure is hidden five minutes after its retry was
+        // due, although only the stream was answered since.
         const isOver = (known.trouble?.nextTryAt ?? '') <= isoNow(-TRIED_WITHIN_MS);
         if (isOver || known.trouble?.part === null || poll.endpoint === 'instruments') known.trouble = null;
       });

@@ -238,7 +238,7 @@ function nextWalkFacts({ secondsToNextWalk: next, trouble }: SourceStatus, now: 
   return [fact('Next walk', `with the next response of the stream${from}`)];
 }
 
-/** After its end was last read, a stream counts as caught up for this time. A response of a busy stream may not reach the end. */
+/** A stream counts as caught up for this time after its end was read, because not every response of a busy stream reaches the end. */
 const BEHIND_AFTER_SECONDS = 30;
 
 function streamFact(source: SourceStatus, now: string): Fact {

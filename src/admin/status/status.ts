@@ -82,7 +82,7 @@ export interface SourceStatus {
   readonly since: string | null;
   /** True if the stream is being read now: nothing fails, and Kafka answers. */
   readonly isRead: boolean;
-  /** True if the stream was read to its end. Null if it was, but is not being read now, or if there was no poll yet. */
+  /** True if the last poll reached the stream's end. Null before the first poll, and if the end was reached but polls fail now. */
   readonly caughtUp: boolean | null;
   /** The last time at which the stream was read to its end; null if never. */
   readonly caughtUpAt: string | null;

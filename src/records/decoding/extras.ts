@@ -1,6 +1,6 @@
 // An extra keeps a sent value that has no field, or that differs from the value of its field. An extra is a JSON
 // pointer and minified JSON, in the field `extras` of the nearest record. If a value was sent minified, its extra keeps
-// only its position in the input. `Extras` also keeps the path to the current value, for the pointers of dead letters.
+// only the value's position in the input. `Extras` also keeps the path to the current value, for the pointers of dead letters.
 
 import { type AssumedZone, parseInstant } from '../avro/instant.ts';
 import { BYTES } from '../json/json-bytes.ts';

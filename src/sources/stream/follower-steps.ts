@@ -154,7 +154,7 @@ function confirmOffset(
 
 /**
  * Takes the response that verifies a fresh start. If our offset is in doubt or the start is lower, the stream is
- * requested from our offset at once. If offsets have no order, a start that items follow may be old, and is not used.
+ * requested from our offset at once. If offsets have no order, a start with later items may be old, and is not used.
  */
 export function takeVerifiedStart(state: FollowerState, verified: VerifiedStart, at: FollowerContext): FollowerOutcome {
   const { stream, offset } = state;

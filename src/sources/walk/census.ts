@@ -106,7 +106,7 @@ export class Census {
     return (this.#marksOf(id) & OTHER_SCHEMA) === 0 ? 'same' : 'sameUnderOtherSchema';
   }
 
-  /** Rows have shown some instruments that events added. Returns the age of the newest such event; infinite if none. */
+  /** The age of the newest event that added an instrument which a row has shown; infinite if there is no such event. */
   get newestShownMs(): number {
     return this.#newestShownMs;
   }

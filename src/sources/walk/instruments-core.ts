@@ -267,7 +267,7 @@ function followEvents(
   };
 }
 
-/** Repeated events have old states, so only their ids count. If a walk begins now, repeated events touch no id. */
+/** Repeated events have old states, so only their ids are touched. If a walk begins with this response, they touch no id. */
 function touching(
   events: readonly EventFacts[],
   { isAgain }: FollowedOutcome,

@@ -96,7 +96,7 @@ export function reportMemberCount(options: MemberCountOptions): void {
     report();
     void count();
   });
-  // The process may join again as a new member. Its share is not too large at first: all members count.
+  // The process may join again as a new member. At first all members count, so that its share is not too large.
   signal.addEventListener('abort', () => {
     if (all > 0) members(all);
   });
