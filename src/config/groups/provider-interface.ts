@@ -27,7 +27,7 @@ function interfaceSettings(secrets: SecretReader, askers: string) {
       'The longest duration of a request, until the whole response is read.',
       '30s',
     ),
-    maxBodyBytes: setting(wholeNumber(1_024, 1_073_741_824), 'The largest body of a response, in bytes, after decompression.', 67108864),
+    maxBodyBytes: setting(wholeNumber(1_024, 1_073_741_824), 'The largest decompressed response, bytes.', 67108864),
     requestsPerSecond: setting(
       decimal(0.01, 10_000),
       `The maximum number of requests per second for all ${askers} of all replicas together, token requests included.`,
