@@ -151,8 +151,16 @@ export const CORE_MUTANTS: readonly CoreMutant[] = [
   {
     mistake: 'nothing in answer to an offset in doubt ends a drain',
     file: 'instruments-core.ts',
-    right: 'if (!isBehind && (reading === null || isOffsetInDoubt(doubt))) return state;',
-    wrong: 'if (!isBehind && reading === null) return state;',
+    right: 'if (isOffsetInDoubt(doubt) || isProviderBehind(offset)) return state;',
+    wrong: 'if (isProviderBehind(offset)) return state;',
+  },
+  {
+    mistake: 'a page is used while the log is behind',
+    file: 'instruments-core.ts',
+    right: "if (answer.kind === 'refused' || reading === null) return state;",
+    wrong:
+      "if (isProviderBehind(offset)) return { ...state, walk: stepWalk(walk, { kind: 'streamed', answer: { next: offset.since, nextId: null }, " +
+      "reading: 'quiet', namesEnd }, { ...at, offset }).walk };\n  if (answer.kind === 'refused' || reading === null) return state;",
   },
   {
     mistake: 'a row that contradicts what an event said lately is used all the same',

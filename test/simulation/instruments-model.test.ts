@@ -3,7 +3,15 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { modelRuns, modelSeed } from './model-runs.ts';
 import { runScenario } from './model-world.ts';
-import { busyWalks, rareScenarios, replacedTopics, replicasBehind, scenarios, slowLists } from './scenario.ts';
+import {
+  busyWalks,
+  onlyLogsBehind,
+  rareScenarios,
+  replacedTopics,
+  replicasBehind,
+  scenarios,
+  slowLists,
+} from './scenario.ts';
 
 test('whatever happens to it, the source loses nothing, repeats nothing, and comes right in the end', (t) => {
   const runs = modelRuns();
@@ -35,6 +43,7 @@ for (const [where, arbitrary, share] of [
   ['in walks whose pages and drains are asked for ahead', busyWalks, 8],
   ['where its topic is deleted and created again', replacedTopics, 8],
   ['where a replica answers for a while that is behind', replicasBehind, 4],
+  ['where only the log of a replica is behind, and its list is current', onlyLogsBehind, 4],
 ] as const) {
   test(`nor ${where}`, () => {
     const property = fc.property(arbitrary, (scenario) => {

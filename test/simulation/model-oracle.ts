@@ -32,6 +32,8 @@ class Oracle {
   readonly #seen = new Set<number>();
   /** Ids whose newest version a page has shown, and no event has reported. */
   readonly #shown = new Set<bigint>();
+  /** Those of them whose event the log did not have yet, unnoticed. */
+  readonly #unread = new Set<bigint>();
   #newestOrder = 0;
   #epoch = 0;
   #topicNow = 1;
@@ -170,7 +172,8 @@ class Oracle {
     for (const { id, version, from } of transaction.instruments) {
       const held = this.#topic.get(id) ?? null;
       // Where the list lags beyond the margin, what only a page has shown may be newer than the next page.
-      const isCovered = !this.#ledger.streamLags && !(transaction.truth.listLags && this.#shown.has(id));
+      const isOldPage = transaction.truth.listLags && from === 'page' && this.#shown.has(id);
+      const isCovered = !this.#ledger.streamLags && !isOldPage && !(from === 'event' && this.#unread.has(id));
       if (version !== null && held !== null && version < held && isCovered) {
         this.#wrong('I6', transaction, `instrument ${id} goes back from version ${held} to ${version} by a ${from}`);
       }
@@ -192,6 +195,8 @@ class Oracle {
       this.#topic.set(id, version);
       if (from === 'page') this.#shown.add(id);
       else this.#shown.delete(id);
+      if (from === 'page' && this.#endsUnseen(transaction)) this.#unread.add(id);
+      else this.#unread.delete(id);
     }
     // One that comes back while the log lags is named by no event yet.
     if (this.#ledger.streamLags) return;
@@ -202,6 +207,14 @@ class Oracle {
     for (const { id } of alive) {
       this.#wrong('I9', transaction, `instrument ${id} is deleted in walk ${offset.walk}, and it is there`);
     }
+  }
+
+  /** Whether a log that is behind a current list ends where the source has read it: nothing shows that it is behind. */
+  #endsUnseen({ atMs, offset }: ModelTransaction): boolean {
+    const replica = this.#ledger.failOvers.findLast(({ listIsCurrent, fromMs }) => listIsCurrent && fromMs <= atMs);
+    if (replica === undefined) return false;
+    const newest = this.#ledger.events.findLast(({ publishedMs }) => publishedMs <= replica.fromMs - replica.lagMs);
+    return !isBehind(String(offset.since), newest?.offset ?? this.#ledger.starts.at(-1)?.offset ?? '');
   }
 
   /** Whether the newest event of an instrument was lost in a gap: then a list that lags is the only one to know of it. */

@@ -79,6 +79,8 @@ export interface FailOver {
   readonly isFrozen: boolean;
   /** Of an offset beyond its log: itself, the newest offset beside it, the newest offset to go on from, or a refusal. */
   readonly beyond: 'echo' | 'named' | 'back' | 400 | 404;
+  /** Whether the rows of its list are the provider's own, beside a start that ends where its log does. */
+  readonly listIsCurrent: boolean;
 }
 
 const WALL_MS = 1_700_000_000_000;
@@ -224,7 +226,7 @@ export class ModelProvider {
     if (fault === 'empty') return { rows: [], next: null, start: null };
     const { limit, minIdMode } = this.traits;
     const asOfMs = this.#listedMs(atMs);
-    const shown = this.#listed(asOfMs);
+    const shown = this.#listed(this.ledger.failOverAt(atMs)?.listIsCurrent ? atMs : asOfMs);
     const from = minId === null ? null : BigInt(minId) + (minIdMode === 'exclusive' ? 1n : 0n);
     const cut =
       this.truncation?.kind === 'soft' && (from === null || from <= (shown[this.truncation.keptIds - 1]?.id ?? 0n));

@@ -27,7 +27,7 @@ export type Command =
   | { readonly kind: 'reset' }
   /** The instruments topic is deleted and created again; the process notices that after some requests. */
   | { readonly kind: 'replaceTopic'; readonly steps: number }
-  | ({ readonly kind: 'failOver'; readonly ms: number } & Pick<FailOver, 'lagMs' | 'isFrozen' | 'beyond'>)
+  | ({ readonly kind: 'failOver'; readonly ms: number } & Omit<FailOver, 'fromMs' | 'untilMs'>)
   | { readonly kind: 'demand'; readonly allowShrink: number | null };
 
 export interface Scenario {
@@ -269,12 +269,14 @@ export const replacedTopics: fc.Arbitrary<Scenario> = fc
   .map(([scenario, replaced, at]) => ({ ...scenario, commands: scenario.commands.toSpliced(at, 0, replaced) }));
 
 /** A replica answers that is behind, for minutes or hours; meanwhile the source polls, walks and starts again. */
+const BEYOND = ['echo', 'named', 'back', 400, 404] as const;
 const failOver: fc.Arbitrary<Command> = fc.record({
   kind: fc.constant('failOver'),
   ms: fc.constantFrom(MINUTE_MS, 6 * MINUTE_MS, 40 * MINUTE_MS, 3 * HOUR_MS, 9 * HOUR_MS),
   lagMs: fc.constantFrom(0, MINUTE_MS, 30 * MINUTE_MS, 3 * HOUR_MS, 20 * HOUR_MS),
   isFrozen: fc.boolean(),
-  beyond: fc.constantFrom<FailOver['beyond'][]>('echo', 'named', 'back', 400, 404),
+  beyond: fc.constantFrom<FailOver['beyond'][]>(...BEYOND),
+  listIsCurrent: fc.constant(false),
 });
 const failOvers = fc
   .array(
@@ -289,13 +291,38 @@ const failOvers = fc
   )
   .map((given): readonly Command[] => [steps(60), ...given]);
 
-export const replicasBehind: fc.Arbitrary<Scenario> = fc.record({
-  // Only by its links.events is a page known that is older than is remembered.
-  traits: traits.map((given) => {
-    const list = given.listStart === 'ofPage' ? {} : ({ listStart: 'newest', listLagMs: 0 } as const);
-    return { ...given, ...list, streamLagMs: 0 };
-  }),
-  prefetch: fc.boolean(),
-  pollMs: fc.constantFrom(MINUTE_MS, 10 * MINUTE_MS),
-  commands: failOvers,
+/** The log alone of a replica is behind, for minutes, and stands still. Beside an echo nothing would show it. */
+const logBehind: fc.Arbitrary<Command> = fc.record({
+  kind: fc.constant('failOver'),
+  ms: fc.constant(6 * MINUTE_MS),
+  lagMs: fc.constantFrom(MINUTE_MS, 30 * MINUTE_MS),
+  isFrozen: fc.constant(true),
+  beyond: fc.constantFrom<FailOver['beyond'][]>(...BEYOND.slice(1)),
+  listIsCurrent: fc.constant(true),
 });
+const logsBehind = fc
+  .tuple(
+    fc.array(fc.oneof(step(2), mutate('change')), { minLength: 4, maxLength: 12 }),
+    logBehind,
+    fc.array(fc.oneof(step(3), mutate('change'), fc.oneof(demand, restart)), {
+      minLength: 8,
+      maxLength: 30,
+      size: 'max',
+    }),
+  )
+  .map(([before, one, after]): readonly Command[] => [steps(60), ...before, steps(1), one, ...after]);
+
+const ofReplicas = (commands: fc.Arbitrary<readonly Command[]>): fc.Arbitrary<Scenario> =>
+  fc.record({
+    // Only by its links.events is a page known that is older than is remembered.
+    traits: traits.map((given) => {
+      const list = given.listStart === 'ofPage' ? {} : ({ listStart: 'newest', listLagMs: 0 } as const);
+      return { ...given, ...list, streamLagMs: 0 };
+    }),
+    prefetch: fc.boolean(),
+    pollMs: fc.constantFrom(MINUTE_MS, 10 * MINUTE_MS),
+    commands,
+  });
+
+export const replicasBehind = ofReplicas(failOvers);
+export const onlyLogsBehind = ofReplicas(logsBehind);

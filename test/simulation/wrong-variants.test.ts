@@ -5,7 +5,7 @@ import { CORE_MUTANTS, loadMutant } from './core-mutants.ts';
 import { type CoreModules, type LapMistake, REAL_CORE } from './model-core.ts';
 import { modelSeed } from './model-runs.ts';
 import { runScenario } from './model-world.ts';
-import { busyWalks, rareScenarios, replacedTopics, replicasBehind, scenarios } from './scenario.ts';
+import { busyWalks, onlyLogsBehind, rareScenarios, replacedTopics, replicasBehind, scenarios } from './scenario.ts';
 
 /**
  * The run of seed 1 that finds a mistake: it is tried first, so that the others need not be searched through each time.
@@ -13,7 +13,7 @@ import { busyWalks, rareScenarios, replacedTopics, replicasBehind, scenarios } f
  */
 interface FoundBy {
   readonly run: number;
-  readonly among?: 'rare' | 'busyWalks' | 'replacedTopics' | 'replicasBehind';
+  readonly among?: 'rare' | 'busyWalks' | 'replacedTopics' | 'replicasBehind' | 'onlyLogsBehind';
 }
 
 const FOUND_BY: Readonly<Record<string, FoundBy>> = {
@@ -33,6 +33,7 @@ const FOUND_BY: Readonly<Record<string, FoundBy>> = {
   'no final drain': { run: 95, among: 'replacedTopics' },
   'a list may shrink as it likes': { run: 4518 },
   'nothing in answer to an offset in doubt ends a drain': { run: 4051 },
+  'a page is used while the log is behind': { run: 34, among: 'onlyLogsBehind' },
   'a row that contradicts what an event said lately is used all the same': { run: 12 },
   'a page that is older than all that is remembered corrects': { run: 503 },
   'a list that lags is trusted to say what is gone': { run: 268 },
@@ -55,7 +56,7 @@ const FOUND_BY: Readonly<Record<string, FoundBy>> = {
   'a topic that was replaced begins no walk': { run: 6, among: 'replacedTopics' },
   'the id of a replaced topic is not committed': { run: 1, among: 'replacedTopics' },
   'a walk that was resumed is not followed by a fresh one': { run: 1 },
-  'the offset is read before fencing': { run: 29 },
+  'the offset is read before fencing': { run: 74 },
   'the producer is used again after an unanswered commit': { run: 32 },
   'a writer opens again without proof that it still holds the partition': { run: 1 },
   'an absent links.next is taken as the end of the list': { run: 1255 },
@@ -70,7 +71,7 @@ const FOUND_BY: Readonly<Record<string, FoundBy>> = {
 /** A mistake that takes longer to show would slip through on most days. */
 const MOST_RUNS = 8_000;
 
-const OTHER_SCENARIOS = { rare: rareScenarios, busyWalks, replacedTopics, replicasBehind } as const;
+const OTHER_SCENARIOS = { rare: rareScenarios, busyWalks, replacedTopics, replicasBehind, onlyLogsBehind } as const;
 
 /** The run that finds it, from 1, and what it found: the one that found it before, or else the first that does. */
 function runUntilCaught(title: string, modules: CoreModules, mistake: LapMistake | null) {

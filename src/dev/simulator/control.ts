@@ -177,7 +177,7 @@ export interface SimulatorControl {
   signingKeys(): { readonly keys: readonly object[] };
   /** Calls the listener before the response to each accepted request. The returned function removes the listener. */
   onRequest(listener: (endpoint: Endpoint, url: URL) => void): () => void;
-  /** Lets a replica of the provider answer. Its stream and its list lag. Null: the provider itself answers again. */
+  /** Lets a replica of the provider answer. Its stream lags, and later changes of its list. Null: the provider answers again. */
   failOver(to: Replica | null): void;
   /** Removes all events. The next event gets an offset after `to`. `to` may be lower than earlier offsets. */
   resetStream(to: string): void;

@@ -15,7 +15,6 @@ import {
 import { type ResponseTime, timeBetween } from '../stream/response-time.ts';
 import { isOffsetInDoubt, isProviderBehind } from '../stream/retention-gap.ts';
 import { isReadingOn, secondsToRetentionCliff, streamAtStart } from '../stream/stream.ts';
-import { isBefore } from '../stream/stream-response.ts';
 import type { Census } from './census.ts';
 import type {
   CoreAnswer,
@@ -30,7 +29,6 @@ import {
   beginWalk,
   firstOffset,
   type InstrumentsOffset,
-  isStreamOld,
   lowestStart,
   type WalkDemand,
   walkIntervalMs,
@@ -300,8 +298,7 @@ function reasonToWalk(
   if (gap === 'suspected') return 'gapSuspected';
   if (isReplaced(state, at)) return 'topicReplaced';
   if (gap === 'passed') return 'streamPassed';
-  const isOld = isStreamOld(state.offset);
-  if (state.walk.phase !== 'idle' || (reading === null && !isOld)) return null;
+  if (state.walk.phase !== 'idle' || reading === null) return null;
   if (demand !== null) return 'requested';
   return walkAgeMs(state, time, nowMs) >= walkIntervalMs(state.offset, settings) ? 'interval' : null;
 }
@@ -324,24 +321,20 @@ function replaceWalk(state: CoreState, time: ResponseTime, at: CoreContext): Cor
 }
 
 /**
- * Gives a response of the stream to the walk, but not while our offset is in doubt. If the provider's stream ends
- * before our offset, no new events come, so a drain ends at once. But if the drain's page names our offset, a later
- * offset or no offset, the page may be newer than the stream. Then the drain waits until the stream reaches our offset.
+ * Gives a response of the stream to the walk, but not while our offset is in doubt or the provider's stream ends before
+ * our offset. Then a drain waits, because its page may be newer than the stream.
  */
 function walkBeside(
   state: CoreState,
-  given: Extract<CoreAnswer, { kind: 'stream' | 'refused' }>,
+  answer: Extract<CoreAnswer, { kind: 'stream' | 'refused' }>,
   { reading }: FollowedOutcome,
   at: CoreContext,
 ): CoreState {
-  const { offset, stream, walk: before } = state;
+  const { offset, stream, walk } = state;
   const { namesEnd, doubt } = stream;
-  const isBehind = isProviderBehind(offset);
-  if (isBehind && 'page' in before && !isBefore(before.page.start ?? offset.since, offset.since)) return state;
-  if (!isBehind && (reading === null || isOffsetInDoubt(doubt))) return state;
-  const answer = given.kind === 'stream' ? given : { next: offset.since, nextId: null };
-  const streamed = { kind: 'streamed', answer, reading: isBehind ? 'quiet' : (reading ?? 'quiet'), namesEnd } as const;
-  return { ...state, walk: stepWalk(before, streamed, { ...at, offset: state.offset }).walk };
+  if (answer.kind === 'refused' || reading === null) return state;
+  if (isOffsetInDoubt(doubt) || isProviderBehind(offset)) return state;
+  return { ...state, walk: stepWalk(walk, { kind: 'streamed', answer, reading, namesEnd }, { ...at, offset }).walk };
 }
 
 /**

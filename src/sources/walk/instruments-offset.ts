@@ -10,7 +10,6 @@ import {
   writeCommittedStream,
 } from '../stream/committed-stream.ts';
 import type { ResponseTime } from '../stream/response-time.ts';
-import { isProviderBehind } from '../stream/retention-gap.ts';
 import { isBefore } from '../stream/stream-response.ts';
 import { REMEMBERED_MS } from './census.ts';
 
@@ -72,11 +71,6 @@ export interface InstrumentsOffset extends FollowerOffset {
 const VERSION = 2;
 /** The walk interval after a lag. Then the next census no longer remembers the events that contradicted the list. */
 const AFTER_LAG_MS = REMEMBERED_MS + 300_000;
-
-/** True if the stream repeats events, or its end is lower than our offset. Then only walks update the instruments. */
-export function isStreamOld(offset: FollowerOffset): boolean {
-  return offset.again !== null || isProviderBehind(offset);
-}
 
 export type WalkDemand = Pick<InstrumentsOffset, 'walkRequest' | 'walkAllowShrink'>;
 
@@ -190,8 +184,8 @@ export function lowestStart(streamStart: string | null, since: string): string |
 }
 
 /**
- * Returns the time between the starts of two walks. While the stream repeats events or is behind, only walks bring new
- * states, so `behindLimit` is the longest interval. After a lag, the next walk begins when the census no longer
+ * Returns the time between the starts of two walks. While the stream repeats events, only walks bring new states, so
+ * `behindLimit` is the longest interval. After a lag, the next walk begins when the census no longer
  * remembers the events that contradicted the list. Then the rows that this walk did not use can be used.
  */
 export function walkIntervalMs(
@@ -199,7 +193,7 @@ export function walkIntervalMs(
   settings: { readonly walkIntervalMs: number; readonly behindLimitMs: number },
 ): number {
   const { behindLimitMs } = settings;
-  const mostMs = isStreamOld(offset) ? behindLimitMs : offset.walkLagged ? AFTER_LAG_MS : Number.POSITIVE_INFINITY;
+  const mostMs = offset.again !== null ? behindLimitMs : offset.walkLagged ? AFTER_LAG_MS : Number.POSITIVE_INFINITY;
   return Math.min(settings.walkIntervalMs, mostMs);
 }
 

@@ -1,7 +1,7 @@
 import { ConnectorError } from '../../errors.ts';
 import type { Census } from './census.ts';
 import type { CoreWrite, WalkNotification } from './instruments-messages.ts';
-import { beginWalk, type InstrumentsOffset, isStreamOld, walkIntervalMs } from './instruments-offset.ts';
+import { beginWalk, type InstrumentsOffset, walkIntervalMs } from './instruments-offset.ts';
 import { judgeLag, marginMs, noteLag, pageAge, rememberedLagMs } from './list-lag.ts';
 import { addCounts, recordRows, sortRows } from './page-rows.ts';
 import { NOTHING_DECIDED, planSweep, type SweepPlan } from './sweep.ts';
@@ -143,10 +143,10 @@ function sweep(walk: In<'closing'>, _: Of<'sweep'>, at: WalkContext): WalkStep {
   if (!walk.drain.isReached) throw new Error('A walk was ended before its final drain.');
   const flaws = new Set(walk.flaws);
   if (![...walk.behind].every((id) => at.touched.has(id))) flaws.add('rowsBehindTheEnd');
-  const isOld = isStreamOld(offset);
+  const isOld = offset.again !== null;
   const seen = isOld ? null : judgeLag(walk.lag, { ...at, isResumed: offset.walkResumed });
   if (seen !== null) flaws.add('listLags');
-  // While the stream repeats events or is behind, the list may be old too and lack new instruments.
+  // While the stream repeats events, the list may be old too and lack new instruments.
   const plan: SweepPlan = isOld ? { ...NOTHING_DECIDED, outcome: 'refused' } : planSweep({ ...at, flaws });
   const ids = plan.gone.slice(0, TOMBSTONES_AT_ONCE);
   const counts = { ...offset.counts, gone: offset.counts.gone + ids.length };

@@ -45,7 +45,7 @@ export interface EventLog {
 }
 
 /**
- * A replica of the provider (not of the connector). Its event log and its list lag behind the provider by `lagMs`.
+ * A replica of the provider (not of the connector). Its event log lags by `lagMs`, and so does its list for later changes.
  * `beyond`: the response to an offset that is newer than the replica's log.
  */
 export interface Replica {
