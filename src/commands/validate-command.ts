@@ -50,7 +50,7 @@ export async function validateCommand(
     return print(context, { ok: true, problems: [], warnings }, textTable([[ok]]));
   }
   const found = await checkConnections({ settings, signal });
-  const ok = found.every(({ state }) => state === 'ok');
+  const ok = found.every(({ state }) => state === 'ok' || state === 'differs');
   const checks = found.map((check) => ({ ...check, says: redaction.redact(check.says) }));
   const rows = checks.map(({ what, state, says, toDo }) => [state, what, `${says} ${toDo}`]);
   print(context, { ok, problems: [], warnings, checks }, textTable(rows));
@@ -101,8 +101,8 @@ async function problemsOf(error: unknown, context: CommandContext) {
 
 interface ConnectionCheck {
   readonly what: string;
-  /** `skipped`: not tried, because an earlier check failed. */
-  readonly state: 'ok' | 'failed' | 'skipped';
+  /** `skipped`: not tried, because an earlier check failed. `differs`: the connector starts with a warning. */
+  readonly state: 'ok' | 'failed' | 'skipped' | 'differs';
   readonly says: string;
   /** The operator's next step; empty if there is none. */
   readonly toDo: string;
@@ -125,7 +125,9 @@ export async function checkConnections(options: CheckOptions): Promise<readonly 
     ...(await checkKafka(options)),
     ...(await checkRegistry(options)),
   ];
-  return (['failed', 'skipped', 'ok'] as const).flatMap((now) => checks.filter(({ state }) => state === now));
+  return (['failed', 'skipped', 'differs', 'ok'] as const).flatMap((now) =>
+    checks.filter(({ state }) => state === now),
+  );
 }
 
 function checkProvider({ settings, signal }: CheckOptions): Promise<readonly ConnectionCheck[]> {
@@ -187,7 +189,7 @@ async function checkKafka({ settings, signal }: CheckOptions): Promise<readonly 
       const what = `topic ${topic}`;
       if (state === 'missing' && create) return okay(what, 'will be created');
       const says = problems.join(' ') || 'as expected';
-      return state === 'ok' || state === 'differs' ? okay(what, says) : { what, state: 'failed', says, toDo };
+      return { what, state: state === 'ok' || state === 'differs' ? state : 'failed', says, toDo };
     });
     const offsets = topicOf(settings, settings.topics.names.offsets);
     const hasRun = findings.some(({ topic, state }) => topic === offsets && ['ok', 'differs'].includes(state));

@@ -61,7 +61,7 @@ export function createStatusProcessor(options: {
     if (kinds.every((kind) => failing.has(kind))) return kinds.length > 1 ? 'all kinds' : null;
     const names = [...failing.keys()].sort().join(', ');
     const isAnswered = kinds.every((kind) => failing.has(kind) || answered.has(kind));
-    return isAnswered ? `only ${names}; all others are answered` : names;
+    return isAnswered ? `only ${names}; all others had answers meanwhile` : names;
   }
 
   const events = {

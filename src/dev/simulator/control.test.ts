@@ -64,6 +64,7 @@ test('the control path names an unknown word when it refuses it, and the README 
     ['faults', { match: 'bulk', fault: { kind: 'delay', sec: 1 } }, /The fault delay has no member sec; .*: kind, ms/],
     ['faults', { match: 'events', fault: { kind: 'poison', how: { x: 1 } } }, /how has no member x; there are: edit/],
     ['publish', [{ kind: 'newissue' }, { kind: 'datachange', ids: '1' }], /datachange has no member ids; .*: kind, id/],
+    ['publish', { kind: 'vanish' }, /The change vanish has no id/],
     ['publish', { kind: 'datachange', id: '77' }, /no instrument 77; GET ledger\/instruments lists them/],
     ['publish', { kind: 'vanish', id: 'x' }, /no instrument x/],
     ['publish', { kind: 'event', envelope: { foo: 1 } }, /envelope must be a JSON text \(a string\)/],

@@ -290,7 +290,10 @@ function assertJson(request: Exchange, response: Dispatcher.ResponseData): void 
   if (contentType === null) throw violation(request, 'without a content type; expected JSON');
   const [media = ''] = contentType.split(';', 1);
   if (!JSON_TYPE.test(media.trim()) || OTHER_CHARSET.test(contentType)) {
-    throw violation(request, `with "${quotedText(contentType, LONGEST_QUOTE)}"; expected JSON in UTF-8`);
+    const advice = /html/i.test(media)
+      ? `. A proxy or another service sent a web page. Check ${request.name}.url and .proxy`
+      : '';
+    throw violation(request, `with "${quotedText(contentType, LONGEST_QUOTE)}"; expected JSON in UTF-8${advice}`);
   }
 }
 
@@ -330,7 +333,7 @@ function violation(request: Exchange, what: string): ConnectorError {
 
 function timedOut(request: Exchange): ConnectorError {
   const advice = request.isOwnTimeout
-    ? 'other requests were answered sooner, so this request may be repeated in smaller parts'
+    ? 'other requests were answered sooner, so it may be repeated in smaller parts. Ask the provider for the reason, if it lasts'
     : `request fewer items, or raise ${request.name}.timeout`;
   return new ConnectorError(
     'PROVIDER_TIMEOUT',

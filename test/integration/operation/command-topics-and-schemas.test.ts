@@ -32,6 +32,8 @@ testInstallation(
     assert.match(created.stderr, /has 2 partitions, but the connector expects 6/);
     assert.match(created.stderr, /has retention.ms=1000000.*kafka-configs.sh --alter .*--add-config retention.ms=/);
     assert.match((await scene.spconnect('topics verify')).stdout, new RegExp(`^${prefix}.offsets +ok$`, 'm'));
+    const { stdout } = await scene.spconnect('validate --connect');
+    assert.match(stdout, new RegExp(`^differs +topic ${prefix}.notifications .*retention.ms=1000000`, 'm'));
   },
 );
 

@@ -52,6 +52,7 @@ export function assertChange(change: Change, has: (id: string) => boolean): void
   if (change.kind === 'event') assertText('envelope', change.envelope);
   if (change.kind === 'replace') assertText('instrument', change.instrument);
   const { id } = { id: undefined, ...change };
+  if (kind === 'vanish' && id === undefined) throw new RangeError('The change vanish has no id.');
   if (id !== undefined && !NEEDS_NO_INSTRUMENT.includes(kind)) assertInstrument(id, has);
 }
 

@@ -262,7 +262,7 @@ test('the processor shows how fresh its prices are', async (t) => {
     '7 records',
     '1,005 (none: 1,000, status 404: 5)',
     '<span class="badge bad">42</span>',
-    '<dt>Prices daily</dt><dd>17 priced, 1,183 not requested since the start of prices</dd>',
+    '<dt>Prices daily</dt><dd>17 priced, 1,183 without an answer since the start of prices</dd>',
     '<dt>Overdue daily</dt><dd><span class="badge bad">1,183</span></dd>',
   ]) {
     assert.ok(text.includes(part), `${part} is missing`);
@@ -409,13 +409,13 @@ test('failed calls count by kind until an answer, and the text names all kinds t
   const steps: readonly (readonly [kind: string, fails: boolean, shown: string | undefined])[] = [
     ['daily', fails, '1 failure in a row (daily)'],
     ['overview', answers, '1 failure in a row (daily)'],
-    ['intraday', answers, '1 failure in a row (only daily; all others are answered)'],
-    ['daily', fails, '2 failures in a row (only daily; all others are answered)'],
-    ['overview', fails, '3 failures in a row (only daily, overview; all others are answered)'],
+    ['intraday', answers, '1 failure in a row (only daily; all others had answers meanwhile)'],
+    ['daily', fails, '2 failures in a row (only daily; all others had answers meanwhile)'],
+    ['overview', fails, '3 failures in a row (only daily, overview; all others had answers meanwhile)'],
     ['intraday', fails, '4 failures in a row (all kinds)'],
     ['daily', fails, '5 failures in a row (all kinds)'],
-    ['daily', answers, '2 failures in a row (only intraday, overview; all others are answered)'],
-    ['intraday', answers, '1 failure in a row (only overview; all others are answered)'],
+    ['daily', answers, '2 failures in a row (only intraday, overview; all others had answers meanwhile)'],
+    ['intraday', answers, '1 failure in a row (only overview; all others had answers meanwhile)'],
     ['overview', answers, undefined],
   ];
   for (const [kind, isFailure, shown] of steps) {

@@ -417,7 +417,7 @@ test('HTML with 200, other types, other charsets, no type, and parts are refused
     [
       200,
       { 'content-type': 'text/html; charset=utf-8' },
-      /GET http:[^ ]+\/v1\/instruments of referenceData .*"text\/html/,
+      /GET http:[^ ]+\/v1\/instruments of referenceData .*"text\/html.* Check referenceData.url and .proxy/,
     ],
     [200, { 'content-type': `text/plain;${'x'.repeat(500)}` }, /"text\/plain;x{69}…"/],
     [200, { 'content-type': 'application/json; charset=utf-16' }, /expected JSON in UTF-8/],
