@@ -115,7 +115,7 @@ function createConversion(env: Environment, lines: LineCounter) {
     }
     // With another log level, the parser ignores a second document silently.
     const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, logLevel: 'error' });
-    // One wrong character can cause an error for each later word, so only the first error is reported, and repeated keys.
+    // One wrong character can cause an error for each later word. So only the first error and all repeated keys are reported.
     for (const error of document.errors.filter(({ code }, at) => at === 0 || code === 'DUPLICATE_KEY')) {
       const position = positionAt(error.pos[0]);
       // The parser's message quotes the text, which may be a secret. Only the part before the quote is used.

@@ -259,10 +259,11 @@ export interface WalkCompleted {
   readonly resumed: boolean;
   readonly pages: number;
   readonly rows: number;
-  /** Instruments that were absent from the topic, different on the topic, equal, or equal in an older schema (in this order). */
+  /** Instruments that the topic did not have. */
   readonly added: number;
   readonly corrected: number;
   readonly unchanged: number;
+  /** Instruments whose content is equal, but in an older schema. */
   readonly reEncoded: number;
   readonly gone: number;
   readonly deadLetters: number;
@@ -367,7 +368,7 @@ export type PriceProblem = `status ${number}` | `refused ${number}` | 'mismatch'
  */
 export interface KindFreshness {
   readonly kind: Kind;
-  /** Instruments whose last request since the start of prices got a price. All ages below are ages of these prices. */
+  /** Instruments whose last request got a price; only requests of this process count. All ages below are ages of these prices. */
   readonly priced: number;
   readonly waiting: number;
   /** Repaid instruments that have no price, or were repaid so long ago that they are requested only once a day. */

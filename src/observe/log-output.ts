@@ -111,7 +111,7 @@ export function openStandardOutput(droppedLine: (lines: number) => string): LogO
 
 /**
  * Opens standard output a second time, because writes to the new descriptor do not block. Writes to `process.stdout` block
- * while a terminal is paused. They also block after another process that shares the pipe has ended. A file is not
+ * while a terminal is paused. They also block if another process used the same pipe and has ended. A file is not
  * opened again: writes to a file never block, and a second descriptor would overwrite the file from the start.
  */
 function withoutWaiting(fd: number): number {

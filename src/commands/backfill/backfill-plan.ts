@@ -36,7 +36,7 @@ export function checkRange(
     ? windows.range(wallMs - HOUR_MS, wallMs).fromMs
     : Math.floor(wallMs / windows.lengthMs) * windows.lengthMs;
   const why = isFollowed ? 'the windows of the price processor' : 'the windows that are still open';
-  const from = isFollowed ? ' (prices.kinds.*.lookBack and one hour)' : '';
+  const from = isFollowed ? ' (now, minus prices.kinds.*.lookBack and one hour)' : '';
   if (toMs > limitMs) {
     refuse(
       `found windows up to ${new Date(toMs).toISOString()}; expected a --to that excludes ${why}: ` +

@@ -6,7 +6,7 @@ import { parseArgs } from 'node:util';
 import { readSettingsTree } from '../../config/yaml-tree.ts';
 
 const TIMEOUT_MS = 3_000;
-/** The default of `run`, as a copy, because an import of its module takes half a second of CPU at each health check. */
+/** The same text as in config/load.ts. That module is not imported: this would take half a second of CPU at each check. */
 const DEFAULT_SETTINGS_FILE = 'config/connector.yaml';
 /** The command line of the container's first process: the connector, or a process with the connector's arguments. */
 const COMMAND_LINE = '/proc/1/cmdline';

@@ -212,9 +212,9 @@ list and the topic, and writes nothing. Like a walk, it does not count instrumen
     arguments: [new Argument('[source]', 'the name of an instruments source; without it, all of them')],
     options: [settle()],
     help: `Rows that differ are compared again after --settle, because the provider may change its list meanwhile. The
-exit code is 1 when the topic differs, or could not be compared completely: a walk corrects the topic. Instruments that
-left the list do not count as differences, if a walk can delete them in time, or if an event of the last 90 minutes
-names them: they then stay for now.`,
+exit code is 1 when the topic differs, or could not be compared completely: a walk corrects the topic. An instrument
+that left the list does not count as a difference in two cases: the next walk can delete it, or an event of the last
+90 minutes names it, so that it stays for now.`,
     examples: ['audit instruments'],
     load: async () => (await import('../audit-command.ts')).auditCommand,
   },
@@ -229,7 +229,7 @@ names them: they then stay for now.`,
       value('--rate <requests>', 'requests per second; by default, half of marketData.requestsPerSecond', Number),
     ],
     help: `The series are those of the settings (prices.kinds). After an interruption, run the same command again: it
-continues where it stopped, while the broker keeps the offsets of a group without members (seven days by default).
+continues where it stopped, as long as the broker keeps the offsets of a group without members (seven days by default).
 If the price processor follows this kind, the range must end an hour before its lookBack. A later --to is refused, and
 nothing is written. The message names the first window that is too late. The last accepted --to is the day before this
 window for daily prices, and the start of this window for intraday prices. A running connector sends its requests in

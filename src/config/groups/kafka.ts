@@ -77,7 +77,7 @@ export function kafkaSettings(secrets: SecretReader) {
   ).transform(inMilliseconds('transactionTimeout', 'sessionTimeout'));
 }
 
-/** The result is null if TLS is off. Certificates are always verified. Environment variables can set each member. */
+/** The result is null if TLS is off. Certificates are always verified. Each setting has an environment variable. */
 function tlsSettings(secrets: SecretReader) {
   const settings = group({
     enabled: setting(flag(), 'Encrypt the connections.', true),
@@ -107,7 +107,7 @@ function saslSettings(secrets: SecretReader) {
   const settings = group({
     mechanism: setting(
       nullable(oneOf(['plain', 'scram-sha-256', 'scram-sha-512', 'oauthbearer'])),
-      'plain, scram-sha-256, scram-sha-512 or oauthbearer; none: no login.',
+      'plain, scram-sha-256, scram-sha-512 or oauthbearer; null: no login.',
       null,
     ),
     username: setting(nullable(text('text in quotes')), 'The user, for plain and scram.', null),

@@ -159,7 +159,7 @@ export interface SimulatorControl {
   /** True if the universe has this instrument. */
   has(id: string): boolean;
   publish(change: Change): Published;
-  /** Triggers a pre-trade check and returns its id. `raw` replaces the check's JSON text, after the id has replaced each `{id}` in `raw`. */
+  /** Triggers a pre-trade check and returns its id. `raw`: the JSON text of the check; the id replaces each `{id}`. */
   triggerCheck(id: string, raw?: string): string;
   change(count: number): void;
   setChangeRate(perSecond: number): void;

@@ -61,7 +61,7 @@ test('the example of a fault has one dead letter beside a record, and then none'
   assert.deepEqual(topics, ['dead-letters', 'instruments', 'instruments', 'instruments']);
 });
 
-test('the example of the clock reads a repayment, and eight days later its place has expired', async (t) => {
+test('the example of the clock reads a repayment, and eight days later its offset has expired', async (t) => {
   const lines = await outputOf(t, 'clock');
   const events = lines.filter((line) => line.includes('instrument-events'));
   assert.deepEqual(
@@ -80,7 +80,7 @@ test('the example of the ledger has the same digits on both sides, and the reque
   assert.equal(JSON.parse(requests).last[0].endpoint, 'instruments');
 });
 
-test('every request of the control path is in its table, and no other', async () => {
+test('the table of the control path in the README has every request, and no other', async () => {
   const source = await readFile(join(ROOT, 'src/dev/simulator/control.ts'), 'utf8');
   const served = [...source.matchAll(/^ {4}'((?:GET |POST |DELETE )?[a-z/]+)': /gm)].map(([, name = '']) =>
     name.startsWith('ledger/') ? `GET ${name}` : name,

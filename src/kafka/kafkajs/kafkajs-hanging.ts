@@ -18,7 +18,7 @@ import type { Ending, WriterProducer } from './writer-producer.ts';
  * partitions and commits, without a record. If adding a partition fails, the new transaction still commits. If no commit is
  * reported, the new transaction writes to all partitions and aborts. The write also shows if the partitions accept records.
  *
- * After a lost connection, a producer ends its last transaction again. So only records of the last transaction can hang.
+ * After a lost connection, a producer ends its last transaction again before the next one. So only its records can hang.
  * If this writer began the last transaction and never requested its commit, the writer aborts. If another process began
  * the last transaction, a reported commit is repeated: an abort could lose a part of an acknowledged page. An opening
  * can omit partitions (those of a stopped source). Then the writer remembers the outcome of the records in these

@@ -22,7 +22,7 @@ export class WrittenRecords {
   }
 
   /**
-   * Returns the id of the value's schema if `load` must be called first. If `lazy`, bytes may follow the read fields.
+   * Returns the id of the value's schema if `load` must be called first. If `lazy`, bytes may follow the fields that are read.
    * @throws ConnectorError RECORD_UNREADABLE for a value that is not a record of this type. If the last `load` found no
    * schema of this type with the value's schema id, `fields.missingSchemaId` is this id.
    */

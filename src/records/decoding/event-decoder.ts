@@ -1,4 +1,4 @@
-// An event of the provider becomes two records: an event, and an instrument with the bytes of `page-decoder.ts`.
+// An event of the provider becomes two records: an event, and the same instrument that `page-decoder.ts` makes.
 
 import { recordDigest } from '../avro/record-digest.ts';
 import { canonicalSchema, parseSchema } from '../avro/schema.ts';

@@ -58,7 +58,7 @@ export interface CoreTaskParts<Decision extends FollowerDecision<unknown, unknow
   committed(asked: Decided<Decision, Row>, commitMs: number): void;
 }
 
-/** Requests the list. The promised function gives the response to the core. It returns null if the walk has gone on meanwhile. */
+/** Requests the list. Returns a function that gives the response to the core, or null if the walk no longer needs the response. */
 export type AskList<Decision, Row> = (signal: AbortSignal) => Promise<() => Decided<Decision, Row> | null>;
 
 interface Wait {
@@ -170,7 +170,7 @@ export class ListRequests<Answer> {
     return this.#ending?.signal;
   }
 
-  /** Begins a request. If `isAwaited`, waits for the response. Otherwise waits one turn of the event loop, for a prefetched page. */
+  /** Begins a request. If `isAwaited`, waits for the response. Otherwise waits for one turn of the event loop: a prefetched page is there then. */
   async begin(request: () => Promise<Answer>, signal: AbortSignal, isAwaited = false): Promise<void> {
     const ending = new AbortController();
     this.#ending = ending;

@@ -10,12 +10,12 @@ import type { InstrumentsOffset } from './instruments-offset.ts';
  * - A row that contradicts a recent event is not written, and shows a lag. But if an event touches the instrument during
  *   the walk, the row may be newer than the recent event. Then the row shows no lag.
  * - An instrument that a recent event names is not deleted. If the list lacks an instrument that a recent event added,
- *   the list shows a lag. But if the list has an instrument that a later event added, the missing one was removed.
+ *   the list shows a lag. But if the list has an instrument that a later event added, the list does not lag.
  * - A page names its offset in the stream (`links.events`). If the topic has an event after this offset, the page is
  *   older than the event, and shows a lag. If all recent events are after this offset, the page corrects nothing.
  *
- * Events from before the source's start or reset are not recent: the reset lost events, so a row may be newer than the
- * topic, and the list of another filter may lack an instrument.
+ * Events from before the source's start or reset are not recent. A reset can lose events, so a row may be newer than the
+ * topic. After a reset, the source can also have another filter, so the list can lack instruments of the earlier filter.
  *
  * A walk that has seen a lag deletes nothing. Only `links.events` shows a lag of more than an hour.
  */

@@ -19,7 +19,7 @@ interface LifeOptions {
   readonly universe: Universe;
   readonly changes: Changes;
   readonly clock: SimulatorClock;
-  /** Null: a repaid instrument can change again, and the next `vanish` changes delist repaid instruments first. */
+  /** Null: a repaid instrument can change again, and is among the next instruments that leave the list. */
   readonly delisting: Delisting | null;
   readonly triggerCheck: (id: bigint) => void;
   readonly checkShare: number;

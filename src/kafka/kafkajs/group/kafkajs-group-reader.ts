@@ -130,7 +130,7 @@ function openMember(options: KafkajsGroupReaderOptions, request: GroupReaderOpti
       patienceMs: tuning.headStartMs,
       clock,
       signal: joinAnswered.signal,
-    }).catch((error) => log.debug({ groupId, reason: kafkaReason(error) }, 'no head start'));
+    }).catch((error) => log.debug({ groupId, reason: kafkaReason(error) }, 'the member waits for its join'));
   };
   const running = consume(consumer, request.topics, { goAhead, offer, isOver: () => joinAnswered.signal.aborted });
   running.catch(failed.reject);
