@@ -14,7 +14,7 @@ const SIMULATOR = {
 
 const STACK = { brokers: ['127.0.0.1:1', '127.0.0.1:2'], registryUrl: 'http://127.0.0.1:3/apis' };
 
-test('the demo walks every two minutes, and takes from the environment neither prefix nor secret', async () => {
+test('the demo walks every two minutes, and does not take prefix or secrets from the environment', async () => {
   const env = {
     TOPIC_PREFIX: 'production',
     CLIENT_SECRET_FILE: '/absent/secret',

@@ -50,7 +50,7 @@ test('the table shows the first products that have a quote, with all digits, and
   ]);
 });
 
-test('on a narrow terminal names are cut and columns left out; texts break at blanks, and no number or address is cut', async () => {
+test('on a narrow terminal, names are cut and columns are omitted; texts break at blanks; no number or address is cut', async () => {
   const board = createPriceBoard(skippingClock(), 10_000);
   board.events.batchPriced(await batchOf([['112.12345678901234567', '12.123456789012345678']], true));
   const names = new Map([['1', 'Barrier Reverse Convertible on three']]);
@@ -96,7 +96,7 @@ test('another product replaces a product without new prices, but not while all p
   assert.equal(shown().join(''), '23456789');
 });
 
-test('the line of freshness reports ages, what is overdue, the rates and what fails', async () => {
+test('the line of freshness reports ages, overdue prices, rates and failures', async () => {
   const clock = skippingClock();
   const board = createPriceBoard(clock, 10_000);
   assert.equal(board.freshnessLine(), 'Prices: none yet');

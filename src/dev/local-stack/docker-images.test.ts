@@ -27,7 +27,7 @@ test('a pull that breaks half-way is a failure, although the daemon answered', a
   });
 });
 
-test('a pull that does not begin is given up after a few seconds, and its request ended', async () => {
+test('a pull that does not begin is given up after a few seconds, and its request ends', async () => {
   const clock = skippingClock();
   let request: AbortSignal | undefined;
   const docker = daemon((_image, { abortSignal }) => {

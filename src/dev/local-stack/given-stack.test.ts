@@ -20,7 +20,7 @@ test('only one of the two variables is an error that names the other variable', 
   });
 });
 
-test('a broker or a registry that is not there is reported at once, without credentials', async (t) => {
+test('a missing broker or registry is reported at once, without credentials', async (t) => {
   const address = `127.0.0.1:${await portOf(
     t,
     createServer((socket) => socket.destroy()),

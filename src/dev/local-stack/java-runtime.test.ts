@@ -16,7 +16,7 @@ const VERSIONS: readonly (readonly [string, number | undefined])[] = [
   ['', undefined],
 ];
 
-test('the feature release is read from what every Java prints', () => {
+test('the feature release is found in the output of every Java', () => {
   assert.deepEqual(
     VERSIONS.map(([text]) => parseJavaVersion(text)),
     VERSIONS.map(([, version]) => version),

@@ -47,7 +47,7 @@ test('the ledger streams the universe, the events, the checks and the prices lin
   );
 });
 
-test('the control path names an unknown word when it refuses it, and the README lists all known words', async (t) => {
+test('a refusal of the control path names the unknown word, and the README lists all known words', async (t) => {
   const control = controlOf(await startProvider(t));
   const refusals: readonly (readonly [path: string, body: object, error: RegExp])[] = [
     ['faults', { match: 'instruments', fault: { kind: 'nonsense' } }, /no fault nonsense; there are: status, delay/],

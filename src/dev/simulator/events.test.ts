@@ -44,7 +44,7 @@ test('the offset advances while `events` is empty, because all events were filte
   assert.equal(json.links.next, `${EVENTS}?since=${offset}&maxEvents=500`);
 });
 
-test('next lies before nextId when an answer is full, and when the scan has a limit', async (t) => {
+test('next is lower than nextId if a response is full, or if the scan has a limit', async (t) => {
   const full = await startProvider(t);
   const start = await startOf(full);
   const offsets = [1, 2, 3].map(() => full.simulator.publish({ kind: 'datachange' }).offset);

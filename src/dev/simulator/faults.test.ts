@@ -17,7 +17,7 @@ async function recovers(provider: ProviderClient): Promise<void> {
   assert.deepEqual([answer.status, answer.json.instruments.length], [200, 5]);
 }
 
-test('the nth matching request is struck, as often as requested, and others are not', async (t) => {
+test('the nth matching request gets the fault, as often as requested; other requests do not', async (t) => {
   const provider = await startProvider(t, { auth: false });
   provider.simulator.injectFaults([
     { match: ['instruments', 'events'], nth: 2, count: 2, fault: { kind: 'status', status: 500 } },
@@ -30,7 +30,7 @@ test('the nth matching request is struck, as often as requested, and others are 
   assert.deepEqual(provider.simulator.faultsStruck(), { status: 2 });
 });
 
-test('a rate strikes about that share of requests until the faults are cleared', async (t) => {
+test('with a rate, about this share of requests gets the fault until the faults are removed', async (t) => {
   const provider = await startProvider(t, {
     auth: false,
     faults: [{ match: '*', rate: 0.5, fault: { kind: 'status', status: 500 } }],
@@ -50,7 +50,7 @@ test('a reset breaks the connection before or in the middle of the body', async 
   }
 });
 
-test('a cut body ends the connection early in the framing that was asked for', async (t) => {
+test('a cut body ends the connection early, with the requested framing', async (t) => {
   for (const how of ['contentLength', 'chunked'] as const) {
     const provider = await struck(t, { kind: 'truncate', how });
     await assert.rejects(provider.get(LIST), { code: 'ECONNRESET' });
@@ -86,7 +86,7 @@ async function receiveUntil(
   }
 }
 
-test('a slow head never ends, and a slow body comes a few bytes at a time', async (t) => {
+test('a slow head never ends; a slow body comes a few bytes at a time', async (t) => {
   const RATE = 200;
   // The maximum number of received bytes. The reserve covers the first write and inexact timers.
   const most = (seconds: number) => RATE * seconds + RATE / 5;

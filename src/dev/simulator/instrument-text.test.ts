@@ -50,7 +50,7 @@ function fieldsOf(type: AvroType, path: string, named = new Map<string, AvroReco
   });
 }
 
-test('every field of the interface occurs, and no other field does', () => {
+test('every field of the interface occurs, and no other field', () => {
   const found = membersOf(
     listed.map((row) => JSON.parse(row)),
     '',

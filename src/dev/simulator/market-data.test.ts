@@ -16,7 +16,7 @@ async function start(t: import('node:test').TestContext, options = {}) {
   return { ...provider, isins, isin: isins[0] ?? '' };
 }
 
-test('instruments with ids beyond 2^53 and new ones have prices, gone ones have none', async (t) => {
+test('instruments with ids above 2^53 and new instruments have prices; removed instruments have none', async (t) => {
   const { get, isins, simulator } = await start(t, { hugeIds: 3 });
   assert.equal((await get(`${PRODUCTS}/${isins.at(-1)}/prices/overview`)).status, 200);
   const { id } = simulator.publish({ kind: 'newissue' });
