@@ -62,7 +62,7 @@ export async function loadSettingsTree(options: LoadSettingsOptions): Promise<Lo
   return { settings: checked.data, tree, schema, warnings };
 }
 
-/** The settings file that a command reads. If no name or the default name is given, SPCONNECT_CONFIG counts. */
+/** The settings file that a command reads. SPCONNECT_CONFIG counts if no other file than the default is given. */
 export function settingsFile(given: string | undefined, env: Environment): string {
   const isUsual = given === undefined || given === DEFAULT_SETTINGS_FILE;
   return (isUsual && env[SETTINGS_FILE_VARIABLE]) || (given ?? DEFAULT_SETTINGS_FILE);

@@ -103,7 +103,7 @@ export async function changeOffset(
     writes(found) {
       fencings += 1;
       const offset = change(found);
-      // An earlier attempt, whose commit got no answer, may have changed the offset already. Then `before` stays.
+      // If the commit of an earlier attempt got no answer, it may have changed the offset. Then `before` is the older offset.
       if (offset !== undefined) before = found;
       const sourceOffset = offset === undefined ? undefined : offsetRecord({ topic, key, offset });
       const records = offset === undefined ? [] : notices(found);

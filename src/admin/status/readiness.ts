@@ -89,7 +89,7 @@ export function alarmsOf(known: Omit<Known, 'topics' | 'isStopping'>): readonly 
   for (const [code, some] of Map.groupBy(lasting, (one) => one.code)) {
     const length = durationText(Math.max(...some.map(({ seconds }) => seconds)));
     const which = some.map(({ called, part }) => (part === null ? called : `${called} (${part})`));
-    // Shows the longest time of the units in `which`. Says `now`, because their earlier failures may have another code.
+    // `length` is the longest time of these units. The text says `now`, because their earlier failures may have another code.
     const upTo = some.length > 1 ? 'up to ' : '';
     add(false, `Failing for ${upTo}${length}, now with ${code}, and retried: ${which.join(', ')}.`);
   }

@@ -44,7 +44,7 @@ const sourceType = <const Type extends string>(type: Type) =>
 const enabled = setting(flag(), 'Run this source.', true);
 
 const filter = {
-  scope: setting(oneOf(['all', 'my']), 'all, or my: only our own instruments at the provider.', 'all'),
+  scope: setting(oneOf(['all', 'my']), 'all: every instrument of the provider; my: only our own instruments.', 'all'),
   legalCountry: setting(
     nullable(text('a country as the provider writes it, like CH', /^[^\p{Cc}]{1,100}$/u)),
     'Only instruments of this legal country.',

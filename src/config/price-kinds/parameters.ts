@@ -1,4 +1,4 @@
-// The values of a request (part 2.1 of src/provider/README.md). Imports no library: help texts load this file.
+// The values of a request (part 2.1 of src/provider/README.md). Imports no library, because the code of the help imports this file.
 
 /** The values of `fields`: an overview accepts any number of values, a series accepts one. */
 export const PRICE_FIELDS = {

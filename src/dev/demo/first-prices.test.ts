@@ -11,7 +11,7 @@ function freshness(counts: Partial<Freshness>): Freshness {
   return { ...NOTHING, instruments: 0, priced: 0, waiting: 0, failing: {}, unansweredInputs: 0, lag: 0, ...counts };
 }
 
-/** Returns the number of waits and the last line. The processor returns the values of `reported`, and the last of them again and again. */
+/** Returns the number of waits and the last line. Each call of `freshness` returns the next value of `reported`; later calls return the last value. */
 async function waited(reported: readonly (Freshness | null)[], signal = new AbortController().signal) {
   const clock = skippingClock();
   let asked = 0;

@@ -16,7 +16,7 @@ const VERSIONS: readonly (readonly [string, number | undefined])[] = [
   ['', undefined],
 ];
 
-test('the feature release is found in the output of every Java', () => {
+test('the release number is found in the output of every kind of Java', () => {
   assert.deepEqual(
     VERSIONS.map(([text]) => parseJavaVersion(text)),
     VERSIONS.map(([, version]) => version),

@@ -4,7 +4,7 @@ export interface Answer {
   readonly body: Buffer;
 }
 
-/** The reasons of a refusal, by the name of the wrong parameter or body member (`errors` of ValidationProblemDetails). */
+/** The reasons of a refusal (`errors` of ValidationProblemDetails). Key: the name of the wrong parameter or body member. */
 export type Refusals = Readonly<Record<string, readonly string[]>>;
 
 export function jsonAnswer(body: string | Buffer, status = 200): Answer {

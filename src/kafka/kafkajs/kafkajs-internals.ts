@@ -22,7 +22,7 @@ export interface UsedSocket {
 }
 
 export interface Broker {
-  readonly versions: Readonly<Record<number, { readonly maxVersion: number }>> | null;
+  readonly versions?: Readonly<Record<number, { readonly maxVersion: number }>> | null;
   readonly connectionPool: {
     readonly pool: readonly PooledConnection[];
     send(of: {
@@ -141,6 +141,12 @@ export function kafkajsError(code: number): Error {
 
 /** The error codes COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR. */
 export const COORDINATOR_MOVES: readonly number[] = [14, 15, 16];
+
+/** The highest version of a request that the broker supports; -1 if none. Throws if a frozen broker has not named its versions. */
+export function supportedVersion({ versions }: Pick<Broker, 'versions'>, apiKey: number): number {
+  if (!versions) throw new Error('the broker has not named its versions');
+  return versions[apiKey]?.maxVersion ?? -1;
+}
 
 /** Sends a request that kafkajs lacks, in Kafka's flexible format: each structure ends with its tagged fields. */
 export async function askBroker<Found>(

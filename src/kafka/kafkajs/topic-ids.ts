@@ -1,7 +1,7 @@
 import { ConnectorError } from '../../errors.ts';
 import { untilAborted } from '../../support/until-aborted.ts';
 import { kafkaReason } from './kafkajs-errors.ts';
-import { askBroker, type Cluster, type Decoder, endOf } from './kafkajs-internals.ts';
+import { askBroker, type Cluster, type Decoder, endOf, supportedVersion } from './kafkajs-internals.ts';
 
 /** Version 10 (brokers from 2.8) has the ids of topics; kafkajs supports versions up to 6. */
 const METADATA = { apiKey: 3, apiVersion: 10, apiName: 'Metadata' };
@@ -39,7 +39,7 @@ export class TopicIds {
 async function ask(cluster: MetadataCluster, topics: readonly string[]): Promise<ReadonlyMap<string, string>> {
   await cluster.connect();
   const broker = await cluster.brokerPool.findConnectedBroker();
-  if ((broker.versions?.[METADATA.apiKey]?.maxVersion ?? 0) < METADATA.apiVersion) return new Map();
+  if (supportedVersion(broker, METADATA.apiKey) < METADATA.apiVersion) return new Map();
   return askBroker(
     broker,
     METADATA,

@@ -8,6 +8,7 @@ import {
   COORDINATOR_MOVES,
   type Decoder,
   kafkajsError,
+  supportedVersion,
   type UsedSocket,
 } from './kafkajs-internals.ts';
 
@@ -54,7 +55,7 @@ export function askingForLast(original: CreateProducer, clock: Clock): CreatePro
     };
     const ask = async () => {
       const coordinator = await find({ groupId: transactionalId, coordinatorType: TRANSACTION });
-      if (coordinator.versions?.[DESCRIBE.apiKey] === undefined) return undefined;
+      if (supportedVersion(coordinator, DESCRIBE.apiKey) < DESCRIBE.apiVersion) return undefined;
       const { errorCode, state } = await askBroker(
         coordinator,
         DESCRIBE,

@@ -12,7 +12,7 @@ import { IdRows } from '../../support/id-rows.ts';
 const ISIN = 2;
 const TERMS = 4;
 const WIDTH = 5;
-/** Marks an isin that is kept as text: six base-36 digits never give -1. */
+/** Marks an isin that is kept as text. It differs from the number of any six base-36 digits. */
 const ODD_ISIN = -1;
 
 const DECIMAL = /^(?:0|-?[1-9][0-9]{0,18})$/;

@@ -158,7 +158,7 @@ interface Instant {
 const FIRST_MICROS = -62_135_596_800_000_000n;
 const LAST_MICROS = 253_402_300_799_999_999n;
 
-// A date names a day of a month, of a year or of a week. The last part of a time may have a fraction.
+// A date is a day of a month (2026-03-01), of a year (2026-060) or of a week (2026-W09-7). The last part of a time may have a fraction.
 const DAY =
   /(?<year>\d{4})(?:(?<dash>-?)(?<month>\d\d)\k<dash>(?<day>\d\d)|-?(?<ofYear>\d{3})|-?W(?<week>\d\d)-?(?<weekday>[1-7]))/;
 const TIME = /(?<hour>\d\d)(?::?(?<minute>\d\d)(?::?(?<second>\d\d))?)?(?:[.,](?<fraction>\d+))?/;

@@ -14,7 +14,7 @@ import { itemAgain, openFollowed, type SourceKind, withSchemas } from './kind.ts
 
 const WORDS = {
   suspected:
-    'Our offset is more than six and a half days old, by our clock or that of the provider. It keeps events for seven ' +
+    'Our offset is more than six and a half days old, by our clock or that of the provider. Events are kept for seven ' +
     'days. The source reads all events that the provider still has; dropped events are permanently lost.',
   proven: 'Events are permanently lost; the source continues with the events of a newer offset.',
   expired: 'events of that time; no source restores them, but an instruments source reads the changed instruments',

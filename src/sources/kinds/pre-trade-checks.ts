@@ -20,7 +20,7 @@ import { nextOfBytes, openFollowed, type SourceKind, withSchemas } from './kind.
 
 const WORDS = {
   suspected:
-    'Our offset is more than six and a half days old, by our clock or that of the provider. It keeps checks for seven ' +
+    'Our offset is more than six and a half days old, by our clock or that of the provider. Checks are kept for seven ' +
     'days. The source reads every check that the provider still has; dropped checks are permanently lost.',
   proven:
     'The source gives up its offset and reads every pre-trade check that the provider still serves. Some checks may be ' +

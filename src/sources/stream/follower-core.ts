@@ -69,7 +69,7 @@ export class FollowerCore {
     if (!isOverdue(stream, this.#settings, nowMs)) {
       const proof = requestForProof(stream, this.#settings);
       if (proof !== null && (proof.kind !== 'start' || mayAskStart)) return proof;
-      // Offsets of pre-trade checks have no order. So nobody knows if our offset has reached a fresh start; none is requested.
+      // Offsets of pre-trade checks have no order, so they cannot be compared with a start from the list.
       if (this.startsFromList && mayAskStart && wantsMark(stream.mark, nowMs)) return { kind: 'start' };
     }
     if (nowMs >= stream.dueMs) return { kind: 'stream', since: offset.since };

@@ -170,7 +170,7 @@ export class ListRequests<Answer> {
     return this.#ending?.signal;
   }
 
-  /** Begins a request. If `isAwaited`, waits for the response. Otherwise waits for one turn of the event loop: a prefetched page is there then. */
+  /** Begins a request. If `isAwaited`, waits for the response. Otherwise waits for one turn of the event loop, in which a prefetched page arrives. */
   async begin(request: () => Promise<Answer>, signal: AbortSignal, isAwaited = false): Promise<void> {
     const ending = new AbortController();
     this.#ending = ending;

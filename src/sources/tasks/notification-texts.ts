@@ -91,7 +91,7 @@ function followerText(notification: FollowerNotification, words: typeof INSTRUME
 
 export const INSTRUMENT_WORDS = {
   suspected:
-    'Our offset is more than six and a half days old, by our clock or that of the provider. It keeps events for seven ' +
+    'Our offset is more than six and a half days old, by our clock or that of the provider. Events are kept for seven ' +
     'days. The source reads all events that the provider still has, and a walk updates every instrument.',
   proven: 'Events are permanently lost; a walk updates the state of every instrument.',
   /** Names the lost items, if the stream was not read for more than seven days. */

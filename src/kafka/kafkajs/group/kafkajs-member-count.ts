@@ -96,7 +96,7 @@ export function reportMemberCount(options: MemberCountOptions): void {
     report();
     void count();
   });
-  // The process may join again as a new member. At first all members count, so that its share is not too large.
+  // The membership ends, and the process may join again. Until then all members count, so that its share is not too large.
   signal.addEventListener('abort', () => {
     if (all > 0) members(all);
   });

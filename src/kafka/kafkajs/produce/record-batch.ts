@@ -152,8 +152,8 @@ function writeBytes(buffer: Buffer, start: number, bytes: Buffer | null): number
 }
 
 /*
- * CRC-32C (Castagnoli), eight bytes per step ("slicing by eight"). Table k contains the effect of a byte on the
- * checksum after k more bytes. kafkajs' own CRC takes four times as long. `zlib.crc32` has another polynomial.
+ * CRC-32C (Castagnoli), eight bytes per step ("slicing by eight"). Table k has, for each byte, its part of the checksum
+ * when k bytes follow. kafkajs' own CRC takes four times as long. `zlib.crc32` has another polynomial.
  */
 
 const POLYNOMIAL = 0x82f63b78;

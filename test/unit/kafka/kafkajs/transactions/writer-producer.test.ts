@@ -8,7 +8,10 @@ const TRANSACTION = 1;
 const asked = { groupId: 'id', coordinatorType: TRANSACTION };
 
 /** The coordinator answers one after the other; its broker knows DescribeTransactions unless said otherwise. */
-function producerOver(answers: readonly { errorCode: number; state: string }[], versions: object | null = { 65: {} }) {
+function producerOver(
+  answers: readonly { errorCode: number; state: string }[],
+  versions: object | null = { 65: { maxVersion: 0 } },
+) {
   const socket = { bytesWritten: 0, destroyed: false, readableEnded: false };
   const write = async () => {
     socket.bytesWritten += 1;
@@ -50,6 +53,11 @@ test('a coordinator that moves or loads is asked again, for a while', async () =
     (error: Error) => (error.cause as { type?: string }).type === 'GROUP_LOAD_IN_PROGRESS',
   );
   assert.equal(never.clock.sleepsMs.length, 5);
+});
+
+test('a coordinator without this request is not asked; of one that has not named its versions, nothing is known', async () => {
+  assert.equal(await producerOver([], {}).producer.lastTransaction?.(), undefined);
+  await assert.rejects(async () => producerOver([], null).producer.lastTransaction?.(), /has not named its versions/);
 });
 
 test('a producer knows how it ended its last transaction, when a connection of it was lost since', async () => {
