@@ -4,9 +4,10 @@ import { recordDigest } from '../records/avro/record-digest.ts';
 import type { ReadableRecord, ReadableValue } from '../records/avro/record-reader.ts';
 import { pointerStep } from '../records/json/json-value.ts';
 import { atInstallation, type Installation } from '../run/installation.ts';
+import { rowFacts } from '../sources/tasks/instrument-records.ts';
 import type { InstrumentsProvider } from '../sources/tasks/instruments-provider.ts';
 import { SHRINK_ALWAYS_ALLOWED } from '../sources/walk/instruments-messages.ts';
-import { mayDelete } from '../sources/walk/sweep.ts';
+import { mayDelete, withMargin } from '../sources/walk/sweep.ts';
 import { knownSource, loadWholeSettings } from './command-settings.ts';
 import { type ComparisonOptions, compareList, MOST_SUSPECTS, stayingText } from './list-comparison.ts';
 import { atProvider, type ProviderSession, sessionReader } from './provider-session.ts';
@@ -24,7 +25,7 @@ export async function auditCommand(
   const { stderr, signal, exitWith } = context;
   const settings = await loadWholeSettings(context);
   const all = settings.sources.filter((source) => source.type === 'instruments');
-  const progress = commandProgress(stderr, null);
+  const progress = commandProgress(stderr, 10_000);
   const reports: AuditReport[] = [];
   for (const source of name === undefined ? all : [knownSource(context, name, all, 'instruments source')]) {
     const request = { source, settle, onProgress: progress.show };
@@ -76,7 +77,7 @@ function summaryOf(report: AuditReport): string {
   });
   const totals = kinds.map(({ kind, count }) => `${count} ${kind}`).join(', ');
   const extra = kinds.find(({ kind }) => kind === 'extra')?.count ?? 0;
-  const allowed = remainsBecause.includes(TOO_MANY) ? ` --allow-shrink ${extra}` : '';
+  const allowed = remainsBecause.includes(TOO_MANY) ? ` --allow-shrink ${withMargin(extra)}` : '';
   const lines = [
     `Compared ${topic} with the list of source ${source} (${counted(rows, 'row')}): ${totals || 'no differences'}.`,
     ...kinds.map(({ kind, meaning }) => `${kind}: ${meaning}.`),
@@ -123,8 +124,6 @@ type AuditRequest = Pick<ComparisonOptions, 'source' | 'settle' | 'onProgress'>;
 type Suspects = Map<bigint, Buffer | null>;
 
 const ROUNDS = 3;
-/** To get the row of an id, the cursor is `id - 1`. If the provider also sends the row of the cursor, two rows are needed. */
-const NEIGHBOURS = 2;
 
 /**
  * Compares list and topic. Then gives the connector time to write recent changes, and compares each difference again.
@@ -133,7 +132,7 @@ const NEIGHBOURS = 2;
  * @throws ConnectorError TOO_MANY_DIFFERENCES, or an error of the provider's client, the registry or Kafka.
  */
 async function audit(at: Installation, session: ProviderSession, { source, settle, onProgress }: AuditRequest) {
-  const { clock, signal } = at;
+  const { clock } = at;
   let suspects: Suspects = new Map();
   const suspect = (id: bigint, value: Buffer | null): void => {
     if (suspects.size >= MOST_SUSPECTS) {
@@ -145,21 +144,19 @@ async function audit(at: Installation, session: ProviderSession, { source, settl
     }
     suspects.set(id, value);
   };
-  const comparison = await compareList(at, session, {
-    source,
-    asWalk: false,
-    settle,
-    onProgress,
-    onRow(difference, row) {
-      if (row.kind === 'record' && difference !== 'reEncoded') suspect(row.id, row.value);
-    },
-  });
-  const { committed, topic, digestOf, read, settled, census, counts, withoutId, gone, staying, unreadSince } =
-    comparison;
+  const { committed, topic, provider, digestOf, read, settled, census, counts, withoutId, gone, staying, unreadSince } =
+    await compareList(at, session, {
+      source,
+      asWalk: false,
+      settle,
+      onProgress,
+      onRow(difference, row) {
+        if (row.kind === 'record' && difference !== 'reEncoded') suspect(row.id, row.value);
+      },
+    });
   // A row without a readable id may belong to any instrument in `gone` or `staying`. Then none of them is suspected.
   if (withoutId === 0) for (const id of [...gone, ...staying]) suspect(id, null);
   const walks = committed && walksOf(committed);
-  const neighbours = session.instruments(source, NEIGHBOURS).provider;
   const providerReader = sessionReader('Instrument');
   const differenceOf = async (id: bigint, row: Buffer | null, onTopic: Buffer | null): Promise<AuditDifference> => {
     if (onTopic === null) return { id: String(id), kind: 'missing', fields: [] };
@@ -170,9 +167,10 @@ async function audit(at: Installation, session: ProviderSession, { source, settl
   const found: AuditDifference[] = [];
   for (let round = 1; round <= ROUNDS && suspects.size > 0; round++) {
     const newest = await settled(suspects);
+    const rows = await rowsAgain(session, provider, suspects);
     const unsettled: Suspects = new Map();
     for (const [id, before] of suspects) {
-      const row = await rowOf(session, neighbours, id, signal);
+      const row = rows.get(id) ?? null;
       if (row === 'unmapped') continue;
       const onTopic = newest.get(id) ?? null;
       const [wasDigest, isDigest] = [digestIn(before), digestIn(row)];
@@ -228,18 +226,16 @@ function reasons(left: number, held: number, maxShrink: number, walks: WalkTimes
   return found.filter((reason) => reason !== false);
 }
 
-/** The current record of one instrument in the list; null without a row; `unmapped` if its row is a dead letter. */
-async function rowOf(
-  session: ProviderSession,
-  provider: InstrumentsProvider,
-  id: bigint,
-  signal: AbortSignal,
-): Promise<Buffer | null | 'unmapped'> {
-  const before = id > 0n ? String(id - 1n) : null;
-  const page = await session.patiently(() => provider.page(before, signal));
-  const row = page.decoded.rows.find(({ key }) => key === String(id));
-  if (row === undefined) return null;
-  return row.kind === 'failure' ? 'unmapped' : row.value;
+/** Reads the list again. Returns the records of the suspects that it has; `unmapped` if the row is a dead letter. */
+async function rowsAgain(session: ProviderSession, provider: InstrumentsProvider, suspects: Suspects) {
+  const found = new Map<bigint, Buffer | 'unmapped'>();
+  for await (const { decoded } of session.pages(provider)) {
+    for (const [at, { id }] of rowFacts(decoded.rows).entries()) {
+      const row = decoded.rows[at];
+      if (id !== null && suspects.has(id)) found.set(id, row?.kind === 'record' ? row.value : 'unmapped');
+    }
+  }
+  return found;
 }
 
 function digestIn(value: Buffer | null): bigint | null {

@@ -128,6 +128,7 @@ export async function offsetsSet(
     place.received === null
       ? 'No record has the time of this offset, so the source will report a suspected gap and begin a walk.'
       : `The source read from this offset at ${place.received}.`,
+    'Events that the source read after it come again, and no notification reports them.',
     ...(place.isOldest ? ['Before the requested time, the topic has no record of the source.'] : []),
     ...(change.done ? [`The source continues from this offset when it is resumed (spconnect resume ${name}).`] : []),
   ];

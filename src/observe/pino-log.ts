@@ -22,10 +22,7 @@ export interface CreateLogOptions {
   readonly destination?: LogDestination;
 }
 
-/**
- * pino writes the fields `level`, `time` and `msg` itself. Our fields with these names get the names below, because a
- * name must not appear twice.
- */
+/** pino writes the fields `level`, `time` and `msg` itself. Fields of ours with these names get the names below. */
 const OWN_NAMES: Readonly<Record<string, string>> = { level: 'level_', time: 'time_', msg: 'msg_' };
 
 const COLOURS = { debug: 'gray', info: 'green', warn: 'yellow', error: 'red' } as const;

@@ -118,8 +118,7 @@ export class PartitionTask implements PartitionReader, WorkerTask {
       const read = await this.#read(record);
       const { id, news } = read;
       const { core } = await this.#sessionWithRoom();
-      // `#sessionWithRoom` may wait for a new session, and a new session replaces `#unreadable`.
-      // So `#unreadable` is used only after this wait.
+      // Read only after this wait, because a new session replaces `#unreadable`.
       this.#unreadable.read(read, record.offset);
       core.read(record.offset, id, news, this.#options.clock.monotonicMs());
       this.#position = record.offset + 1n;

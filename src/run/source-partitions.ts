@@ -98,7 +98,7 @@ async function runAsMember(parts: SourcePartitions): Promise<readonly string[]> 
       async run() {
         const sources = byPartition.get(partition);
         if (sources === undefined) return;
-        // When this replica loses the partition, another replica may run its sources. So their failure is forgotten.
+        // After this replica has lost the partition, another replica may run the sources. So the failures of the sources are forgotten.
         owned.signal.addEventListener('abort', () => failed.delete(partition), { once: true });
         failed.set(partition, await runPartition({ ...parts, ...owned, partition, sources }));
         if (failed.size === byPartition.size) allFailed.resolve([...failed.values()].flat());

@@ -88,7 +88,7 @@ export function createStatusSources(options: {
     }
     const expectedRows = known.rowsOfLastWalk;
     const recalledWalk = { number, running: false, startedAt, listAt: null, completedAt: null };
-    known.walk = { ...recalledWalk, pages, rows, expectedRows, gone };
+    known.walk = { ...recalledWalk, pages, rows, expectedRows, gone, refused: null };
   }
 
   function beginWalk(source: string, number: number, pages: number, waitMs: number): void {
@@ -99,7 +99,7 @@ export function createStatusSources(options: {
       const same = known.walk?.number === number ? known.walk : null;
       const { startedAt, rows } = same ?? { startedAt: isoNow(), rows: 0 };
       const begun = { number, running: true, startedAt, listAt, completedAt: null };
-      known.walk = { ...begun, pages, rows, expectedRows, gone: null };
+      known.walk = { ...begun, pages, rows, expectedRows, gone: null, refused: null };
     });
   }
 
@@ -129,8 +129,7 @@ export function createStatusSources(options: {
         if (poll.endpoint !== 'instruments') known.refusedAt = null;
         known.caughtUp = poll.caughtUp;
         if (poll.caughtUp) known.caughtUpAt = known.lastPollAt;
-        // A failed request to the list may never be repeated. So its failure is hidden five minutes after its retry was
-        // due, although only the stream was answered since.
+        // A failed request to the list may never be repeated. So its failure is hidden five minutes after its retry was due.
         const isOver = (known.trouble?.nextTryAt ?? '') <= isoNow(-TRIED_WITHIN_MS);
         if (isOver || known.trouble?.part === null || poll.endpoint === 'instruments') known.trouble = null;
       });
@@ -171,6 +170,9 @@ export function createStatusSources(options: {
         const completed = { running: false, completedAt, pages, rows, expectedRows: rows, gone };
         if (known.walk !== null) Object.assign(known.walk, completed);
       });
+    },
+    notified({ source, kind, text }) {
+      if (kind === 'shrinkRefused') update(source, ({ walk }) => walk && Object.assign(walk, { refused: text }));
     },
     sourceStarted(started) {
       setPlace(started);

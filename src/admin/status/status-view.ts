@@ -222,6 +222,7 @@ function sourceFacts(source: SourceStatus, now: string): readonly Fact[] {
       : fact('Last poll', 'refused', 'wait'),
     ...cliffFacts(source),
     ...(walk === null ? [] : [walkFact(walk, now)]),
+    ...(walk?.refused ? [fact('Not deleted', walk.refused, 'bad')] : []),
     ...nextWalkFacts(source, now),
     fact('Written', records),
     deadLetters(written.deadLetters, name),

@@ -130,6 +130,8 @@ export interface WalkStatus {
   /** Rows of the last known complete walk, as an estimate for this walk; null if unknown. */
   readonly expectedRows: number | null;
   readonly gone: number | null;
+  /** Why an operator must confirm the deletions, in words; else null. */
+  readonly refused: string | null;
 }
 
 export interface Written {

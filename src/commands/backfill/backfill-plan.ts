@@ -40,7 +40,7 @@ export function checkRange(
   if (toMs > limitMs) {
     refuse(
       `found windows up to ${new Date(toMs).toISOString()}; expected a --to that excludes ${why}: ` +
-        `windows that open at ${new Date(limitMs).toISOString()} or later${from}.`,
+        `windows that open at ${new Date(limitMs).toISOString()}${from} or later.`,
     );
   }
 }

@@ -244,7 +244,7 @@ export class PartitionCore {
       const offset = inputs.length > 0 || isMarked ? (this.#inputs.firstUnanswered() ?? this.#position) : null;
       const parts = batches.map((batch) => this.#part(batch, nowMs));
       const passedUnanswered = offset === null ? null : this.#passedUnanswered(offset);
-      // A transaction has one kind; `passedUnanswered` is of the first kind. A later transaction commits the offset.
+      // A transaction has one kind. `passedUnanswered` is of the first kind, so another transaction writes it with the offset.
       if (passedUnanswered !== null && lane !== this.#first) return { parts, offset: null, progress: null };
       return {
         parts: passedUnanswered === null ? parts : [...parts, passedUnanswered],

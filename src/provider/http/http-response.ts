@@ -5,8 +5,8 @@ export interface HttpResponse {
   readonly date: number | null;
   /**
    * The decoded body, which can be read once. Throws BODY_INCOMPLETE if the connection ends too early, BODY_TOO_LARGE,
-   * BODY_MALFORMED if the body cannot be decompressed, PROVIDER_TIMEOUT, or the reason of the caller's signal. Without
-   * Content-Length and chunked encoding, only the JSON decoder notices an incomplete body.
+   * BODY_MALFORMED if the body cannot be decompressed, PROVIDER_TIMEOUT, or the reason of the caller's signal. If the
+   * response has neither Content-Length nor chunked encoding, only the JSON decoder notices an incomplete body.
    */
   readonly body: BodyChunks;
   /**

@@ -79,7 +79,7 @@ export interface PriceAnswerContext {
   readonly instrumentOf: (position: number, head: ItemHead | null) => PricedInstrument;
 }
 
-/** Returns a function that computes a value's `digest`. Null for another schema: then the price counts as changed. */
+/** Returns a function that computes the `digest` of a value; null if the value has another schema, so that it counts as changed. */
 export function createPriceDigest(kind: AskedPrices['kind'], schemaId: number): (value: Buffer) => bigint | null {
   const contents = avscType(priceContentsSchema(kind));
   return (value) => {

@@ -17,8 +17,9 @@ const WORDS = {
     'Our offset is more than six and a half days old, by our clock or that of the provider. Events are kept for seven ' +
     'days. The source reads all events that the provider still has; dropped events are permanently lost.',
   proven: 'Events are permanently lost; the source continues with the events of a newer offset.',
-  expired: 'events of that time; no source restores them, but an instruments source reads the changed instruments',
-  lost: 'events between the two offsets; no source restores them, but instruments sources read the changed instruments',
+  expired:
+    'events of that time; no source restores them, but the walks of an instruments source bring the changed instruments',
+  lost: 'events between the two offsets; no source restores them, but the walks of an instruments source bring the changed instruments',
   restart: 'The source continues with the events from now on.',
 };
 

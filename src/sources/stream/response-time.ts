@@ -20,10 +20,10 @@ export function timeBetween(a: ResponseTime, b: ResponseTime): { readonly leastM
 
 /**
  * Returns the longest (`ageMs`) and the shortest (`leastAgeMs`) possible time from the last confirmation of our offset
- * to now. A response confirms our offset if it moves our offset on. A fresh start (the offset of a new source) confirms
- * our offset if both are equal. Until the first response after a restart, the provider's clock and our wall clock give
- * these times. After this response, the monotonic clock gives these times. But the monotonic clock stops while the
- * machine sleeps. So if both wall clocks show more time, the lesser of their two times is used.
+ * to now. A response confirms our offset if it moves our offset on. A fresh start (the offset that a new source would
+ * get) confirms our offset if it equals ours. Until the first response after a restart, the provider's clock and our wall
+ * clock give these times. After this response, the monotonic clock gives them. But it stops while the machine sleeps. So
+ * if both wall clocks show more time, the lesser of their two times is used.
  */
 export function offsetAges(
   known: { readonly servedMs: number | null; readonly servedLatestMs: number | null },

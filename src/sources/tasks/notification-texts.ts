@@ -2,13 +2,14 @@ import type { NotificationContent } from '../../records/avro/record-encoder.ts';
 import type { FollowerNotification } from '../stream/follower-messages.ts';
 import { RETENTION_MS } from '../stream/retention-gap.ts';
 import type { CoreNotification, WalkFlaw, WalkNotification } from '../walk/instruments-messages.ts';
+import { withMargin } from '../walk/sweep.ts';
 
 const SIGNS = {
   refused: 'the provider refuses our offset but accepts a fresh offset',
   quiet: 'the provider returns no events for our offset, but the stream continues',
   lower: 'the provider names an offset that is lower than our offset',
   stuck: 'the provider repeats events and names no new offset',
-  unmoved: 'our offset may have expired: it brought no events until a newer offset replaced it',
+  unmoved: 'our offset may have expired: it brought no events for days, so a newer offset replaced it',
   overtaken: 'a newer offset brings events, but our offset brings no events',
 } as const;
 
@@ -133,7 +134,7 @@ function walkText(source: string, notification: WalkNotification) {
       const why = isEmpty ? 'the list was empty' : `${gone} of ${known} instruments are no longer in the list`;
       const message =
         `Walk ${walk} deleted nothing, because ${why}. Ask the provider if this is correct. ` +
-        `If so, delete them: \`spconnect walk ${source} --allow-shrink ${gone}\`.`;
+        `If so, delete these instruments: \`spconnect walk ${source} --allow-shrink ${withMargin(gone)}\`.`;
       return { kind: 'shrink-refused', message, gone, known, why };
     }
     case 'deletionSkipped': {

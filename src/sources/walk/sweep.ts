@@ -53,6 +53,9 @@ export function missingIds(census: Census, touched: ReadonlySet<bigint>, named =
   return missing.sort((a, b) => (a < b ? -1 : 1));
 }
 
+/** Five percent more than are gone now, because the list changes before the next walk. */
+export const withMargin = (gone: number) => Math.ceil(gone * 1.05);
+
 export function mayDelete(
   gone: number,
   held: number,

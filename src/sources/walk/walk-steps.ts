@@ -19,10 +19,7 @@ const MOST_PAGES = 1_000_000;
 /** At most this number of consecutive walks may be given up. If one more walk is given up, the source stops. */
 const MOST_GIVEN_UP = 3;
 const LEAST_REST_MS = 1_000;
-/**
- * After the last page, at most this many requests verify that no row follows. New instruments never fill so many pages
- * during these requests.
- */
+/** At most this many requests verify that no row follows the last page. New instruments never fill so many pages meanwhile. */
 export const MOST_VERIFYING = 20;
 /** After this number of consecutive walks that could not find the removed instruments, operators are notified. */
 const WALKS_TO_REPORT = 2;

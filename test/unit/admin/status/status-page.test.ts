@@ -105,7 +105,7 @@ test('the page shows how far each source is', async (t) => {
   scene.now += 65_000;
   const text = await page();
   const times = ['behind for 1 min 25 s', '1 min 5 s ago', 'kept for 58 min 55 s'];
-  for (const part of [...times, '7-1', 'no. 3 running', 'shrink refused']) {
+  for (const part of [...times, '7-1', 'no. 3 running', 'shrink refused', 'Not deleted</dt>']) {
     assert.ok(text.includes(part), `${part} is missing`);
   }
   const { sources } = (await (await scene.ask('/status.json')).json()) as { sources: Record<string, unknown>[] };
