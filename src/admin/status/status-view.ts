@@ -324,7 +324,7 @@ function kindFacts(kind: ShownKind, suffix: string): readonly Fact[] {
   const { priced, waiting, repaid, overdue } = kind;
   const problems = Object.entries(kind.failing).sort(([, a], [, b]) => b - a);
   const failing = problems.reduce((sum, [, instruments]) => sum + instruments, 0);
-  const states = Object.entries({ priced, 'without an answer since the start of prices': waiting, failing, repaid })
+  const states = Object.entries({ priced, 'without an answer since the assignment': waiting, failing, repaid })
     .filter(([name, count]) => name === 'priced' || count > 0)
     .map(([name, count]) => `${countText(count)} ${name}`);
   const shown = problems.slice(0, MOST_PROBLEMS).map(([problem, count]) => `${problem}: ${countText(count)}`);

@@ -133,8 +133,8 @@ function walkText(source: string, notification: WalkNotification) {
       const isEmpty = notification.why === 'emptyList';
       const why = isEmpty ? 'the list was empty' : `${gone} of ${known} instruments are no longer in the list`;
       const message =
-        `Walk ${walk} deleted nothing, because ${why}. Ask the provider if this is correct. ` +
-        `If so, delete these instruments: \`spconnect walk ${source} --allow-shrink ${withMargin(gone)}\`.`;
+        `Walk ${walk} deleted nothing, because ${why}. If you have not changed the filter, ask the provider. ` +
+        `If this is correct, delete these instruments: \`spconnect walk ${source} --allow-shrink ${withMargin(gone)}\`.`;
       return { kind: 'shrink-refused', message, gone, known, why };
     }
     case 'deletionSkipped': {

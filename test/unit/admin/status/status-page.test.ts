@@ -262,7 +262,7 @@ test('the processor shows how fresh its prices are', async (t) => {
     '7 records',
     '1,005 (none: 1,000, status 404: 5)',
     '<span class="badge bad">42</span>',
-    '<dt>Prices daily</dt><dd>17 priced, 1,183 without an answer since the start of prices</dd>',
+    '<dt>Prices daily</dt><dd>17 priced, 1,183 without an answer since the assignment</dd>',
     '<dt>Overdue daily</dt><dd><span class="badge bad">1,183</span></dd>',
   ]) {
     assert.ok(text.includes(part), `${part} is missing`);
