@@ -149,7 +149,7 @@ export const PRICE_METRICS = {
   ),
   spconnect_prices_priced: gauge(
     ['price'],
-    'Instruments whose last request since the start of prices got a price. All others are waiting, failing or repaid.',
+    'Instruments whose last request got a price; only requests of this process count. All others are waiting, failing or repaid.',
   ),
   spconnect_prices_repaid: gauge(
     ['price'],
