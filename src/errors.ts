@@ -25,7 +25,8 @@ export const ERROR_CODES = {
   },
   ADMIN_UNREACHABLE: {
     action: 'exit',
-    remedy: 'Start the connector, or name its admin server: --url, or ADMIN_HOST and ADMIN_PORT.',
+    remedy:
+      'Start the connector, or name its admin server: --url, or admin.host (ADMIN_HOST) and admin.port (ADMIN_PORT).',
   },
   STACK_UNAVAILABLE: {
     action: 'exit',
@@ -72,7 +73,7 @@ export const ERROR_CODES = {
   TOKEN_FAILED: {
     action: 'retry',
     remedy:
-      'Check tokenUrl (AUTH_TOKEN_URL for the provider), clientId, clientSecret and scope of referenceData.auth, marketData.auth, schemaRegistry.auth or kafka.sasl.',
+      'Check tokenUrl, clientId, clientSecret and scope of referenceData.auth, marketData.auth, schemaRegistry.auth or kafka.sasl.',
   },
   WALK_CURSOR_REPEATED: {
     action: 'stopSource',

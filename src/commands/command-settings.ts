@@ -65,31 +65,26 @@ export async function loadWithWarnings({
       `A secret has fewer than ${SHORTEST_SECRET} characters. Its value is not removed from messages, because it may be ` +
       'part of ordinary words; use a longer secret.',
   );
-  const unused = await unusedVariables(tree, (name) => Boolean(env[name]));
-  const ofUnused = unused === null ? [] : [`These variables are set but have no effect, ${unused}`];
+  const unused = (await unusedVariables(tree)).flatMap((name) => [name, `${name}_FILE`].filter((each) => env[each]));
+  const why = 'because the settings file does not refer to them';
+  const ofUnused =
+    unused.length === 0 ? [] : [`These variables are set but have no effect, ${why}: ${unused.join(', ')}.`];
   return { settings, warnings: [...warnings, ...ofUnused, ...ofSecrets] };
 }
 
-/** The end of a warning about variables without effect; null if there are none. `isMeant` selects the variables. */
-async function unusedVariables({ variables: used }: SettingsTree, isMeant: (name: string) => boolean) {
+/** The documented variables that the settings file does not refer to. */
+async function unusedVariables({ variables: used }: SettingsTree): Promise<readonly string[]> {
   const { variables } = readSettingsTree(await readFile(USUAL_FILE, 'utf8').catch(() => ''), {});
-  const unused = [...variables]
-    .filter((name) => !used.has(name))
-    .flatMap((name) => [name, `${name}_FILE`].filter(isMeant));
-  return unused.length === 0 ? null : `because the settings file does not refer to them: ${unused.join(', ')}.`;
+  return [...variables].filter((name) => !used.has(name));
 }
 
 /**
- * Explains the settings in a text. `placed` is the text with additions: a line that begins with a setting gets the
- * position of this setting in the settings file, and the variables that set it. `note` warns about variables that the
- * text names but the settings file does not use; null if there are none.
+ * Fits a text to the settings file. A line that begins with a setting gets the position of this setting, and the
+ * variables that set it. A variable in brackets is removed if the file does not refer to it: it has no effect there.
  */
-export async function withOrigins(
-  { config: file, env }: Pick<Given, 'config' | 'env'>,
-  text: string,
-): Promise<{ readonly placed: string; readonly note: string | null }> {
+export async function withOrigins({ config: file, env }: Pick<Given, 'config' | 'env'>, text: string): Promise<string> {
   const own = await readFile(file, 'utf8').catch(() => null);
-  if (own === null) return { placed: text, note: null };
+  if (own === null) return text;
   const tree = readSettingsTree(own, env);
   const place = (line: string, code: string = '', setting: string) => {
     const path = setting.split('.');
@@ -98,10 +93,10 @@ export async function withOrigins(
     const origins = tree.originsOf(path).join(' and ');
     return `${code}${file}:${at.line}:${at.column} ${setting}${origins && ` (from ${origins})`}`;
   };
-  const placed = text.replace(/^([A-Z_]+: )?([a-z]\w*(?:\.\w+)+)(?=[ ,])/gm, place);
-  const named = new Set<string>(text.match(/\b[A-Z][A-Z0-9_]+\b/g));
-  const unused = await unusedVariables(tree, (name) => named.has(name));
-  return { placed, note: unused && `These variables have no effect, ${unused}` };
+  const unused = await unusedVariables(tree);
+  return text
+    .replace(/^([A-Z_]+: )?([a-z]\w*(?:\.\w+)+)(?=[ ,])/gm, place)
+    .replace(/ \(([A-Z_]+)(?:=\w+)?\)/g, (named, name) => (unused.includes(name) ? '' : named));
 }
 
 /** Finds the source with this name. An unknown name is a usage error that lists the known names. */

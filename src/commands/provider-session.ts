@@ -62,7 +62,7 @@ export function atMarketData<Found>(
 ): Promise<Found> {
   const { marketData } = settings;
   if (marketData === null) {
-    throw new ConnectorError('SETTINGS_INVALID', 'marketData.url is not set: set this setting, or MARKET_DATA_URL.');
+    throw new ConnectorError('SETTINGS_INVALID', 'marketData.url (MARKET_DATA_URL) is not set: set it.');
   }
   return withClient('marketData', marketData, clock, work);
 }

@@ -51,12 +51,15 @@ export async function validateCommand(
   }
   const found = await checkConnections({ settings, signal });
   const ok = found.every(({ state }) => state === 'ok' || state === 'differs');
-  const checks = found.map((check) => ({ ...check, says: redaction.redact(check.says) }));
+  const checks = await Promise.all(
+    found.map(async (check) => {
+      const [says, toDo] = [redaction.redact(check.says), await withOrigins(context, check.toDo)];
+      return { ...check, says, toDo };
+    }),
+  );
   const rows = checks.map(({ what, state, says, toDo }) => [state, what, `${says} ${toDo}`]);
   print(context, { ok, problems: [], warnings, checks }, textTable(rows));
   if (ok) return;
-  const { note } = await withOrigins(context, checks.map(({ says, toDo }) => `${says} ${toDo}`).join('\n'));
-  if (note !== null) stderr.write(`${note}\n`);
   stderr.write('Some checks failed. The lines above name each problem and its remedy.\n');
   exitWith(EXIT_CODES.failed);
 }
@@ -90,12 +93,11 @@ function openKafka(settings: Settings): Promise<KafkaCluster> {
 async function problemsOf(error: unknown, context: CommandContext) {
   const { redaction } = context;
   if (!(error instanceof ConnectorError) || error.code !== 'SETTINGS_INVALID') throw error;
-  const { placed, note } = await withOrigins(context, redaction.redact(error.message));
-  const [title = '', ...lines] = placed.split('\n');
+  const [title = '', ...lines] = (await withOrigins(context, redaction.redact(error.message))).split('\n');
   const { warnings } = error.fields;
   return {
     problems: lines.length === 0 ? [title] : lines,
-    warnings: [warnings ?? [], note ?? []].flat().map((warning) => redaction.redact(String(warning))),
+    warnings: [warnings ?? []].flat().map((warning) => redaction.redact(String(warning))),
   };
 }
 

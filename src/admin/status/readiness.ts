@@ -103,14 +103,14 @@ export function alarmsOf(known: Omit<Known, 'topics' | 'isStopping'>): readonly 
 function sourceCheck(source: SourceStatus, { isSilent, answeredAt }: Kafka): ReadinessCheck {
   const { name, wanted, task, owned, writerTrouble, schemasRegistered, trace, trouble } = source;
   const isReady = (ok: boolean, why: string) => check(`source ${name}`, ok, why);
-  if (task === 'failed') return isReady(false, `failed: ${firstLine(trace)}`);
+  if (task === 'failed') return isReady(false, `failed: ${problemOf(trace)}`);
   if (wanted === 'stopped') return isReady(true, 'stopped as requested');
   if (owned === false)
     return isReady(true, isSilent ? `another replica ran it at ${timeText(answeredAt)}` : 'another replica runs it');
   if (isSilent && (writerTrouble !== null || task === 'unassigned')) return isReady(false, WAITS);
-  if (writerTrouble !== null) return isReady(false, `its writer is being opened again: ${firstLine(writerTrouble)}`);
+  if (writerTrouble !== null) return isReady(false, `its writer is being opened again: ${problemOf(writerTrouble)}`);
   if (task === 'unassigned') {
-    const why = trouble === null ? '' : `: ${firstLine(trouble.message)}`;
+    const why = trouble === null ? '' : `: ${problemOf(trouble.message)}`;
     return isReady(false, `its earlier writers are not fenced yet, and its offset is not read yet${why}`);
   }
   if (task === 'paused') return isReady(true, 'paused as requested');
@@ -122,15 +122,15 @@ function sourceCheck(source: SourceStatus, { isSilent, answeredAt }: Kafka): Rea
 function processorCheck(processor: ProcessorStatus, { isSilent }: Kafka): ReadinessCheck {
   const { name, wanted, task, trace, trouble, partitions, assigned, writerTrouble } = processor;
   const isReady = (ok: boolean, why: string) => check(name, ok, why);
-  if (task === 'failed') return isReady(false, `failed: ${firstLine(trace)}`);
+  if (task === 'failed') return isReady(false, `failed: ${problemOf(trace)}`);
   if (wanted !== 'running') return isReady(true, `${wanted} as requested`);
   if (isSilent && (task !== 'running' || partitions.length < assigned)) return isReady(false, WAITS);
   if (task !== 'running') {
-    const why = trouble === null ? ' yet' : `: ${firstLine(trouble.message)}`;
+    const why = trouble === null ? ' yet' : `: ${problemOf(trouble.message)}`;
     return isReady(false, `has not joined its group${why}`);
   }
   if (partitions.length < assigned) {
-    const why = writerTrouble === null ? '' : `: ${firstLine(writerTrouble)}`;
+    const why = writerTrouble === null ? '' : `: ${problemOf(writerTrouble)}`;
     return isReady(false, `${partitions.length} of its ${assigned} assigned partitions are ready${why}`);
   }
   return isReady(true, `has joined its group; all ${assigned} assigned partitions are ready`);
@@ -140,8 +140,9 @@ function check(name: string, ok: boolean, why: string): ReadinessCheck {
   return { name, ok, why };
 }
 
-function firstLine(text: string | null): string {
-  return text?.split('\n')[0] ?? '';
+/** Returns an error text with its remedy and without its cause, in one line. */
+function problemOf(text: string | null): string {
+  return text?.split('\nCaused by: ')[0]?.replace(/\s+/g, ' ') ?? '';
 }
 
 /** Returns the code of an error text, such as `PROVIDER_BUSY`, or else the type of the error. */

@@ -107,5 +107,6 @@ function errorText(error: unknown, source: string | undefined): string {
     error instanceof ConnectorError
       ? [`${error.code}: ${error.message}`, adviceBehind(error, source)].filter((line) => line !== '').join('\n')
       : `${error.name}: ${error.message}`;
-  return error.cause instanceof Error ? `${own}\nCaused by: ${error.cause.message}` : own;
+  const because = error.cause instanceof Error ? error.cause.message : '';
+  return own.includes(because) ? own : `${own}\nCaused by: ${because}`;
 }

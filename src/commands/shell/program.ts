@@ -487,10 +487,8 @@ export async function runCommandLine(terminal: Terminal): Promise<number> {
       terminal.stderr.write(`${error.cause} ended the command before it was done: its result is not known.\n`);
       return EXIT_CODES.interrupted;
     }
-    const text = describeError(error, redaction);
     const { withOrigins } = await import('../command-settings.ts');
-    const { placed, note } = await withOrigins({ config, env: terminal.env }, text);
-    terminal.stderr.write(note === null ? placed : `${placed}${note}\n`);
+    terminal.stderr.write(await withOrigins({ config, env: terminal.env }, describeError(error, redaction)));
     const isUsage = error instanceof ConnectorError && error.code === 'SETTINGS_INVALID';
     return isUsage ? EXIT_CODES.usage : EXIT_CODES.failed;
   }

@@ -245,6 +245,12 @@ test('ready is who has proven topics, fence, offset and schemas, and joined; one
   makeReady(scene);
   assert.match(await ready(scene), /^200\n[\s\S]*\[\+\] prices: has joined its group; .+\nready\n$/);
   assert.equal(await (await scene.ask('/readyz')).text(), 'ready\n');
+  const refused = new ConnectorError('TOPIC_REFUSED', 'No topic (THE CAUSE).', { cause: new Error('THE CAUSE') });
+  board.events.sourceFailed({ source, err: refused });
+  const whole =
+    /source instruments: failed: TOPIC_REFUSED: No topic \(THE CAUSE\)\. .* `spconnect restart instruments`\.$/m;
+  assert.match(await ready(scene), whole);
+  assert.doesNotMatch(await (await scene.ask('/status.json')).text(), /Caused by/);
 });
 
 const troubles: Record<string, (scene: AdminScene) => void> = {

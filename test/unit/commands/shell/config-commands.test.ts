@@ -42,13 +42,14 @@ test('variables that the settings file does not refer to are a warning', async (
   assert.equal(code, 0);
   assert.match(stderr, /These variables are set but have no effect, because .*: HTTPS_PROXY, KAFKA_PASSWORD_FILE\.$/m);
   assert.doesNotMatch((await runWith(['validate'], { env: REQUIRED })).stderr, /without effect/);
+});
 
-  // A hint at a variable that the file does not refer to.
-  const hinted = await runWith(['lookup', 'price', 'CH0012032048', '--config', file]);
-  assert.match(
-    hinted.stderr,
-    /or MARKET_DATA_URL\.\n.*\nThese variables have no effect, because the settings file does not refer to them: MARKET_DATA_URL\.\n$/,
-  );
+test('a remedy names only variables that the settings file refers to', async (t) => {
+  const file = await settingsFile(t, settingsText({}));
+  const { stderr } = await runWith(['lookup', 'price', 'CH0012032048', '--config', file]);
+  assert.match(stderr, /^SETTINGS_INVALID: marketData\.url is not set: set it\.$/m);
+  const usual = await runWith(['lookup', 'price', 'CH0012032048'], { env: REQUIRED });
+  assert.match(usual.stderr, / marketData\.url .*\(MARKET_DATA_URL\) is not set: set it\.$/m);
   const plain = await settingsFile(
     t,
     settingsText({
@@ -56,10 +57,9 @@ test('variables that the settings file does not refer to are a warning', async (
       referenceData: 'referenceData: { url: http://a.example, auth: { type: none } }',
     }),
   );
-  assert.match(
-    (await runWith(['validate', '--config', plain])).stderr,
-    /^warning: These variables have no effect, because .*: ALLOW_HTTP\.$/m,
-  );
+  const refused = await runWith(['lookup', 'price', 'CH0012032048', '--config', plain]);
+  assert.match(refused.stderr, /set referenceData\.allowHttp: true$/m);
+  assert.doesNotMatch(refused.stderr, /ALLOW_HTTP/);
 });
 
 test('each printed setting says where its value comes from', async (t) => {
