@@ -58,10 +58,11 @@ export async function deadLettersList(context: CommandContext, options: ListOpti
     new Date(letter.timestampMs).toISOString(),
     letter.source,
     letter.key ?? '',
+    letter.topic,
     letter.pointer || 'the whole input',
     letter.reason,
   ]);
-  const header = ['id', 'written', 'source', 'key', 'place', 'reason'];
+  const header = ['id', 'written', 'source', 'key', 'topic', 'place', 'reason'];
   print(context, letters.map(withoutValue), listTable(context.stdout, header, rows));
   const count = [...counts.values()].reduce((sum, one) => sum + one, 0);
   if (count === 0) context.stderr.write('No dead letter matches.\n');

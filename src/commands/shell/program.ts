@@ -293,7 +293,7 @@ and correct the instruments. Stop the source first (spconnect stop), and resume 
     load: async () => (await import('../offsets-command.ts')).offsetsSkip,
   },
   'dead-letters list': {
-    description: 'List the dead letters: id, time, source, key, place of the problem, reason.',
+    description: 'List the dead letters: id, time, source, key, topic, place of the problem, reason.',
     options: [
       value('--source <source>', 'only dead letters of this source'),
       value(

@@ -50,7 +50,9 @@ testInstallation(
     const text = await scene.spconnect('dead-letters list --limit 1 --since 1h --source instruments');
     assert.match(
       text.stdout,
-      new RegExp(`^id +written +source +key +place +reason\n${ids[2]}  .* /instrument/issuePrice  [^\n]+\n$`),
+      new RegExp(
+        `^id +written +source +key +topic +place +reason\n${ids[2]}  .* ${prefix}\\.instrument-events  /instrument/issuePrice  [^\n]+\n$`,
+      ),
     );
     assert.match(text.stderr, /^The newest 1 of 3 \(instruments 3\); --source or --limit shows others\.\n$/);
     const none = await scene.spconnect('dead-letters list --source other');
