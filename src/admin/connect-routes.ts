@@ -61,10 +61,6 @@ export function addConnectRoutes(app: FastifyInstance, worker: ConnectWorker): v
   app.get('/connector-plugins', () =>
     [...classes].map(([name, type]) => ({ class: name, type, version: worker.version })),
   );
-  app.get<Params<'plugin'>>('/connector-plugins/:plugin/config', ({ params: { plugin } }) => {
-    if ([...classes.keys()].some((name) => name === plugin || name.endsWith(`.${plugin}`))) return [];
-    throw new RestError(404, `Unknown plugin ${plugin}.`);
-  });
 }
 
 /** The response to `GET /` for a client that does not accept HTML. */
@@ -159,11 +155,6 @@ function addChanges(app: FastifyInstance, worker: ConnectWorker): void {
     findTask(taskShapes(connector, status(), workerId()), id, `Unknown task: ${name}-${id}`);
     await operations.restart(name, { onlyFailed: false });
     return reply.code(204).send();
-  });
-  // Kafka Connect resets its list of used topics. This server has no such list: its topics come from the settings.
-  app.put<Params<'name'>>('/connectors/:name/topics/reset', async ({ params }, reply) => {
-    find(params.name);
-    return reply.code(202).send();
   });
 
   const refuse = (code: number) => {
@@ -281,10 +272,9 @@ interface StatusShape {
 /** The response to `GET /connectors/{name}/status`. A stopped connector has no task. */
 function statusShape(connector: ConnectorDescription, status: Status, workerId: string): StatusShape {
   const { name, type } = connector;
-  const { version } = status;
   const state = connectState(known(status, name).wanted);
   const tasks = taskShapes(connector, status, workerId);
-  return { name, connector: { state, worker_id: workerId, version }, tasks, type };
+  return { name, connector: { state, worker_id: workerId, version: status.version }, tasks, type };
 }
 
 /** The response to a restart. With `onlyFailed`, only tasks are RESTARTING, because only a task can be FAILED. */

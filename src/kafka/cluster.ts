@@ -60,19 +60,20 @@ const CHECK_EVERY_MS = 2_000;
 /** Rejects with the signal's reason, or with TOPIC_REPLACED (field `topics`) if a topic has a new id. */
 export async function untilReplaced(options: {
   readonly kafka: Pick<KafkaCluster, 'topicIds'>;
-  /** The topic ids that `KafkaCluster.topicIds` returned before the first read. */
-  readonly known: ReadonlyMap<string, string>;
+  /** The topic ids that `KafkaCluster.topicIds` returned before the first read; null: the first id that is found. */
+  readonly known: ReadonlyMap<string, string | null>;
   readonly clock: Clock;
   readonly signal: AbortSignal;
 }): Promise<never> {
   const { kafka, known, clock, signal } = options;
+  const ids = new Map(known);
   if (known.size === 0) return untilAborted(new Promise<never>(() => {}), signal);
-  for (;;) {
-    await clock.sleep(CHECK_EVERY_MS, signal);
+  for (; ; await clock.sleep(CHECK_EVERY_MS, signal)) {
     // While brokers do not answer, the topics count as unchanged.
-    const found = await kafka.topicIds([...known.keys()], signal).catch(() => known);
+    const found = await kafka.topicIds([...ids.keys()], signal).catch(() => new Map<string, string>());
     signal.throwIfAborted();
-    const topics = [...known].flatMap(([name, id]) => ((found.get(name) ?? id) === id ? [] : [name]));
+    for (const [name, id] of found) ids.set(name, ids.get(name) ?? id);
+    const topics = [...found].flatMap(([name, id]) => (ids.get(name) === id ? [] : [name]));
     if (topics.length === 0) continue;
     const text = `${topics.join(' and ')}: deleted and created again by another program. The new topic is read from the start.`;
     throw new ConnectorError('TOPIC_REPLACED', text, { fields: { topics } });

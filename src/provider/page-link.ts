@@ -36,12 +36,7 @@ export function probableNext(
 ): string | null {
   const found = [first, last].flatMap((edge) => [...edge.toString('latin1').matchAll(NEXT_MEMBER)]);
   const next = found.at(-1)?.[1]?.replace(/\\(.)/g, '$1');
-  try {
-    return next === undefined ? null : read(new Map([['next', next]]));
-  } catch (error) {
-    if (error instanceof ConnectorError) return null;
-    throw error;
-  }
+  return next === undefined ? null : nullIfWrong(() => read(new Map([['next', next]])));
 }
 
 /** The start offset of the event stream: `links.events` of a list response (part 4.2 of src/provider/README.md). */
@@ -51,8 +46,12 @@ export function eventStreamStart(links: ReadonlyMap<string, unknown>, baseUrl: s
 
 /** Like `eventStreamStart`, but null for a missing or malformed link: a walk continues without this offset. */
 export function pageStreamStart(links: ReadonlyMap<string, unknown>, baseUrl: string): string | null {
+  return nullIfWrong(() => eventStreamStart(links, baseUrl));
+}
+
+function nullIfWrong<Read>(read: () => Read): Read | null {
   try {
-    return eventStreamStart(links, baseUrl);
+    return read();
   } catch (error) {
     if (error instanceof ConnectorError) return null;
     throw error;

@@ -1,7 +1,9 @@
-import type { KafkaCluster } from '../kafka/cluster.ts';
+import { ConnectorError } from '../errors.ts';
+import { type KafkaCluster, untilReplaced } from '../kafka/cluster.ts';
 import { FreshRecords } from '../kafka/log-reader.ts';
 import type { CommittedRecord } from '../kafka/record.ts';
 import type { Events } from '../observe/events.ts';
+import type { Clock } from '../support/clock.ts';
 import type { WorkerTargets } from '../worker/target.ts';
 import { decodeState, NOTHING_WANTED, type SourceState, STATES_PARTITION } from './source-state.ts';
 import type { WalkRequest } from './walk/instruments-messages.ts';
@@ -27,14 +29,26 @@ export function createRequestedStates(options: {
   readonly topic: string;
   readonly sources: readonly string[];
   readonly events: Events;
+  readonly clock: Clock;
 }): RequestedStates {
-  const { kafka, topic, sources, events } = options;
-  const { take, ...wanted } = createWantedStates(sources, events.stateUnreadable);
+  const { kafka, topic, sources, events, clock } = options;
+  const { take, startAgain, ...wanted } = createWantedStates(sources, events.stateUnreadable);
   const log = { topic, partitions: [STATES_PARTITION], onRecord: take };
   return {
     ...wanted,
     catchUp: (signal) => kafka.logReader.readToEnd({ ...log, signal }),
-    follow: (signal) => kafka.logTail.follow({ ...log, signal }),
+    async follow(signal) {
+      for (;;) {
+        const over = new AbortController();
+        const within = AbortSignal.any([signal, over.signal]);
+        const replaced = untilReplaced({ kafka, known: new Map([[topic, null]]), clock, signal: within });
+        await Promise.race([kafka.logTail.follow({ ...log, signal: within }), replaced]).catch((error: unknown) => {
+          over.abort();
+          if (!(error instanceof ConnectorError) || error.code !== 'TOPIC_REPLACED') throw error;
+        });
+        startAgain();
+      }
+    },
   };
 }
 
@@ -49,13 +63,14 @@ interface Known {
 /**
  * Keeps the newest requested state of each source, from the records of the states topic. Several readers may deliver
  * the same record, so a record that is not newer than the last record is ignored. Otherwise one request could cause two
- * walks. Records of sources that are not in `sources` and unreadable records change nothing. Exported for tests.
+ * walks. Records of sources that are not in `sources` and unreadable records change nothing. `startAgain` is called
+ * when the topic was created again: its offsets begin again. Exported for tests.
  */
 export function createWantedStates(
   sources: readonly string[],
   onUnreadable: Events['stateUnreadable'],
-): WantedStates & { take(record: CommittedRecord): void } {
-  const fresh = new FreshRecords();
+): WantedStates & { take(record: CommittedRecord): void; startAgain(): void } {
+  let fresh = new FreshRecords();
   const known = new Map<string, Known>(sources.map((source) => [source, nothingKnown()]));
   const of = (source: string): Known => {
     const found = known.get(source);
@@ -74,6 +89,9 @@ export function createWantedStates(
         const { wanted, restartEpoch, failedRestartEpoch, changed } = of(source);
         return { state: wanted.state, restartEpoch, failedRestartEpoch, changed: changed.signal };
       },
+    },
+    startAgain() {
+      fresh = new FreshRecords();
     },
     take(record) {
       if (record.key === null || !fresh.isFresh(record)) return;

@@ -259,10 +259,8 @@ function mismatchReason(reader: RowReader, plan: ValuePlan, note: number, zone: 
 }
 
 function describeNote(reader: RowReader, { kind }: ValuePlan, note: number, zone: AssumedZone | null): string {
-  const {
-    json: { bytes },
-    tape,
-  } = reader;
+  const { tape } = reader;
+  const { bytes } = reader.json;
   const start = Math.abs(tape[note] as number);
   const end = tape[note + 1] as number;
   const what = describeValue(bytes[start] as number);

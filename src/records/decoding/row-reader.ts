@@ -293,10 +293,8 @@ export class RowReader {
 }
 
 export function derivedNote(reader: RowReader, field: DerivedPlan, frame: number): number {
-  const {
-    json: { bytes },
-    tape,
-  } = reader;
+  const { tape } = reader;
+  const { bytes } = reader.json;
   let inside = frame;
   if (field.within >= 0) {
     const note = frame + NOTES + 2 * field.within;
@@ -310,10 +308,8 @@ export function derivedNote(reader: RowReader, field: DerivedPlan, frame: number
 // Returns the note of the value, or 0 without a value. Returns 0 also for a list with an element that is not an object:
 // the writer handles such a list as a wrong type.
 function findFirst(reader: RowReader, { list, type, typeSlot, valueSlot }: FirstOf, frame: number): number {
-  const {
-    json: { bytes },
-    tape,
-  } = reader;
+  const { tape } = reader;
+  const { bytes } = reader.json;
   const note = frame + NOTES + 2 * list;
   if (bytes[Math.abs(tape[note] as number)] !== OPEN_BRACKET) return 0;
   const listFrame = tape[note + 1] as number;
@@ -337,10 +333,8 @@ function hasText({ tape }: RowReader, note: number): boolean {
 }
 
 function isType(reader: RowReader, note: number, type: string): boolean {
-  const {
-    json: { bytes },
-    tape,
-  } = reader;
+  const { tape } = reader;
+  const { bytes } = reader.json;
   const start = Math.abs(tape[note] as number);
   const end = tape[note + 1] as number;
   if (bytes[start] !== QUOTE) return false;

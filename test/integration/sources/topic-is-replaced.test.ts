@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { testInstallation } from '../../support/connectors/installation.ts';
+import type { TestContext } from 'node:test';
+import { type Installation, testInstallation } from '../../support/connectors/installation.ts';
 import { fencePrices, onceRight, pricesOnTopics, unansweredInputs } from '../../support/ledgers/prices-on-topics.ts';
 
 const INSTRUMENTS = 60;
@@ -9,27 +10,31 @@ const SCENE = {
   prices: '{ linger: 50ms, kinds: { overview: { refreshInterval: 1h } } }',
 };
 
+function replacing(t: TestContext, { broker, kafka, plan }: Installation) {
+  return async (...roles: (keyof typeof plan)[]) => {
+    const admin = broker.plain().admin();
+    await admin.connect();
+    t.after(() => admin.disconnect());
+    const specifications = roles.map((role) => plan[role]);
+    const names = specifications.map(({ name }) => name);
+    const before = await kafka.topicIds(names, t.signal);
+    await admin.deleteTopics({ topics: names });
+    // A broker may show a deleted topic for a while.
+    await onceRight(async () => {
+      await kafka.ensureTopics(specifications, { create: true });
+      const now = await kafka.topicIds(names, t.signal);
+      const left = names.filter((name) => !now.has(name) || now.get(name) === before.get(name));
+      return left.length === 0 ? null : `${left} not created again`;
+    });
+  };
+}
+
 testInstallation(
   'a topic of instruments that is deleted and created again is filled by a walk at once, and priced',
   SCENE,
   async (t, at) => {
-    const { simulator, kafka, prefix, plan, start } = at;
-    const admin = at.broker.plain().admin();
-    await admin.connect();
-    t.after(() => admin.disconnect());
-    const replace = async (...roles: (keyof typeof plan)[]) => {
-      const specifications = roles.map((role) => plan[role]);
-      const names = specifications.map(({ name }) => name);
-      const before = await kafka.topicIds(names, t.signal);
-      await admin.deleteTopics({ topics: names });
-      // A broker may show a deleted topic for a while.
-      await onceRight(async () => {
-        await kafka.ensureTopics(specifications, { create: true });
-        const now = await kafka.topicIds(names, t.signal);
-        const left = names.filter((name) => !now.has(name) || now.get(name) === before.get(name));
-        return left.length === 0 ? null : `${left} not created again`;
-      });
-    };
+    const { simulator, kafka, prefix, start } = at;
+    const replace = replacing(t, at);
     const filled = () =>
       onceRight(async () => {
         const { waiting, all } = await unansweredInputs(kafka, prefix);
@@ -65,3 +70,14 @@ testInstallation(
     assert.deepEqual(priced, new Set(inputs.map(({ id }) => id)));
   },
 );
+
+testInstallation('commands count on a topic of states that is deleted and created again', SCENE, async (t, at) => {
+  const { start, spconnect } = at;
+  const connector = await start();
+  await connector.event('walkCompleted');
+  for (const _ of [1, 2, 3]) await spconnect('resume instruments');
+  await replacing(t, at)('states');
+  await spconnect('pause instruments');
+  await connector.event('sourcePaused');
+  await connector.stop();
+});
