@@ -9,7 +9,7 @@ import type { SourceStatus, TaskState, WalkStatus, Written } from './status.ts';
 
 /** A retry ends within this time, because the request, its token and its waits have deadlines. */
 const TRIED_WITHIN_MS = 5 * 60_000;
-const LIST_ONLY = 'only the list; the stream is answered';
+const OF_LIST = 'requests of the list';
 
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
 
@@ -148,7 +148,7 @@ export function createStatusSources(options: {
         const since = known.trouble?.since ?? isoNow();
         if (isLeft) setTask(known, 'unassigned');
         if (isLeft) known.owned = null;
-        const part = endpoint === 'instruments' ? LIST_ONLY : null;
+        const part = endpoint === 'instruments' ? OF_LIST : null;
         const restartTriesNow = !isLeft && !(err instanceof ConnectorError && err.retryAfterMs !== undefined);
         const times = { since, nextTryAt: isoNow(waitMs) };
         known.trouble = { ...times, part, failures, message: describe(err, known.name), restartTriesNow };

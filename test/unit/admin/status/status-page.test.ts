@@ -469,9 +469,10 @@ test('without its group a replica runs no source, and says why', async (t) => {
 });
 
 test('the trouble of the list is shown until the list is asked again, also while the stream answers', async (t) => {
-  const { scene, board, first } = await pageScene(t);
+  const { scene, board, first, page } = await pageScene(t);
   const trouble = () => first()?.trouble;
   board.events.attemptFailed({ ...FAILED, endpoint: 'instruments', waitMs: 3_600_000 });
+  assert.match(await page(), /2 failures in a row \(requests of the list\), next try in 1 h/);
   for (const afterMs of [0, 30_000, 3_569_000, 61_000]) {
     scene.now += afterMs;
     board.events.polled(POLL);
