@@ -3,19 +3,24 @@
 const END_GRACE_MS = 1_000;
 /** Signals within this time count as one. With `npm start`, Ctrl-C sends two: the terminal sends one, and npm forwards one. */
 const SAME_SIGNAL_MS = 1_000;
+const PARENT_CHECK_MS = 500;
 
 const stop = new AbortController();
 let stoppedAtMs = 0;
-for (const name of ['SIGINT', 'SIGTERM'] as const) {
-  process.on(name, () => {
-    // After a second signal, the process does not wait for the open transaction.
-    if (stop.signal.aborted) {
-      if (performance.now() - stoppedAtMs > SAME_SIGNAL_MS) process.exit(130);
-      return;
-    }
-    stoppedAtMs = performance.now();
-    stop.abort(new Error(`stopped by ${name}`, { cause: name }));
-  });
+const onSignal = (name: string) => {
+  // After a second signal, the process does not wait for the open transaction.
+  if (stop.signal.aborted) {
+    if (performance.now() - stoppedAtMs > SAME_SIGNAL_MS) process.exit(130);
+    return;
+  }
+  stoppedAtMs = performance.now();
+  stop.abort(new Error(`stopped by ${name}`, { cause: name }));
+};
+process.on('SIGINT', onSignal).on('SIGTERM', onSignal);
+// A SIGTERM to npx ends npx and its shell, but does not reach this process. So the end of the shell counts as the signal.
+if (process.env.npm_command === 'exec') {
+  const shell = process.ppid;
+  setInterval(() => process.ppid !== shell && !stop.signal.aborted && onSignal('SIGTERM'), PARENT_CHECK_MS).unref();
 }
 
 // A reader such as `head` may close the output early: this is a normal end. Any other write error is a failure.

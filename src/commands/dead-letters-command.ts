@@ -8,6 +8,7 @@ import { atInstallation, type Installation } from '../run/installation.ts';
 import { planSources } from '../run/planned-topics.ts';
 import { createRegistry } from '../run/registry-client.ts';
 import { operatorId, statesPartitions, walkRecord } from '../run/state-operation.ts';
+import { DEAD_LETTER_HEADER } from '../run/stream-places.ts';
 import { kindOf } from '../sources/kinds/all.ts';
 import { type RejectedInput, type RereadLetter, type SourceContext, UNMAPPED } from '../sources/kinds/kind.ts';
 import { silentLog } from '../support/log.ts';
@@ -134,7 +135,6 @@ async function eachDeadLetter(
   });
 }
 
-export const DEAD_LETTER_HEADER = 'spc-dead-letter';
 const PROVENANCE = ['spc-source', 'spc-walk', 'spc-since', 'spc-endpoint', 'spc-received'];
 const UNMAPPED_ADVICE =
   'To write such inputs with null for each wrong value, set mapping.onMismatch: keepInExtras, and retry.';

@@ -1,6 +1,6 @@
 import { ago, durationText } from '../admin/texts.ts';
 import { SOURCE_WORDS } from '../config/groups/sources.ts';
-import { type SourceSettings, topicOf } from '../config/settings.ts';
+import type { SourceSettings } from '../config/settings.ts';
 import { ConnectorError, type ErrorCode } from '../errors.ts';
 import type { SourceOffset, StoredOffset } from '../kafka/offset-store.ts';
 import { keyedRecord } from '../kafka/record.ts';
@@ -15,15 +15,16 @@ import {
   resetOffset,
 } from '../run/offsets-operation.ts';
 import { createRegistry } from '../run/registry-client.ts';
+import { type StreamPlace, streamPlaces } from '../run/stream-places.ts';
 import { kindOf } from '../sources/kinds/all.ts';
 import type { SkippableStream } from '../sources/kinds/kind.ts';
+import { SUSPECTED_AGE_MS } from '../sources/stream/retention-gap.ts';
 import { secondsToRetentionCliff } from '../sources/stream/stream.ts';
 import { isBefore } from '../sources/stream/stream-response.ts';
 import { committedWalkIntervalMs } from '../sources/walk/instruments-offset.ts';
 import { type Clock, systemClock } from '../support/clock.ts';
 import { silentLog } from '../support/log.ts';
 import { knownSource, loadWholeSettings, loadWithoutProvider } from './command-settings.ts';
-import { DEAD_LETTER_HEADER } from './dead-letters-command.ts';
 import { atProvider, type ProviderSession } from './provider-session.ts';
 import { withoutControls } from './shell/describe-error.ts';
 import { listTable, print } from './shell/output.ts';
@@ -126,20 +127,20 @@ export async function offsetsSet(
   const sentences = [
     change.done ? `The offset of source ${name} was changed.` : 'Nothing was changed; --execute makes the change.',
     place.received === null
-      ? 'No record has the time of this offset, so the source will report a suspected gap and begin a walk.'
+      ? 'No record has the time of this offset, so it counts as almost seven days old: the source will report a suspected gap and begin a walk.'
       : `The source read from this offset at ${place.received}.`,
     'Events that the source read after it come again, and no notification reports them.',
-    ...(place.isOldest ? ['Before the requested time, the topic has no record of the source.'] : []),
+    ...(place.oldestOf === null
+      ? []
+      : [
+          `${place.oldestOf} has no earlier record of the source: to read earlier events again, give an offset with --since.`,
+        ]),
     ...(change.done ? [`The source continues from this offset when it is resumed (spconnect resume ${name}).`] : []),
   ];
   stderr.write(withoutControls(`${sentences.join(' ')}${besidesText(change)}\n`));
 }
 
-interface Place {
-  readonly since: string;
-  /** The provider's time of the request with this offset, ISO 8601; null if unknown. */
-  readonly received: string | null;
-}
+type Place = Pick<StreamPlace, 'since' | 'received'>;
 
 /**
  * Moves the committed offset to a place in the stream. Without `execute`, only computes the new offset. If `from` is
@@ -167,7 +168,7 @@ async function moveStream(
 
 /**
  * Moves an offset to another place in the stream. The provider keeps events for seven days, so `received` shows if the
- * events after this place still exist. An unknown date counts as very old: the source then reports a suspected gap. Walks
+ * events after this place still exist. With an unknown date, the source reports a suspected gap, but not a certain gap. Walks
  * must follow, because skipped events are missing, and repeated events change no instrument. Exported for tests.
  */
 export function movedOffset(
@@ -176,10 +177,10 @@ export function movedOffset(
   offset: SourceOffset,
   { since, received }: Place,
 ): SourceOffset {
-  const date = received ?? new Date(0).toISOString();
   // A suspected gap and a held offset belong to the earlier place, so they end.
   const nothing = { standingMs: 0, standingLeastMs: 0, gapSuspectedFrom: null, heldSince: null, heldMs: null };
   const nowMs = clock.wallMs();
+  const date = received ?? new Date(nowMs - SUSPECTED_AGE_MS).toISOString();
   // Repeated events up to `furthest` change no instrument, so no instrument gets an older state.
   const furthest = offset.againUpTo ?? offset.since;
   const known = kindOf(source).offsets.areOrdered && typeof furthest === 'string' ? furthest : null;
@@ -188,8 +189,6 @@ export function movedOffset(
   const moved = { ...offset, since, serverDate: date, ownDate: date, ...nothing, ...again };
   return kindOf(source).moved(source, moved, nowMs);
 }
-
-type WrittenPlace = Place & { readonly timestampMs: number };
 
 /**
  * Finds the first record that the source wrote at this time or later. Returns the offset of the request that got this
@@ -201,7 +200,7 @@ async function placeAt(at: Installation, source: SourceSettings, atMs: number) {
     if (timestampMs < atMs) isOldest = false;
     return timestampMs >= atMs;
   });
-  if (found !== null) return { ...found, isOldest };
+  if (found.first !== null) return { ...found.first, oldestOf: isOldest ? found.topic : null };
   const time = new Date(atMs).toISOString();
   throw notFound(`Source ${source.name} has written nothing since ${time}, so its place at that time is unknown.`);
 }
@@ -209,30 +208,17 @@ async function placeAt(at: Installation, source: SourceSettings, atMs: number) {
 /** The place with this offset. `received`: the time of the first request with this offset; null if unknown. */
 async function placeOf(at: Installation, source: SourceSettings, since: string) {
   assertForm(source, since);
-  const found = await firstPlace(at, source, (place) => place.since === since);
-  return { since, received: found?.received ?? null, isOldest: false };
+  const { first } = await firstPlace(at, source, (place) => place.since === since);
+  return { since, received: first?.received ?? null, oldestOf: null };
 }
 
-/** The earliest place for which `accepts` returns true. The source's records on the topic of its stream name the places. */
-async function firstPlace(
-  { kafka, settings, signal }: Installation,
-  source: SourceSettings,
-  accepts: (place: WrittenPlace) => boolean,
-): Promise<WrittenPlace | null> {
-  let first: WrittenPlace | null = null;
-  await kafka.logReader.readToEnd({
-    topic: topicOf(settings, kindOf(source).streamTopic(source)),
-    partitions: Array.from({ length: settings.topics.partitions }, (_, partition) => partition),
-    onRecord({ headers, timestampMs }) {
-      const { 'spc-source': writer, 'spc-since': since, 'spc-received': received = null } = headers;
-      // The record of a retried dead letter is omitted: it is new, but has the old offset of its input.
-      if (writer !== source.name || since === undefined || DEAD_LETTER_HEADER in headers) return;
-      const place = { since, received, timestampMs };
-      if (accepts(place) && (first === null || timestampMs < first.timestampMs)) first = place;
-    },
-    signal,
+/** The earliest place for which `accepts` returns true. */
+async function firstPlace(at: Installation, source: SourceSettings, accepts: (place: StreamPlace) => boolean) {
+  let first: StreamPlace | null = null;
+  const topic = await streamPlaces(at, source, (place) => {
+    if (accepts(place) && (first === null || place.timestampMs < first.timestampMs)) first = place;
   });
-  return first;
+  return { topic, first: first as StreamPlace | null };
 }
 
 function notFound(text: string): ConnectorError {

@@ -13,6 +13,7 @@ import type { RequestedStates } from '../sources/wanted-states.ts';
 import { type OwnedPartition, runMember } from '../worker/membership.ts';
 import { createRunStates } from '../worker/run-states.ts';
 import type { Context } from './context.ts';
+import { type StreamPlace, streamPlaces } from './stream-places.ts';
 import type { VerifiedTopics } from './verified-topics.ts';
 
 export interface SourcePartitions extends Pick<Context, 'kafka' | 'http' | 'registry' | 'clock' | 'random'> {
@@ -157,13 +158,33 @@ function runPartition(
         await verifier.close();
       }
     },
-    async readOffsets(readSignal) {
-      const offsets = readOffsets(kafka.logReader, topics.offsets.name, partition, readSignal, marks);
-      return (await Promise.all([offsets, states.catchUp(readSignal)]))[0];
+    async readOffsets(running, readSignal) {
+      const reading = readOffsets(kafka.logReader, topics.offsets.name, partition, readSignal, marks);
+      const [offsets] = await Promise.all([reading, states.catchUp(readSignal)]);
+      const without = running.filter(({ offsetKey }) => !offsets.has(offsetKey));
+      const lost = without.map(async ({ name, offsetKey }) => {
+        const before = await offsetOfRecords({ kafka, settings, signal: readSignal }, name);
+        return before === null ? [] : [[offsetKey, { reset: true, before }] as const];
+      });
+      return new Map([...offsets, ...(await Promise.all(lost)).flat()]);
     },
     targets: states.targets,
     waitsForOperator: settings.admin.enabled,
   });
+}
+
+/**
+ * A source without a committed offset whose records are on the topic of its stream had an offset. Returns the newest place
+ * that these records name, as an offset in JSON; null if there are none: the source is new.
+ */
+async function offsetOfRecords(from: Parameters<typeof streamPlaces>[0], name: string): Promise<string | null> {
+  const source = from.settings.sources.find((one) => one.name === name);
+  const newest: StreamPlace[] = [];
+  if (source !== undefined)
+    await streamPlaces(from, source, (place) => {
+      if (place.timestampMs >= (newest[0]?.timestampMs ?? 0)) newest[0] = place;
+    });
+  return newest[0] === undefined ? null : JSON.stringify({ since: newest[0].since, serverDate: newest[0].received });
 }
 
 /**
@@ -186,7 +207,7 @@ export function createFailureNotices(
       source,
       kind: 'source-failed',
       at,
-      message: `The source has stopped, and keeps its offset. ${error.message}`,
+      message: `The source has stopped. ${error.message}`,
       why: `${remedyOf(error, source)} This notification has the time of the connector's clock.`,
       errorCode: error.code,
     });

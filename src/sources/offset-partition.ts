@@ -37,7 +37,10 @@ export interface OffsetPartitionOptions {
   /** Resolves if the source's topics accept records; a separate writer verifies this. */
   readonly verifyStart?: (source: Source, signal: AbortSignal) => Promise<void>;
   /** Returns the offsets by key. An unreadable offset has an error as its value: the error stops only its source. */
-  readonly readOffsets: (signal: AbortSignal) => Promise<ReadonlyMap<string, SourceOffset | ConnectorError>>;
+  readonly readOffsets: (
+    running: readonly Source[],
+    signal: AbortSignal,
+  ) => Promise<ReadonlyMap<string, SourceOffset | ConnectorError>>;
   readonly targets: WorkerTargets;
   /** The proof that this process owns the partition. Absent if no other process can own the partition. */
   readonly ownershipProof?: OwnershipProof['since'];
@@ -79,7 +82,10 @@ export async function runOffsetPartition(options: OffsetPartitionOptions): Promi
     // Reads the topic ids between the fence and the start of the sources. A topic that gets another id was replaced.
     async readPosition(signal) {
       const written = [...new Set(running.flatMap(options.writtenBy))];
-      const [offsets, topicIds] = await Promise.all([options.readOffsets(signal), kafka.topicIds(written, signal)]);
+      const [offsets, topicIds] = await Promise.all([
+        options.readOffsets(running, signal),
+        kafka.topicIds(written, signal),
+      ]);
       return { offsets, topicIds };
     },
     async untilDue(signal) {

@@ -22,6 +22,8 @@ function textOf(error: unknown, source?: string): string {
   if (!(error instanceof Error)) return String(error);
   if (!(error instanceof ConnectorError)) return 'syscall' in error ? error.message : (error.stack ?? error.message);
   const { code, message } = error;
-  const advice = code === 'SETTINGS_INVALID' ? WHERE_SETTINGS_ARE : adviceBehind(error, source);
+  const remedy = code === 'SETTINGS_INVALID' ? WHERE_SETTINGS_ARE : adviceBehind(error, source);
+  // The connector repeats the request. A command does not.
+  const advice = remedy.replace(/^Nothing to do: [^.]*\./, 'Run the command again later.');
   return [`${code}: ${message}`, advice].filter((line) => line !== '').join('\n');
 }

@@ -365,7 +365,7 @@ requests it again. The exit code is 1 when a retry is impossible.`,
     ],
     common: [],
     examples: ['demo --instruments 20000'],
-    load: async () => (await import('../simulate-command.ts')).demoCommand,
+    load: async () => (await import('../../dev/demo/dev-commands.ts')).demoCommand,
   },
   simulate: {
     description: 'Serve a simulated provider: both interfaces, a token endpoint and a control path.',
@@ -378,7 +378,7 @@ requests it again. The exit code is 1 when a retry is impossible.`,
     ],
     common: [OUTPUT],
     examples: ['simulate --instruments 50000 --changes 20'],
-    load: async () => (await import('../simulate-command.ts')).simulateCommand,
+    load: async () => (await import('../../dev/demo/dev-commands.ts')).simulateCommand,
   },
 };
 

@@ -31,6 +31,9 @@ const HEALED_GAPS_PER_DAY = 2;
 // Statuses about credentials, permissions, timeouts or rates. They say nothing about our offset.
 const NEUTRAL_STATUS: ReadonlySet<number> = new Set([401, 403, 408, 425, 429]);
 
+/** At this age, a gap is suspected. It is certain only half a day later. */
+export const SUSPECTED_AGE_MS = RETENTION_MS - MARGIN_MS + 1;
+
 export function isGapSuspected(ageMs: number): boolean {
   return ageMs > RETENTION_MS - MARGIN_MS;
 }

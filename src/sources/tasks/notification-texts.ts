@@ -66,14 +66,14 @@ function followerText(notification: FollowerNotification, words: typeof INSTRUME
       const also = isOther ? ', and the source has another filter than before' : '';
       return {
         kind: isOther ? 'filter-changed' : 'offset-reset',
-        message: `The committed offset was reset${also}. ${words.restart}`,
+        message: `The committed offset is gone: it was reset, or its topic was deleted${also}. ${words.restart}`,
         gapFrom: before.dateMs,
         gapTo,
         gapSinceFrom: before.since,
         gapSinceTo: goesOnAfter,
         filterFrom: before.filter,
         filterTo: filter,
-        why: 'the committed offset was reset',
+        why: 'no offset is committed, although the source had one',
         lost: words.lost,
       };
     }

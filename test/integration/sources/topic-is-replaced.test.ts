@@ -81,3 +81,32 @@ testInstallation('commands count on a topic of states that is deleted and create
   await connector.event('sourcePaused');
   await connector.stop();
 });
+
+testInstallation(
+  'a source whose offsets topic is gone starts as a new one, and says what is lost',
+  SCENE,
+  async (t, at) => {
+    const { simulator, start, read } = at;
+    const [{ id = '' } = {}] = simulator.ledger.instruments();
+    const change = () => String(simulator.publish({ kind: 'datachange', id }).offset);
+    const isRead = (count: number) =>
+      onceRight(async () => ((await read('instrument-events')).length >= count ? null : 'not read yet'));
+    const first = await start();
+    await first.event('walkCompleted');
+    const before = change();
+    await isRead(1);
+    const since = change();
+    await isRead(2);
+    await first.stop();
+    await replacing(t, at)('offsets');
+    change();
+    const second = await start();
+    await second.event('walkCompleted');
+    await second.stop();
+    const texts = (await read('notifications')).map(({ value }) => String(value));
+    const lost = texts.filter((text) => text.includes('offset-reset'));
+    assert.equal(lost.length, 1);
+    assert.match(lost[0] ?? '', /its topic was deleted\. The stream continues from now/);
+    assert.ok(lost[0]?.includes(before) && !lost[0].includes(since), 'the place of the newest record');
+  },
+);

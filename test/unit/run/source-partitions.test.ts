@@ -24,7 +24,7 @@ function refusedReplica({ waitsForOperator }: { readonly waitsForOperator: boole
     return { state: 'running', restartEpoch: restarts, failedRestartEpoch: restarts, changed: change.signal } as const;
   };
   const parts = {
-    settings: { prefix: 'p', admin: { enabled: waitsForOperator } },
+    settings: { prefix: 'p', sources: [], admin: { enabled: waitsForOperator } },
     sources: ['a', 'b'].map((name) => ({
       name,
       offsetKey: `["${name}",{"endpoint":"events"}]`,
@@ -92,7 +92,7 @@ function replica(broker: MemoryBroker) {
     return untilAborted(promise, signal);
   };
   const parts = {
-    settings: { prefix: 'p', admin: { enabled: false } },
+    settings: { prefix: 'p', sources: [], admin: { enabled: false } },
     sources: SOURCES.map((source) => ({
       ...source,
       startTask: () => ({ poll: (signal: AbortSignal) => poll(source.name, signal) }),

@@ -13,6 +13,11 @@ test('secrets and what leads a terminal are taken out', () => {
   assert.match(text, /^TOKEN_FAILED: no \[redacted\] \[2J {3}here\n/);
 });
 
+test('a command does not say that a request is repeated', () => {
+  const text = describeError(new ConnectorError('PROVIDER_BUSY', 'It was answered with 500.'), createRedaction());
+  assert.match(text, /500\.\nRun the command again later\. If it fails for long, ask the provider\.\n$/);
+});
+
 test('what to do is said once: a message that says it itself is not followed by the general advice', () => {
   const advising = [
     unanswered(new Error('no'), 'GET /v1/instruments of referenceData', 'referenceData'),

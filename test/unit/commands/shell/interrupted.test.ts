@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { connectorEnvironment, settingsText, startProcess } from '../../../support/connectors/connector-process.ts';
+import {
+  connectorEnvironment,
+  settingsText,
+  startProcess,
+  watchProcess,
+} from '../../../support/connectors/connector-process.ts';
 import { MAIN, settingsFile } from '../../../support/connectors/settings-file.ts';
 import { switchablePort } from '../../../support/network/switchable-port.ts';
 import { NO_PROVIDER, NOWHERE } from './terminal.ts';
@@ -42,4 +48,15 @@ test('a signal that comes twice at once, as below npm, is one: the process ends 
   await delay(20);
   child.kill('SIGINT');
   assert.equal((await ended).code, 0);
+});
+
+test('below npx, which passes no SIGTERM on, the end of its shell ends the process in good order', async (t) => {
+  const line = `"${process.execPath}" "${MAIN}" simulate --instruments 1 --port 0 --output json; echo over`;
+  const env = { ...process.env, npm_command: 'exec' };
+  const shell = watchProcess(spawn('/bin/sh', ['-c', line], { env, stdio: ['ignore', 'pipe', 'ignore'] }));
+  t.after(() => shell.child.kill('SIGKILL'));
+  await shell.line('controlUrl');
+  shell.child.kill('SIGKILL');
+  // The process has the same output as its shell.
+  await shell.ended;
 });

@@ -1,15 +1,20 @@
 import { once } from 'node:events';
-import { runDemo } from '../dev/demo/demo.ts';
-import { createSimulator } from '../dev/simulator/simulator.ts';
-import { jsonLine } from './shell/output.ts';
-import { type CommandContext, EXIT_CODES } from './shell/terminal.ts';
+import { createSimulator } from '../simulator/simulator.ts';
+import { runDemo } from './demo.ts';
+
+/** The part of a command's context that these commands use. */
+interface Context extends Pick<Parameters<typeof runDemo>[0], 'env' | 'stdout' | 'stderr' | 'signal'> {
+  readonly output: 'text' | 'json';
+  readonly exitWith: (code: number) => void;
+  readonly refuse: (text: string) => never;
+}
 
 export async function demoCommand(
-  { env, stdout, stderr, signal, exitWith }: CommandContext,
+  { env, stdout, stderr, signal, exitWith }: Context,
   options: { readonly once: boolean; readonly instruments: number },
 ): Promise<void> {
   const isComplete = await runDemo({ ...options, env, stdout, stderr, signal });
-  if (!isComplete) exitWith(EXIT_CODES.failed);
+  if (!isComplete) exitWith(1);
 }
 
 interface SimulateOptions {
@@ -22,7 +27,7 @@ interface SimulateOptions {
 
 /** `simulate`: serves a simulated provider until it is stopped. Prints its addresses for a shell, or as JSON. */
 export async function simulateCommand(
-  { stdout, stderr, signal, output, refuse }: CommandContext,
+  { stdout, stderr, signal, output, refuse }: Context,
   { host, port, instruments, seed, changes }: SimulateOptions,
 ): Promise<void> {
   const starting = createSimulator({ host, port, instruments, seed, mutationsPerSecond: changes });
@@ -38,7 +43,7 @@ export async function simulateCommand(
   );
   stdout.write(
     output === 'json'
-      ? jsonLine({ referenceDataUrl, marketDataUrl, tokenUrl, controlUrl, clientId, clientSecret })
+      ? `${JSON.stringify({ referenceDataUrl, marketDataUrl, tokenUrl, controlUrl, clientId, clientSecret })}\n`
       : `export REFERENCE_DATA_URL=${referenceDataUrl}\nexport MARKET_DATA_URL=${marketDataUrl}\n` +
           `export AUTH_TOKEN_URL=${tokenUrl}\nexport CLIENT_ID=${clientId} CLIENT_SECRET=${clientSecret}\n`,
   );
