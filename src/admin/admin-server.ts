@@ -116,7 +116,7 @@ function addHealthRoutes(app: FastifyInstance, { status, metrics }: HealthRoutes
   app.get('/livez', (_request, reply) => reply.type('text/plain; charset=utf-8').send('ok\n'));
   app.get<{ Querystring: { verbose?: string } }>('/readyz', ({ query }, reply) => {
     const { ready, checks } = status();
-    const lines = checks.map(({ name, ok, why }) => `[${ok ? '+' : '-'}] ${name}: ${oneLine(why)}`);
+    const lines = checks.map(({ name, ok, why }) => `[${ok ? '+' : '-'}] ${name}: ${why}`);
     const shown = query.verbose !== undefined || !ready ? lines : [];
     const text = [...shown, ready ? 'ready' : 'not ready'].join('\n');
     return reply
@@ -126,18 +126,11 @@ function addHealthRoutes(app: FastifyInstance, { status, metrics }: HealthRoutes
   });
   app.get('/health', (_request, reply) => {
     const { ready, checks } = status();
-    const failed = checks.filter(({ ok }) => !ok).map(({ name, why }) => `${name}: ${oneLine(why)}`);
+    const failed = checks.filter(({ ok }) => !ok).map(({ name, why }) => `${name}: ${why}`);
     const message = ready ? 'Worker has completed startup and is ready to handle requests.' : failed.join('; ');
     return reply.code(ready ? 200 : 503).send({ status: ready ? 'healthy' : 'unhealthy', message });
   });
-  app.get('/metrics', async (_request, reply) => {
-    const text = await metrics.text();
-    return reply.type(metrics.contentType).send(text);
-  });
-}
-
-function oneLine(text: string): string {
-  return text.replace(/\s+/g, ' ');
+  app.get('/metrics', async (_, reply) => reply.type(metrics.contentType).send(await metrics.text()));
 }
 
 /**

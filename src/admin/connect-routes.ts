@@ -61,6 +61,10 @@ export function addConnectRoutes(app: FastifyInstance, worker: ConnectWorker): v
   app.get('/connector-plugins', () =>
     [...classes].map(([name, type]) => ({ class: name, type, version: worker.version })),
   );
+  app.get<Params<'plugin'>>('/connector-plugins/:plugin/config', ({ params: { plugin } }) => {
+    if ([...classes.keys()].some((name) => name === plugin || name.endsWith(`.${plugin}`))) return [];
+    throw new RestError(404, `Unknown plugin ${plugin}.`);
+  });
 }
 
 /** The response to `GET /` for a client that does not accept HTML. */
@@ -155,6 +159,11 @@ function addChanges(app: FastifyInstance, worker: ConnectWorker): void {
     findTask(taskShapes(connector, status(), workerId()), id, `Unknown task: ${name}-${id}`);
     await operations.restart(name, { onlyFailed: false });
     return reply.code(204).send();
+  });
+  // Kafka Connect resets its list of used topics. This server has no such list: its topics come from the settings.
+  app.put<Params<'name'>>('/connectors/:name/topics/reset', async ({ params }, reply) => {
+    find(params.name);
+    return reply.code(202).send();
   });
 
   const refuse = (code: number) => {

@@ -15,7 +15,7 @@ import {
   resetOffset,
 } from '../run/offsets-operation.ts';
 import { createRegistry } from '../run/registry-client.ts';
-import { type StreamPlace, streamPlaces } from '../run/stream-places.ts';
+import { placeOnTopic, type StreamPlace } from '../run/stream-places.ts';
 import { kindOf } from '../sources/kinds/all.ts';
 import type { SkippableStream } from '../sources/kinds/kind.ts';
 import { SUSPECTED_AGE_MS } from '../sources/stream/retention-gap.ts';
@@ -196,29 +196,28 @@ export function movedOffset(
  */
 async function placeAt(at: Installation, source: SourceSettings, atMs: number) {
   let isOldest = true;
-  const found = await firstPlace(at, source, ({ timestampMs }) => {
+  const { topic, place } = await firstPlace(at, source, ({ timestampMs }) => {
     if (timestampMs < atMs) isOldest = false;
     return timestampMs >= atMs;
   });
-  if (found.first !== null) return { ...found.first, oldestOf: isOldest ? found.topic : null };
+  if (place !== null) return { ...place, oldestOf: isOldest ? topic : null };
   const time = new Date(atMs).toISOString();
-  throw notFound(`Source ${source.name} has written nothing since ${time}, so its place at that time is unknown.`);
+  throw notFound(
+    `${topic} has no record of source ${source.name} since ${time}: unless records were deleted, it stood at its ` +
+      'committed offset then.',
+  );
 }
 
 /** The place with this offset. `received`: the time of the first request with this offset; null if unknown. */
 async function placeOf(at: Installation, source: SourceSettings, since: string) {
   assertForm(source, since);
-  const { first } = await firstPlace(at, source, (place) => place.since === since);
-  return { since, received: first?.received ?? null, oldestOf: null };
+  const { place } = await firstPlace(at, source, (one) => one.since === since);
+  return { since, received: place?.received ?? null, oldestOf: null };
 }
 
 /** The earliest place for which `accepts` returns true. */
-async function firstPlace(at: Installation, source: SourceSettings, accepts: (place: StreamPlace) => boolean) {
-  let first: StreamPlace | null = null;
-  const topic = await streamPlaces(at, source, (place) => {
-    if (accepts(place) && (first === null || place.timestampMs < first.timestampMs)) first = place;
-  });
-  return { topic, first: first as StreamPlace | null };
+function firstPlace(at: Installation, source: SourceSettings, accepts: (place: StreamPlace) => boolean) {
+  return placeOnTopic(at, source, (place, kept) => accepts(place) && !(kept && kept.timestampMs <= place.timestampMs));
 }
 
 function notFound(text: string): ConnectorError {

@@ -113,7 +113,7 @@ function createSession(settings: Settings, http: HttpClient, clock: Clock, signa
         clock,
       });
       const sized = source.type === 'instruments' ? { ...source, limit } : source;
-      return instrumentRequests({ ...sized, maxEvents: limit }, context, async () => decoders);
+      return instrumentRequests({ ...sized, maxEvents: limit }, context, async () => ({ decoders }));
     },
     async *pages(provider) {
       for (let minId: string | null = null; ; ) {

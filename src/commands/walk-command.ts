@@ -51,7 +51,8 @@ export async function walkCommand(context: CommandContext, options: WalkOptions,
 export function walksText(sources: readonly string[]): string {
   return (
     `Requested a walk of ${sources.join(', ')}. A running connector begins the walk after the next response of the stream, or ` +
-    'after a walk that is still running. A stopped connector begins the walk when it starts. The status shows when the walk reads the list.\n'
+    'after a walk that is still running. A stopped connector begins the walk when it starts, and a failed source when it is ' +
+    'restarted. The status shows when the walk reads the list.\n'
   );
 }
 

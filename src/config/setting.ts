@@ -156,8 +156,7 @@ export type Unchecked<Value> = { readonly [Key in keyof Value]?: Value[Key] | un
 /**
  * Adds a check between the settings of a group. The check also runs if some settings are wrong, so that all problems
  * are reported together. So the check must test the type of each value before use.
- * @param decidedBy settings, like `sasl.mechanism`, on which the whole check depends: if one of these settings is
- * wrong, the check does not run
+ * @param decidedBy settings, like `sasl.mechanism`, on which the check depends: if one is wrong, the check does not run
  */
 export function crossCheck<Schema extends z.ZodType>(
   schema: Schema,

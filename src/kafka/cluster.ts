@@ -30,8 +30,7 @@ export interface KafkaCluster {
    * The committed consumer offset; null if no offset is committed, or if the offset belongs to an earlier topic of the
    * same name. If an open transaction has a newer offset, waits until the transaction ends. A writer calls this function
    * in its `readPosition`, which runs after the fence. Before the fence, an earlier writer can still commit.
-   * @throws ConnectorError KAFKA_UNREACHABLE (also if the partition is missing), TRANSACTION_HANGS, or the signal's
-   *   reason.
+   * @throws ConnectorError KAFKA_UNREACHABLE (also for a missing partition), TRANSACTION_HANGS, or the signal's reason.
    */
   consumerOffset(groupId: string, partition: TopicPartition, signal: AbortSignal): Promise<CommittedOffset | null>;
   /**

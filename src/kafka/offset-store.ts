@@ -139,8 +139,7 @@ function isSourceOffset(value: unknown): value is SourceOffset {
 
 /*
  * An operator's command uses the transactional id of a running connector, and so fences the connector's writer. The
- * command's transaction writes a mark. Without the mark, the connector would report another installation with the same
- * transactional ids.
+ * command's transaction writes a mark. Without the mark, the connector would report another installation with its ids.
  */
 
 const KEY = Buffer.from('["",{"operator":true}]');

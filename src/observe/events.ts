@@ -357,8 +357,7 @@ export interface WindowsMissed {
 /**
  * Why an instrument has no price. `status`: the status of its item. `refused`: the status of the whole call.
  * `mismatch`: a call for this instrument alone got the response of another instrument. `unanswered`: calls for this
- * instrument alone got no usable response. `unusable`: a field has a wrong type. `none`: the item has neither status
- * nor price.
+ * instrument alone got no usable response. `unusable`: a field has a wrong type. `none`: no status and no price.
  */
 export type PriceProblem = `status ${number}` | `refused ${number}` | 'mismatch' | 'unanswered' | 'unusable' | 'none';
 

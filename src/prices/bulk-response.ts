@@ -21,8 +21,7 @@ const ANSWER_MEMBERS = ['errors'];
 
 /**
  * Reads the body of a bulk response (BulkProductMarketDataResponse, part 2.1 of src/provider/README.md). Position, isin
- * and $type of each item must match the request. Otherwise an item may be the price of another product, so no item is
- * used.
+ * and $type of each item must match the request. Otherwise no item is used: it may be the price of another product.
  *
  * @throws ConnectorError BULK_MISMATCH, or BODY_MALFORMED if the body is not a bulk response.
  */

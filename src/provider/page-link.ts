@@ -7,8 +7,7 @@ const INSTRUMENT_CURSOR = /^-?\d{1,19}$/;
 export const EVENT_OFFSET = /^\d{1,20}-\d{1,20}$/;
 /**
  * The offset of pre-trade checks: "a string offset" (part 4.2 of src/provider/README.md). The provider documents no
- * form; the limits are our choice. Text with `://` is refused, because logs show offsets but must not show the address
- * of a check.
+ * form; the limits are our choice. Text with `://` is refused, because logs show offsets, but never a check's address.
  */
 export const CHECK_OFFSET = /^(?!.*:\/\/)[\x20-\x7e]{1,256}$/;
 const MAX_EVENTS = /^[1-9]\d{0,8}$/;
@@ -80,8 +79,7 @@ export function newestEventOffset(envelope: ReadonlyMap<string, unknown>): strin
 
 /**
  * Returns one query parameter of a link; nothing else of the link is used. Requests use the configured address, so a
- * link cannot send credentials to another server, and cannot change the filter. The provider sends no link to another
- * origin, so such a link is an error.
+ * link cannot send credentials to another server, and cannot change the filter. A link to another origin is an error.
  */
 export function cursorOf(link: unknown, name: string, parameter: string, form: RegExp, baseUrl: string): string {
   if (typeof link !== 'string') throw violation(`has ${describe(link)} as ${name}; expected a link`);

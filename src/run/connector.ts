@@ -66,7 +66,10 @@ export async function runConnector(given: ConnectorOptions): Promise<readonly st
   let reason = 'no source or processor can continue';
   let admin: AdminServer | null = null;
   const over = new AbortController();
-  watchKafka(kafka, events, systemClock, AbortSignal.any([signal, over.signal]));
+  const running = AbortSignal.any([signal, over.signal]);
+  watchKafka(kafka, events, systemClock, running);
+  const names = plan.topics.map(({ name }) => name);
+  watchTopics(kafka, names, board, systemClock, running);
   try {
     if (settings.admin.enabled) {
       const at = { settings, prefix: settings.prefix, kafka, topics: plan.shared, clock, signal };
@@ -129,6 +132,28 @@ export async function watchKafka(
     if (!isSilent && silentFromMs !== null) events.kafkaAnswers({ silentMs: nowMs - silentFromMs });
     silentFromMs = isSilent ? lastMs : null;
     await clock.sleep(LOOK_EVERY_MS, signal).catch(() => {});
+  }
+}
+
+const TOPICS_EVERY_MS = 5_000;
+
+/** Shows deleted topics, after two looks: a broker that has just started knows no topic. Exported for tests. */
+export async function watchTopics(
+  { topicIds }: Pick<KafkaCluster, 'topicIds'>,
+  names: readonly string[],
+  board: Pick<StatusBoard, 'topicsMissing'>,
+  clock: Pick<Clock, 'sleep'>,
+  signal: AbortSignal,
+): Promise<void> {
+  const looks = new Map<string, number>();
+  while (!signal.aborted) {
+    const found = await topicIds(names, signal).catch(() => null);
+    for (const name of found === null ? [] : names) {
+      if (found?.has(name)) looks.set(name, 0);
+      else if (looks.has(name)) looks.set(name, (looks.get(name) ?? 0) + 1);
+    }
+    board.topicsMissing(names.filter((name) => (looks.get(name) ?? 0) > 1));
+    await clock.sleep(TOPICS_EVERY_MS, signal).catch(() => {});
   }
 }
 

@@ -13,7 +13,7 @@ import type { RequestedStates } from '../sources/wanted-states.ts';
 import { type OwnedPartition, runMember } from '../worker/membership.ts';
 import { createRunStates } from '../worker/run-states.ts';
 import type { Context } from './context.ts';
-import { type StreamPlace, streamPlaces } from './stream-places.ts';
+import { placeOnTopic, type StreamPlace } from './stream-places.ts';
 import type { VerifiedTopics } from './verified-topics.ts';
 
 export interface SourcePartitions extends Pick<Context, 'kafka' | 'http' | 'registry' | 'clock' | 'random'> {
@@ -177,14 +177,12 @@ function runPartition(
  * A source without a committed offset whose records are on the topic of its stream had an offset. Returns the newest place
  * that these records name, as an offset in JSON; null if there are none: the source is new.
  */
-async function offsetOfRecords(from: Parameters<typeof streamPlaces>[0], name: string): Promise<string | null> {
+async function offsetOfRecords(from: Parameters<typeof placeOnTopic>[0], name: string): Promise<string | null> {
   const source = from.settings.sources.find((one) => one.name === name);
-  const newest: StreamPlace[] = [];
-  if (source !== undefined)
-    await streamPlaces(from, source, (place) => {
-      if (place.timestampMs >= (newest[0]?.timestampMs ?? 0)) newest[0] = place;
-    });
-  return newest[0] === undefined ? null : JSON.stringify({ since: newest[0].since, serverDate: newest[0].received });
+  if (source === undefined) return null;
+  const newer = (one: StreamPlace, kept: StreamPlace | null) => one.timestampMs >= (kept?.timestampMs ?? 0);
+  const { place } = await placeOnTopic(from, source, newer);
+  return place && JSON.stringify({ since: place.since, serverDate: place.received });
 }
 
 /**

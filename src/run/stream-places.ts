@@ -14,23 +14,25 @@ export interface StreamPlace {
   readonly timestampMs: number;
 }
 
-/** Returns the topic of the source's stream, and the places that the source's records on this topic name. */
-export async function streamPlaces(
+/** Reads the places that the source's records on the topic of its stream name, and keeps one. `isBetter` compares two. */
+export async function placeOnTopic(
   from: { readonly kafka: Pick<KafkaCluster, 'logReader'>; readonly settings: Settings; readonly signal: AbortSignal },
   source: SourceSettings,
-  take: (place: StreamPlace) => void,
-): Promise<string> {
+  isBetter: (place: StreamPlace, kept: StreamPlace | null) => boolean,
+): Promise<{ readonly topic: string; readonly place: StreamPlace | null }> {
   const { kafka, settings, signal } = from;
   const topic = topicOf(settings, kindOf(source).streamTopic(source));
+  const found: { place: StreamPlace | null } = { place: null };
   await kafka.logReader.readToEnd({
     topic,
     partitions: Array.from({ length: settings.topics.partitions }, (_, partition) => partition),
     onRecord({ headers, timestampMs }) {
       const { 'spc-source': writer, 'spc-since': since, 'spc-received': received = null } = headers;
-      if (writer === source.name && since !== undefined && !(DEAD_LETTER_HEADER in headers))
-        take({ since, received, timestampMs });
+      if (writer !== source.name || since === undefined || DEAD_LETTER_HEADER in headers) return;
+      const place = { since, received, timestampMs };
+      if (isBetter(place, found.place)) found.place = place;
     },
     signal,
   });
-  return topic;
+  return { topic, ...found };
 }

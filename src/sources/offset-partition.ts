@@ -132,8 +132,7 @@ interface Session extends OffsetPartitionOptions {
 }
 
 /**
- * Runs one session until the writer fails, the signal aborts, a waiting source may run, or no source runs. Then waits
- * for the end of open commits.
+ * Runs one session until the writer fails, the signal aborts, a source may run that waits, or none runs.
  */
 async function runSession(options: Session): Promise<void> {
   const { kafka, clock, random, events, targets, sources, runStates, offsets, topicIds } = options;

@@ -45,8 +45,7 @@ export interface SourceWorkerOptions {
  * The loop of every source: poll, commit one transaction, and wait for the time that the poll returned. A paused source
  * finishes its poll and keeps its task. A failed poll is repeated after a back-off that depends on the error's action.
  * A failed commit is not repeated, because only the committed offset shows if the commit succeeded.
- * Never resolves. Rejects with the signal's reason, with the error of a commit, or with a poll's error that no
- * repetition corrects.
+ * Never resolves. Rejects with the signal's reason, a commit's error, or a poll's error that no repetition corrects.
  */
 export async function runSource(options: SourceWorkerOptions): Promise<never> {
   for (;;) {

@@ -17,8 +17,7 @@ export interface WantedStates {
 export interface RequestedStates extends WantedStates {
   /**
    * Reads the states topic to its end. Call this after the writer has fenced the previous owner of the partition. Then
-   * this process knows every request whose walk the previous owner began. If this process knew only an older request,
-   * it would begin a second walk.
+   * this process knows every request whose walk the previous owner began. Otherwise it would begin a second walk.
    */
   catchUp(signal: AbortSignal): Promise<void>;
   follow(signal: AbortSignal): Promise<never>;

@@ -39,8 +39,7 @@ const LEFT = -1;
 
 /*
  * A hash table: finds the row of an instrument by its id (int64), for millions of instruments. The first two words of
- * a row are the id. The index takes 5 to 6 bytes for each id; a Map takes 80 to 100 bytes. A new id can get the row of
- * a removed id.
+ * a row are the id. The index takes 5 to 6 bytes for each id; a Map takes 80 to 100 bytes. Rows of removed ids are reused.
  *
  * The index uses open addressing: an id has the slot that its hash selects, or the next free slot. The slots are
  * divided into 16 parts. When a part is full, only this part is copied, which takes one or two milliseconds.

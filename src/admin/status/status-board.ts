@@ -16,6 +16,7 @@ export interface StatusBoard {
   readonly events: Events;
   /** Called when the topics are verified. A topic in `refused` stops only the sources that use the topic. */
   topicsProven(kafkaClusterId: string | null, refused?: readonly string[]): void;
+  topicsMissing(names: readonly string[]): void;
   /** Resolves when the facts about prices in status and metrics are at most a second old. */
   refreshed(): Promise<void>;
   status(): Status;
@@ -54,6 +55,7 @@ export function createStatusBoard(options: StatusBoardOptions): StatusBoard {
   const startedMs = clock.monotonicMs();
   let topics: ReadinessCheck = { name: 'topics', ok: false, why: 'not verified yet' };
   let kafkaClusterId: string | null = null;
+  let missing: readonly string[] = [];
   const own: Partial<Events> = {
     attemptFailed({ part, err }) {
       if (part === 'topics') topics = { ...topics, why: describe(err).replace(/\s+/g, ' ') };
@@ -72,6 +74,9 @@ export function createStatusBoard(options: StatusBoardOptions): StatusBoard {
       topics = { name: 'topics', ok: true, why };
       kafkaClusterId = clusterId;
     },
+    topicsMissing(names) {
+      missing = names;
+    },
     refreshed: () => processor.refreshed(),
     status() {
       const answeredMs = options.kafkaAnsweredMs();
@@ -88,7 +93,9 @@ export function createStatusBoard(options: StatusBoardOptions): StatusBoard {
       };
       const kafka = { hasAnswered: answeredMs !== null, isSilent, answeredAt, silentSeconds };
       const alarms = alarmsOf({ ...known, kafka, clocksAheadMs: options.clocksAheadMs, at });
-      const checks = readinessChecks({ ...known, kafka, topics, isStopping: signal.aborted });
+      const deleted = `deleted: ${missing.join(', ')}. Create them again: \`spconnect topics create\`.`;
+      const shown = missing.length === 0 || !topics.ok ? topics : { ...topics, ok: false, why: deleted };
+      const checks = readinessChecks({ ...known, kafka, topics: shown, isStopping: signal.aborted });
       const ready = checks.every(({ ok }) => ok);
       const process = { version, prefix, kafkaClusterId, at, startedAt };
       return { ...process, ready, checks, alarms, ...known, notifications: [...notifications] };

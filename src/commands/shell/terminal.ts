@@ -24,13 +24,3 @@ export interface CommandContext extends Terminal {
 }
 
 export const EXIT_CODES = { ok: 0, failed: 1, usage: 2, interrupted: 130 } as const;
-
-/** Exported for tests. */
-export const EXIT_CODE_MEANINGS: Readonly<Record<keyof typeof EXIT_CODES, string>> = {
-  ok: 'Done. These commands are done when they are stopped: run, tail, demo, simulate and status --watch.',
-  failed:
-    'The command failed or found a problem. The last lines on stderr name the problem and the remedy. For status: the connector is not ready; stdout has the reasons.',
-  usage: 'The arguments or the settings are wrong; nothing was started.',
-  interrupted:
-    'SIGINT or SIGTERM ended the command before it was done: its result is not known. After Ctrl-C, npx always ends with this code.',
-};

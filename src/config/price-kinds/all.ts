@@ -107,8 +107,7 @@ function checkTimes(
     );
 }
 
-// The windows of a request begin one look-back before the last answer. A last answer that is older than `catchUpMs`
-// counts as `catchUpMs` old.
+// The windows of a request begin one look-back before the last answer. The last answer counts as at most `catchUpMs` old.
 // `between` makes the query for windows that open at `fromMs` or later and before `toMs` (null: now).
 function seriesPlan(
   series: string,

@@ -11,8 +11,7 @@ import { type KafkaTuning, longestOpenMs } from './tuning.ts';
 
 /*
  * Reads the offset that a group committed for a partition: OffsetFetch, version 7 (brokers from 2.5). kafkajs supports
- * only version 4. While a transaction with a newer offset ends, version 4 can return an old offset. Version 7 returns
- * an error in this case.
+ * only version 4. While a transaction with a newer offset ends, version 4 can return an old offset. Version 7 gives an error.
  */
 
 const OFFSET_FETCH = { apiKey: 9, apiVersion: 7, apiName: 'OffsetFetch' };

@@ -44,8 +44,7 @@ export interface KafkajsWriterOptions extends WriterOptions {
 
 /**
  * After a failure, a kafkajs producer can lose records silently. The producer can give the next batch the sequence
- * number of a batch that the broker kept. Then the broker drops the next batch as a duplicate. So no producer is used
- * again after a failure.
+ * number of a batch that the broker kept. Then the broker drops the next batch as a duplicate. So a failure ends a producer.
  *
  * `open`: the new producer fences the earlier producer with the same transactional id, then the position is read.
  * `commit`: sends rounds. A round is one request to each broker; the last round has the source offset. Then sends the

@@ -63,8 +63,7 @@ const SOONEST_SHARE = 0.1;
 
 /**
  * The refresh times of one partition for one kind. The hash of an instrument decides its slot in the interval. One
- * call requests all instruments of a slot. Slots follow the wall clock. So an instrument keeps its times after a restart,
- * and is due once per interval.
+ * call requests all instruments of a slot. Slots follow the wall clock. So an instrument keeps its times after a restart.
  */
 class RefreshSlots {
   readonly #intervalMs: number;

@@ -28,8 +28,7 @@ export const MARKS_EVERY_MS = 60_000;
  * An input is one or more records of the instruments topic that await a result. Batches of inputs are committed in the
  * order of the records, with the offset of the first unanswered record. So each record gets exactly one committed
  * result. Batches of refreshes answer no record and are committed when they are ready. For each kind, an instrument is
- * in one batch at a time, until its answer is committed. So the prices of an instrument are written in the order of
- * their requests.
+ * in one batch at a time, until its answer is committed. So its prices are written in the order of their requests.
  */
 export class PartitionCore {
   readonly #settings: PartitionCoreSettings;
@@ -354,8 +353,7 @@ function result(
 }
 
 /**
- * A price of an earlier isin is always deleted. A price of this isin is deleted after 404, after 410, or after two
- * problems in a row without a status.
+ * A price of an earlier isin is always deleted. A price of this isin is deleted after 404, 410, or two problems without a status.
  */
 function withdrawalOf(instrument: AskedInstrument, plan: RefreshPlan, problem: PriceProblem): Withdrawal | null {
   switch (plan.shown) {

@@ -143,8 +143,7 @@ export function openCurrentDispatcher(address: URL, network: NetworkOptions, con
 
 /**
  * True if no proxy is used for the address. Each exception has one of four forms: `*` (all addresses); a name (its
- * subdomains too); a name with `:port` (only this port); a range like `10.0.0.0/8`. Names are not resolved.
- * Exported for tests.
+ * subdomains too); `name:port`; a range like `10.0.0.0/8`. Names are not resolved. Exported for tests.
  */
 export function isWithoutProxy(address: URL, exceptions: readonly string[]): boolean {
   const host = withoutBrackets(address.hostname.toLowerCase());

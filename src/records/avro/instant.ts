@@ -245,8 +245,7 @@ const SLOT_MS = 900_000;
 const MOST_SLOTS = 4_096;
 
 /**
- * If clocks show a local time twice, the earlier instant counts. If clocks skip a local time, the offset before this
- * change counts.
+ * If clocks show a local time twice, the earlier instant counts. If clocks skip a local time, the earlier offset counts.
  * @param name the name of a time zone, such as UTC or Europe/Zurich
  * @throws RangeError for an unknown name; the settings are already checked
  */

@@ -38,8 +38,7 @@ export class Extra {
 
 export class Extras {
   /**
-   * The steps from the row to the value that is being written; list positions are numbers. The array may also contain
-   * deeper steps, which are outdated.
+   * The steps from the row to the value that is being written; list positions are numbers. Deeper steps are outdated.
    */
   readonly path: (string | number)[] = [];
   driftFields = 0;

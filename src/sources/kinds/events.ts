@@ -40,11 +40,7 @@ export const EVENTS: SourceKind<SourceSettingsOf<'events'>, FollowerOffset> = {
       // Instruments and list rows are decoded but not written, so their schema id does not matter.
       instrumentDecoders(event, { schema: readSchemaText('Instrument'), schemaId: event.schemaId }, mapping),
     );
-    const { referenceData, provider, nextOf } = instrumentRequests(
-      source,
-      context,
-      async (signal) => (await schemas(signal)).decoders,
-    );
+    const { referenceData, provider, nextOf } = instrumentRequests(source, context, schemas);
     const deadLetters = { topic: topics.shared['dead-letters'], source: source.name, targetTopic: target.name };
     const records = (rows: readonly DecodedEvent[], provenance: Readonly<Record<string, string>>): OutgoingRecord[] => {
       const headersOf = eventHeaders(provenance);

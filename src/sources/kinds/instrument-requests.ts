@@ -3,11 +3,7 @@ import { nextEventOffset } from '../../provider/page-link.ts';
 import { createReferenceData } from '../../provider/reference-data.ts';
 import { createEventDecoder } from '../../records/decoding/event-decoder.ts';
 import { createPageDecoder } from '../../records/decoding/page-decoder.ts';
-import {
-  createInstrumentsProvider,
-  type InstrumentDecoders,
-  type InstrumentsProviderOptions,
-} from '../tasks/instruments-provider.ts';
+import { createInstrumentsProvider, type InstrumentDecoders } from '../tasks/instruments-provider.ts';
 import { type Mapping, nextOfBytes, type Registered, type SourceContext } from './kind.ts';
 
 export function instrumentDecoders(event: Registered, instrument: Registered, mapping: Mapping): InstrumentDecoders {
@@ -27,13 +23,13 @@ export function instrumentDecoders(event: Registered, instrument: Registered, ma
 export function instrumentRequests(
   source: SourceSettingsOf<'instruments' | 'events'>,
   { settings, http, clock }: SourceContext,
-  decoders: InstrumentsProviderOptions['decoders'],
+  schemas: (signal: AbortSignal) => Promise<{ readonly decoders: InstrumentDecoders }>,
 ) {
   const baseUrl = settings.referenceData.url;
   const referenceData = createReferenceData({ http, baseUrl, filter: source });
   const provider = createInstrumentsProvider({
     referenceData,
-    decoders,
+    decoders: async (signal) => (await schemas(signal)).decoders,
     limit: source.type === 'instruments' ? source.limit : 1,
     maxEvents: source.maxEvents,
     maxDeadLetters: settings.mapping.maxDeadLetters,

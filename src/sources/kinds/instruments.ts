@@ -46,11 +46,7 @@ export const INSTRUMENTS: SourceKind<SourceSettingsOf<'instruments'>, Instrument
     const instrumentEvents = topics.named('instrument-events', source.topics['instrument-events']);
     const targets = { source: source.name, instruments, instrumentEvents, deadLetters, notifications };
     const schemas = instrumentSchemas(source, context, targets);
-    const { referenceData, provider, nextOf } = instrumentRequests(
-      source,
-      context,
-      async (signal) => (await schemas(signal)).decoders,
-    );
+    const { referenceData, provider, nextOf } = instrumentRequests(source, context, schemas);
     const { eventsEndpoint } = referenceData;
     const deletes = (event: DecodedEvent) => isDeletion(event, source);
     return {

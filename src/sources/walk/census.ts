@@ -22,8 +22,7 @@ const MARK_BITS = 6;
 
 /**
  * The content of the instruments topic. A walk compares this content with the provider's list. An id takes 25 to 26
- * bytes, for the digest of the record, the marks, and the age of the last event. The age is in whole seconds plus one;
- * 0 means that no event is remembered.
+ * bytes, for the digest of the record, the marks, and the age of the last event. The age is in seconds plus one; 0: no event.
  */
 export class Census {
   readonly #rows = new IdRows(WIDTH);

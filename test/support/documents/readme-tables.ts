@@ -3,11 +3,20 @@
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { settingsJsonSchema } from '../../../config/json-schema.ts';
-import { EXIT_CODE_MEANINGS, EXIT_CODES } from '../../../src/commands/shell/terminal.ts';
+import { EXIT_CODES } from '../../../src/commands/shell/terminal.ts';
 import type { TopicRole } from '../../../src/config/groups/topics.ts';
 import { ERROR_CODES, type ErrorAction } from '../../../src/errors.ts';
 import { topicPlan } from '../../../src/kafka/topic-plan.ts';
 import { documentedCommands } from './readme-commands.ts';
+
+const EXIT_CODE_MEANINGS: Readonly<Record<keyof typeof EXIT_CODES, string>> = {
+  ok: 'Done. These commands are done when they are stopped: run, tail, demo, simulate and status --watch.',
+  failed:
+    'The command failed or found a problem. The last lines on stderr name the problem and the remedy. For status: the connector is not ready; stdout has the reasons.',
+  usage: 'The arguments or the settings are wrong; nothing was started.',
+  interrupted:
+    'SIGINT or SIGTERM ended the command before it was done: its result is not known. After Ctrl-C, npx always ends with this code.',
+};
 
 export const README_FILE = new URL('../../../README.md', import.meta.url);
 export const CONFIG_README_FILE = new URL('../../../config/README.md', import.meta.url);

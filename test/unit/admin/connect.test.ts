@@ -97,11 +97,13 @@ const RUNNING: readonly Omit<ConnectAnswer, 'while'>[] = [
   { request: 'POST /connectors/instruments/tasks/0/restart', ...nothing(204) },
   { request: 'POST /connectors/instruments/tasks/7/restart', ...error(404, 'Unknown task: instruments-7') },
   { request: 'POST /connectors/nobody/tasks/0/restart', ...unknownToRestart },
+  { request: 'PUT /connectors/instruments/topics/reset', ...nothing(202) },
   {
     request: 'GET /connector-plugins',
     status: 200,
     shape: [{ class: 'string', type: 'string', version: 'string' }],
   },
+  { request: 'GET /connector-plugins/nobody/config', ...error(404, 'Unknown plugin nobody.') },
   { request: 'GET /connectors/instruments/pause', ...notAllowed },
   { request: 'GET /connectors/instruments/restart', ...notAllowed },
   { request: 'POST /connectors/instruments', ...notAllowed },
@@ -220,6 +222,7 @@ test('a connector has a flat configuration, one task and its topics; plugins are
     ['/connectors/instruments/config', config],
     ['/connectors/instruments/tasks', [{ id, config }]],
     ['/connectors/instruments/topics', { instruments: { topics: ['p.instruments'] } }],
+    ['/connector-plugins/instruments/config', []],
     [
       '/connector-plugins?connectorsOnly=true',
       [plugin('instruments', 'source'), plugin('pre-trade-checks', 'source'), plugin('prices', 'sink')],
@@ -228,6 +231,7 @@ test('a connector has a flat configuration, one task and its topics; plugins are
     assert.deepEqual(await shownBy(ask(path)), shown, path);
   }
   assert.equal((await shownBy(ask('/connectors/prices'))).type, 'sink');
+  assert.equal((await ask('/connector-plugins/struments/config')).status, 404);
 });
 
 test('states are those of Connect, from unassigned to failed with a trace', async (t) => {
@@ -278,6 +282,7 @@ test('a change is asked for once, of the connector that its path names', async (
     ['POST', 'instruments/restart?includeTasks=false&onlyFailed=false', 'restart instruments'],
     ['POST', 'instruments/restart?includeTasks=true&onlyFailed=true', 'restart instruments if it has failed'],
     ['POST', 'instruments/tasks/0/restart', 'restart instruments'],
+    ['PUT', 'instruments/topics/reset'],
     ['PUT', 'nobody/pause'],
     ['POST', 'instruments/tasks/7/restart'],
   ] as const) {

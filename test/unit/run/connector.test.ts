@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { watchKafka } from '../../../src/run/connector.ts';
+import { watchKafka, watchTopics } from '../../../src/run/connector.ts';
 import { skippingClock } from '../../support/runner/manual-clock.ts';
 
 test('a Kafka that does not answer is one event after 10 s, and one when it answers again', async () => {
@@ -19,4 +19,21 @@ test('a Kafka that does not answer is one event after 10 s, and one when it answ
     ['silent', { silentMs: 10_000 }, 15_000],
     ['answers', { silentMs: 40_000 }, 45_000],
   ]);
+});
+
+test('a topic that two looks in a row do not find any more is shown as deleted until it is found again', async () => {
+  const clock = skippingClock();
+  const stop = new AbortController();
+  const [both, one, none] = [['a', 'b'], ['a'], []];
+  const looks = [one, both, none, both, one, null, one, both];
+  const topicIds = async () => {
+    const names = looks.shift();
+    if (names === undefined) stop.abort();
+    if (!names) throw new Error('No broker answers.');
+    return new Map(names.map((name) => [name, 'id']));
+  };
+  const shown: (readonly string[])[] = [];
+  const board = { topicsMissing: (names: readonly string[]) => shown.push(names) };
+  await watchTopics({ topicIds }, ['a', 'b'], board, clock, stop.signal);
+  assert.deepEqual(shown.slice(0, -1), [[], [], [], [], [], [], ['b'], []], 'b is unknown at the first look');
 });

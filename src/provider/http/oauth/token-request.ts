@@ -26,8 +26,7 @@ const LONGEST_QUOTE = 200;
 const LONGEST_LIFETIME_MS = 24 * 3_600_000;
 
 // The lifetime of a token whose `expires_in` is absent, null, 0, negative or not a number. With a longer lifetime, a
-// withdrawn account is noticed late; with a shorter lifetime, many tokens are requested. After a 401, the token is
-// renewed at once.
+// withdrawn account is noticed late; a shorter one needs many tokens. After a 401, the token is renewed at once.
 const DEFAULT_LIFETIME_MS = 5 * 60_000;
 
 // The OAuth library gets only these members of a response. With scope openid, a server can add an id_token. The library
