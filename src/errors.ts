@@ -86,7 +86,7 @@ export const ERROR_CODES = {
   TOO_MANY_DEAD_LETTERS: {
     action: 'stopSource',
     remedy:
-      'The provider changed a type: `spconnect preview <source>` shows what cannot be mapped. Report this to the provider, or raise mapping.maxDeadLetters.',
+      'If the provider changed a type, `spconnect preview <source>` shows it: report this, or raise mapping.maxDeadLetters. If rows are too large, raise max.message.bytes of the topic. Then run `spconnect restart <source>`.',
   },
   FILTER_CHANGED: {
     action: 'stopSource',
@@ -132,7 +132,8 @@ export const ERROR_CODES = {
   },
   TOO_MANY_DIFFERENCES: {
     action: 'exit',
-    remedy: 'Wait for the first walk to end, or check prefix, referenceData.url and the filter of the source.',
+    remedy:
+      'Check that the connector runs, wait for its walk to end, or check prefix, referenceData.url and the filter.',
   },
   DEAD_LETTER_UNKNOWN: {
     action: 'exit',

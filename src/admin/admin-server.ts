@@ -137,8 +137,7 @@ function addHealthRoutes(app: FastifyInstance, { status, metrics }: HealthRoutes
  * Every client that reaches the port may read. A change needs the token: as a bearer token, or as the password of basic
  * authentication with any user name. Kafka Connect's tools can send both forms. The web page of another site must not
  * reach this server through a user's browser. So a request to an unknown host name is refused, because the other site
- * can point its host name at this server. A change from a page of another site is also refused, because the browser
- * may send a password that it has saved.
+ * can point its host name at this server. A change from a page of another site is refused too: browsers save passwords.
  */
 function createAccess({ host, allowedHosts, token }: AdminServerOptions['settings']) {
   return async function checkAccess(request: FastifyRequest, reply: FastifyReply): Promise<void> {

@@ -104,7 +104,7 @@ function summaryOf(report: AuditReport): string {
 function whenDeleted(walks: WalkTimes | null): string {
   if (walks === null) return 'The source deletes nothing.';
   const { startedAt, nextAt, isRunning } = walks;
-  if (isRunning) return `The last walk started at ${startedAt} and still runs.`;
+  if (isRunning) return `The last walk started at ${startedAt} and has not ended.`;
   const next = `The last walk started at ${startedAt}. The next begins at ${nextAt}, or on request.`;
   return `${next} If the list is complete, that walk deletes instruments that no recent event names.`;
 }
@@ -138,8 +138,8 @@ async function audit(at: Installation, session: ProviderSession, { source, settl
     if (suspects.size >= MOST_SUSPECTS) {
       throw new ConnectorError(
         'TOO_MANY_DIFFERENCES',
-        `More than ${MOST_SUSPECTS} instruments differ between list and topic, so the audit stopped. Either no walk has ` +
-          'been completed, or the topic holds another list.',
+        `More than ${MOST_SUSPECTS} instruments differ between list and topic, so the audit stopped. Perhaps the connector ` +
+          'is behind, no walk has been completed, or the topic holds another list.',
       );
     }
     suspects.set(id, value);

@@ -66,7 +66,7 @@ export function offsetRow(
     ...name,
     String(offset.since ?? ''),
     shown(ownMs, since),
-    shown(keptS, (seconds) => (seconds > 0 ? durationText(seconds) : 'lost in part')),
+    shown(keptS, (seconds) => (seconds > 0 ? durationText(seconds) : 'perhaps lost in part')),
     shown(walkMs, (ms) => `${offset.walk}, begun ${since(ms)}${offset.walkPending === true ? ', not ended' : ''}`),
     shown(nextMs, (ms) => (ms > 0 ? `in ${durationText(ms / 1_000)}` : 'now')),
   ];
@@ -122,14 +122,21 @@ export async function offsetsSet(
     return { place, ...(await moveStream(at, { source, execute }, place)) };
   });
   const { before } = change;
+  const { offsets, walks } = kindOf(source);
+  const from = before.offset?.since;
+  const isAhead = offsets.areOrdered && typeof from === 'string' && isBefore(from, place.since);
+  const items = `${SOURCE_WORDS[source.type].item}s`;
   const moved = ['since', 'serverDate'].map((key) => `${key}: ${before.offset?.[key]} -> ${after?.[key]}\n`);
   print(context, { source: name, before: before.offset, after }, withoutControls(moved.join('')));
   const sentences = [
     change.done ? `The offset of source ${name} was changed.` : 'Nothing was changed; --execute makes the change.',
     place.received === null
-      ? 'No record has the time of this offset, so it counts as almost seven days old: the source will report a suspected gap and begin a walk.'
+      ? 'No record has the time of this offset, so it counts as almost seven days old: the source will report a suspected gap' +
+        `${walks ? ' and begin a walk' : ''}.`
       : `The source read from this offset at ${place.received}.`,
-    'Events that the source read after it come again, and no notification reports them.',
+    isAhead
+      ? `All ${items} after ${from}, up to and including ${place.since}, are not read: they are lost.`
+      : `The ${items} that the source read after it come again, and no notification reports them.`,
     ...(place.oldestOf === null
       ? []
       : [

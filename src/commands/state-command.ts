@@ -5,6 +5,7 @@ import { knownSource, loadWithoutProvider } from './command-settings.ts';
 import { print, textTable } from './shell/output.ts';
 import type { CommandContext } from './shell/terminal.ts';
 
+const ALSO = { resume: ' A failed source also needs restart.', restart: ' A stopped source also needs resume.' };
 const STATES = { pause: 'paused', resume: 'running', stop: 'stopped' } as const;
 
 /** `pause`, `resume`, `stop` and `restart` write to the states topic, so they need only Kafka. */
@@ -24,5 +25,6 @@ export async function stateCommand(
   );
   const shown = request === 'restart' ? request : STATES[request];
   print(context, { source: name, asked: request }, textTable([[name, shown]]));
-  stderr.write('Requested. A running connector does this at once. A stopped connector does this when it starts.\n');
+  const text = 'Requested. A running connector does this at once. A stopped connector does this when it starts.';
+  stderr.write(`${text}${ALSO[request as keyof typeof ALSO] ?? ''}\n`);
 }

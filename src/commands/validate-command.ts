@@ -1,5 +1,5 @@
 import { type Settings, type SourceSettings, topicOf } from '../config/settings.ts';
-import { adviceBehind, ConnectorError, type ErrorCode } from '../errors.ts';
+import { ConnectorError, type ErrorCode } from '../errors.ts';
 import type { KafkaCluster } from '../kafka/cluster.ts';
 import { offsetKey, offsetPartition, readAllOffsets } from '../kafka/offset-store.ts';
 import { enabledKinds } from '../prices/enabled-kinds.ts';
@@ -15,6 +15,7 @@ import { systemRandom } from '../support/system-random.ts';
 import { loadWithWarnings, withOrigins } from './command-settings.ts';
 import { atMarketData, atProvider } from './provider-session.ts';
 import { listedSubject } from './schemas-command.ts';
+import { commandAdvice } from './shell/describe-error.ts';
 import { print, textTable } from './shell/output.ts';
 import { type CommandContext, EXIT_CODES } from './shell/terminal.ts';
 import { compareTopics } from './topics-command.ts';
@@ -281,7 +282,7 @@ function okay(what: string, says: string): ConnectionCheck {
 function failure(what: string, error: unknown, signal: AbortSignal): ConnectionCheck {
   signal.throwIfAborted();
   if (!(error instanceof ConnectorError)) throw error;
-  return { what, state: 'failed', says: error.message, toDo: adviceBehind(error), code: error.code };
+  return { what, state: 'failed', says: error.message, toDo: commandAdvice(error), code: error.code };
 }
 
 function notTried(what: string): ConnectionCheck {

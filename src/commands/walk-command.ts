@@ -50,9 +50,9 @@ export async function walkCommand(context: CommandContext, options: WalkOptions,
 
 export function walksText(sources: readonly string[]): string {
   return (
-    `Requested a walk of ${sources.join(', ')}. A running connector begins the walk after the next response of the stream, or ` +
-    'after a walk that is still running. A stopped connector begins the walk when it starts, and a failed source when it is ' +
-    'restarted. The status shows when the walk reads the list.\n'
+    `Requested a walk of ${sources.join(', ')}. A running source begins the walk after the next response of the stream, or ` +
+    'after a walk that is still running; a paused, stopped or failed source when it runs again. The status shows when the ' +
+    'walk reads the list.\n'
   );
 }
 
@@ -96,7 +96,7 @@ function planText({ source, topic, rows, held, counts, deletes, deletesNot, isSe
         : `Only the topic has ${counted(gone, 'instrument')}: ${why}.`),
     staying > 0 && stayingText(staying),
     contradicting > 0 &&
-      `${counted(contradicting, 'row')} would not be used, because recent events contradict ${contradicting === 1 ? 'it' : 'them'}.`,
+      `${counted(contradicting, 'row')} would not be used, because recent events contradict ${contradicting === 1 ? 'it' : 'them'}. A walk deletes nothing if the list lags.`,
     touched > 0 && `The stream writes ${counted(touched, 'instrument')} that changed meanwhile; a walk does not.`,
     !isSettled &&
       `More than ${countText(MOST_SUSPECTS)} instruments differ. Some may be changes that the stream still writes.`,

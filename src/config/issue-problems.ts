@@ -126,8 +126,7 @@ function valueAt(value: unknown, path: SettingPath): unknown {
   return path.reduce(memberOf, value);
 }
 
-// Finds a setting in the schema, or the nearest group around the setting. If the schema has alternatives, the given
-// values decide which alternative is searched.
+// Finds a setting in the schema, or the nearest group around the setting. The given values choose among alternatives.
 function documentationOf(root: z.ZodType, path: SettingPath, given: unknown) {
   let schema = root;
   let value = given;

@@ -19,8 +19,7 @@ export interface BulkCallerOptions {
   readonly togetherMs: number;
   /**
    * Returns products outside the batch. After a failed call, calls for single products of this sample test if the provider
-   * answers. If the provider refuses all products of the sample, the batch fails. Without this function, the calls of a
-   * batch are repeated until the provider answers.
+   * answers. If the provider refuses all products of the sample, the batch fails. Without this function, calls repeat.
    */
   readonly sampleOthers?: () => readonly PriceQuestion[];
   readonly clock: Clock;

@@ -71,8 +71,7 @@ export async function runSourcePartitions(parts: SourcePartitions): Promise<read
  * All replicas are members of one consumer group on the offsets topic. The owner of a partition runs the sources whose
  * offsets are on this partition. The group only assigns partitions: no record is read through the group.
  *
- * @returns the names of the sources, after all have failed in this replica; rejects with the signal's reason, or with
- *   an error that ends the whole group membership.
+ * @returns the names of the sources, after all have failed in this replica; rejects if the membership ends.
  */
 async function runAsMember(parts: SourcePartitions): Promise<readonly string[]> {
   const { settings, kafka, topics, http, clock, random, events } = parts;

@@ -149,7 +149,9 @@ export function createStatusSources(options: {
         if (isLeft) setTask(known, 'unassigned');
         if (isLeft) known.owned = null;
         const part = endpoint === 'instruments' ? OF_LIST : null;
-        const restartTriesNow = !isLeft && !(err instanceof ConnectorError && err.retryAfterMs !== undefined);
+        // A restarted walk waits before it reads the list.
+        const restartTriesNow =
+          !isLeft && part === null && !(err instanceof ConnectorError && err.retryAfterMs !== undefined);
         const times = { since, nextTryAt: isoNow(waitMs) };
         known.trouble = { ...times, part, failures, message: describe(err, known.name), restartTriesNow };
       }

@@ -160,7 +160,7 @@ function heading(shown: SourceStatus | ProcessorStatus, { at, kafkaIsSilent, kaf
     const text = `${row}, next try in ${durationText(waitSeconds)}${hint}.\n${message}`;
     notes.push({ level: 'wait', label: 'Retrying', text });
   }
-  if (writerTrouble !== null && !kafkaIsSilent) {
+  if (writerTrouble !== null && !kafkaIsSilent && shown.task !== 'failed' && shown.wanted !== 'stopped') {
     notes.push({ level: 'wait', label: 'Writer', text: `The writer is being opened again: ${writerTrouble}` });
   }
   const retriedAt = waits ? trouble?.since : undefined;
@@ -196,7 +196,7 @@ function sourceCard(source: SourceStatus, status: Now, fleet: Fleet | null): Car
     const answeredAt = new Date(Date.parse(status.at) - status.kafkaSilentSeconds * 1_000).toISOString();
     const text = status.kafkaIsSilent
       ? `Another replica ran it at ${timeText(answeredAt)}.`
-      : 'Another replica runs it.';
+      : 'Its partition belongs to another replica.';
     return {
       ...head,
       notes: [...head.notes, { level: 'plain', label: '', text }],
@@ -276,7 +276,9 @@ function walkFact(walk: WalkStatus, now: string): Fact {
   }
   const waitS = running && listAt !== null ? secondsBetween(now, listAt) : 0;
   const waits =
-    waitS > 0 ? `, starts to read the list in ${durationText(waitS)}, because the list may lag behind the stream` : '';
+    waitS > 0
+      ? `, reads the list in ${durationText(waitS)} at the earliest, because the list may lag behind the stream`
+      : '';
   const value = `no. ${number} ${running ? 'running' : 'not running'}: ${size}, started ${ago(startedAt, now)}${waits}`;
   if (ends === null) return fact('Walk', value);
   const share = { title: 'Progress of the walk', text: done, share: rows / ends, level: 'plain' } as const;

@@ -18,12 +18,15 @@ export function withoutControls(text: string): string {
   return text.replace(CONTROL, (found) => (found === '\n' ? found : ' '));
 }
 
+/** The advice to an operator who runs a command: the connector repeats a failed request, but a command does not. */
+export function commandAdvice(...of: Parameters<typeof adviceBehind>): string {
+  return adviceBehind(...of).replace(/^Nothing to do: [^.]*\./, 'Run the command again later.');
+}
+
 function textOf(error: unknown, source?: string): string {
   if (!(error instanceof Error)) return String(error);
   if (!(error instanceof ConnectorError)) return 'syscall' in error ? error.message : (error.stack ?? error.message);
   const { code, message } = error;
-  const remedy = code === 'SETTINGS_INVALID' ? WHERE_SETTINGS_ARE : adviceBehind(error, source);
-  // The connector repeats the request. A command does not.
-  const advice = remedy.replace(/^Nothing to do: [^.]*\./, 'Run the command again later.');
+  const advice = code === 'SETTINGS_INVALID' ? WHERE_SETTINGS_ARE : commandAdvice(error, source);
   return [`${code}: ${message}`, advice].filter((line) => line !== '').join('\n');
 }

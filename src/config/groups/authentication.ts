@@ -19,8 +19,7 @@ const HEADER = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$/;
 
 const quoted = text('text in quotes');
 
-// RFC 7617: the first colon ends the user's name, so a name must not contain a colon. A name with a colon is not shown,
-// because a password may follow the colon.
+// RFC 7617: the first colon ends the user's name. A password may follow the colon, so a refused name is not shown.
 const user = quoted.refine(
   (name) => !name.includes(':'),
   'has a colon; basic authentication cannot send a name with a colon',

@@ -24,8 +24,7 @@ import type { Ending, WriterProducer } from './writer-producer.ts';
  * can omit partitions (those of a stopped source). Then the writer remembers the outcome of the records in these
  * partitions. The next opening with these partitions uses this outcome.
  *
- * One case is not covered: if the process or the coordinator fails between the fence and the new commit, the next
- * opening aborts records that were committed.
+ * One case is not covered: after a failure between fence and new commit, the next opening aborts committed records.
  */
 
 const NOT_COMPRESSED = 0;

@@ -252,8 +252,7 @@ export class KafkajsWriter implements TransactionalWriter {
       const isAlone = written.records.length === 0 && written.sourceOffset === undefined;
       await sendConsumerOffset(this.#options, transaction, consumerOffset, this.#inputId, () => {
         this.#mustBeLive(producer);
-        // The disconnected broker perhaps lacks the markers of the previous transaction. After this error, only `open`
-        // can continue: `open` ends hanging records.
+        // The disconnected broker perhaps lacks the markers of the previous transaction. Then `open` ends hanging records.
         if (isAlone && isCutOff(producer)) throw new Error('a connection was lost before the offset was added');
       });
     }

@@ -15,10 +15,7 @@ export type InstrumentNews =
       readonly missingSchemaId?: number;
     };
 
-/**
- * The newest record of an instrument on the prices topic. `unproven`: perhaps the price of an earlier isin. `own`: a price
- * of this isin, or no price. `nothing`: a tombstone.
- */
+/** The newest record on the prices topic: `unproven` (perhaps of an earlier isin), `own` (or none), `nothing` (a tombstone). */
 export type Shown = (typeof SHOWN)[number];
 
 const SHOWN = ['unproven', 'own', 'nothing'] as const;

@@ -13,8 +13,7 @@ const MOST_NAMED = 20;
 
 /**
  * For each instrument of one partition: the moment up to which the windows of one series are answered, in milliseconds
- * since the epoch by the provider's clock. The earliest of these moments is the low-water mark, which is committed.
- * Restarts and new instruments begin at this mark.
+ * since the epoch by the provider's clock. The earliest is committed; restarts and new instruments begin there.
  */
 class AnsweredWindows {
   readonly kind: PriceKind;

@@ -25,8 +25,7 @@ export function parseAddress(text: string, setting: string, allowHttp: boolean):
 }
 
 /**
- * Returns the request target (path and query) below a base address. Throws if `path` is not a plain absolute path: a
- * text such as `//host` could lead to another origin.
+ * Returns the request target (path and query) below a base address. Throws if `path` could lead to another origin, like `//host`.
  */
 export function requestTarget(
   base: URL,

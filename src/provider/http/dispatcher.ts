@@ -27,8 +27,7 @@ export interface NetworkOptions extends NetworkFiles {
 
 /**
  * Opens connections to one origin. Without a proxy, no connection can go to another origin. Certificates are always
- * verified; no setting disables this. undici's own time-outs are off, because they start again at each chunk. Callers
- * set a deadline for the whole request instead.
+ * verified; no setting disables this. undici's time-outs are off: they begin again at each chunk. Callers set deadlines.
  */
 export function openDispatcher(address: URL, network: NetworkOptions, connections: number): Dispatcher {
   const tls = { rejectUnauthorized: true, ...secureContextOf(network) };

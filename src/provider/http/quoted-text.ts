@@ -5,8 +5,7 @@ const UNSAFE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 const ADDRESS = /\b[a-z][a-z0-9+.-]{0,30}:\/\/[^\s"']+/gi;
 
 /**
- * Makes a server's text safe for a message: removes addresses and `secrets`, escapes control characters, and
- * cuts the text after `longest` characters.
+ * Makes a server's text safe for a message: removes addresses and `secrets`, escapes control characters, cuts it.
  * @param secrets the secrets that were sent with the request and must not appear in a log
  */
 export function quotedText(text: string, longest: number, secrets: readonly string[] = []): string {

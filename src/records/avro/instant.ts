@@ -13,8 +13,7 @@ const OFFSET_LENGTH = 6;
 const LONGEST_INSTANT = 64;
 export const DATE_LENGTH = 10;
 export const LOCAL_TIME_LENGTH = 19;
-// `Date.UTC` reads years below 100 as 19xx. The calendar repeats after 400 years, so 400 is added to each year, and the
-// days of 400 years are subtracted from the result.
+// `Date.UTC` reads years below 100 as 19xx. The calendar repeats after 400 years, so 400 years are added, then subtracted.
 const CYCLE_YEARS = 400;
 const CYCLE_DAYS = 146_097;
 

@@ -143,8 +143,7 @@ function idOf(response: RegistryResponse, what: string): number {
   return id;
 }
 
-// A temporary refusal (5xx, 408, 429, and 409 for two equal requests at once) counts as unreachable. For any other
-// refusal, an operator must check the settings.
+// A temporary refusal (5xx, 408, 429, and 409 for two equal requests at once) counts as unreachable. Others need an operator.
 function refused(response: RegistryResponse, what: string): ConnectorError {
   const { status, body, from } = response;
   const passes = status >= 500 || [408, 409, 429].includes(status);

@@ -1,7 +1,6 @@
 // Reads one row and notes the position of each value; creates no strings and no objects.
 //
-// For an object that the schema knows, a *frame* on the tape replaces a JavaScript object. The tape is one array of
-// integers, which is reused for each row:
+// For an object that the schema knows, a *frame* on the tape replaces a JavaScript object. The tape is one array of integers:
 //
 //   note of a value      the value's start; the position of the value's frame, or the value's end if it has no frame
 //   frame of an object   the object's end; its first unknown member, or 0; a note for each member of the plan
@@ -12,8 +11,7 @@
 // A start is negative if the key has a capital first letter, and 0 if there is no value: no value starts at 0. The end
 // of a string with escapes is negative. A duplicate key overwrites the note, so the last value counts.
 //
-// The order of keys rarely changes. So the reader keeps the key that last followed each key, and tries this key first.
-// Keys are compared as words of four bytes.
+// The order of keys rarely changes. So the key that last followed a key is tried first, as words of four bytes.
 
 import { BYTES } from '../json/json-bytes.ts';
 import { DEEPEST_NESTING, hashBytes, JsonScanner } from '../json/json-scanner.ts';
@@ -305,8 +303,7 @@ export function derivedNote(reader: RowReader, field: DerivedPlan, frame: number
   return inside + NOTES + 2 * field.slot;
 }
 
-// Returns the note of the value, or 0 without a value. Returns 0 also for a list with an element that is not an object:
-// the writer handles such a list as a wrong type.
+// Returns the note of the value, or 0 without a value. Also 0 for a list with an element of a wrong type.
 function findFirst(reader: RowReader, { list, type, typeSlot, valueSlot }: FirstOf, frame: number): number {
   const { tape } = reader;
   const { bytes } = reader.json;

@@ -46,8 +46,7 @@ export function recordAge(time: ResponseTime | null, wallMs: number): EventRecor
  * Reads the instruments topic, and keeps a digest of the newest record of each id. A record of an earlier schema gets
  * the digest that the same content has in the current schema.
  *
- * @throws ConnectorError RECORD_UNREADABLE for a foreign record, TOPIC_REFUSED for a record outside the partition of its key; or an
- * error of the reader or of the registry.
+ * @throws ConnectorError RECORD_UNREADABLE (a foreign record), TOPIC_REFUSED (a wrong partition), or of reader or registry.
  */
 export function readCensus({ reader, topic, digests, eventRecords, signal }: CensusOptions): Promise<Census> {
   const readLoaded = async () => {

@@ -38,8 +38,8 @@ function followerText(notification: FollowerNotification, words: typeof INSTRUME
       return {
         kind: 'retention-gap',
         message:
-          'The stream was not read for more than seven days. The provider has dropped the oldest unread events: they ' +
-          'are permanently lost.',
+          'The stream was not read for more than seven days. The provider drops events after seven days: older unread ' +
+          'events are permanently lost.',
         gapFrom: notification.fromMs,
         gapTo: notification.toMs,
         gapSinceFrom: notification.since,

@@ -94,7 +94,7 @@ testAdmin(
     assert.equal(readiness.status, 503);
     assert.match(String(readiness.body), /source instruments: failed: TOO_MANY_DEAD_LETTERS/);
     const task = (await connector.get('/connectors/instruments/tasks/0/status')).body as { trace: string };
-    assert.match(task.trace, /^TOO_MANY_DEAD_LETTERS: .*\nThe provider changed a type/);
+    assert.match(task.trace, /^TOO_MANY_DEAD_LETTERS: .*\nIf the provider changed a type/);
 
     world.simulator.clearFaults();
     const asked = await connector.change('POST', '/connectors/instruments/restart?includeTasks=true&onlyFailed=true');
@@ -163,7 +163,7 @@ testAdmin(
       assert.match(
         stdout,
         new RegExp(
-          `^${elsewhere}: UNASSIGNED .*\\n  +Another replica runs it\\.\\n  Runs at +\\S+\\n  Offset +\\d+-\\d+$`,
+          `^${elsewhere}: UNASSIGNED .*\\n  +Its partition belongs to another replica\\.\\n  Runs at +\\S+\\n  Offset +\\d+-\\d+$`,
           'm',
         ),
       );

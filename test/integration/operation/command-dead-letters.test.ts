@@ -78,7 +78,7 @@ testInstallation(
     assert.match(stillBad.stderr, /set mapping\.onMismatch: keepInExtras, and retry/);
     const unwritten = await scene.spconnect(all);
     const [requested = '', ...advice] = stillBad.stderr.split('\n');
-    assert.match(requested, /^Requested a walk of instruments\. A running connector begins the walk/);
+    assert.match(requested, /^Requested a walk of instruments\. A running source begins the walk/);
     const nothing = 'Nothing was written; --execute makes the change.';
     assert.deepEqual([unwritten.code, unwritten.stderr], [1, [nothing, ...advice].join('\n')]);
     const before = (await instruments()).length;

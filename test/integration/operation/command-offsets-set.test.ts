@@ -99,6 +99,8 @@ testInstallation('an offset is set as it is given, in its form only', {}, async 
   // Above six and a half days, a gap is suspected; above seven, it is certain, and nothing shows that.
   assert.deepEqual([offset.since, Math.floor(ageHours)], ['17-0', 6.5 * 24]);
 
+  const ahead = await scene.spconnect('offsets set instruments --since 99999999999999-0');
+  assert.match(ahead.stderr, /All events after 17-0, up to and including 99999999999999-0, .* they are lost\./);
   for (const [args, code, says] of [
     ['--since x', 1, /^OFFSET_NOT_FOUND: .*does not have the form/],
     ['--to 1s', 1, /^OFFSET_NOT_FOUND: .*has no record of source instruments since .*committed offset then/],

@@ -66,7 +66,8 @@ test('a walk that was interrupted by the restart goes on with the rows of before
 
 test('a walk that waits for the list says how long and why, until it reads on', async (t) => {
   const { scene, board, page, pageCommitted, walkStarted } = await pageScene(t);
-  const waiting = /no\. 3 running: .*, starts to read the list in 8 min, because the list may lag behind the stream</;
+  const waiting =
+    /no\. 3 running: .*, reads the list in 8 min at the earliest, because the list may lag behind the stream</;
   walkStarted(3, 540_000);
   scene.now += 60_000;
   assert.match(await page(), waiting);
@@ -163,7 +164,7 @@ test('what another replica runs is shown from the groups and the topics, with no
   board.events.writerLost({ partition: instruments, err: BUSY });
   const unknown = await page();
   assert.doesNotMatch(unknown, /opened again/);
-  assert.match(unknown, /Another replica runs it\./);
+  assert.match(unknown, /Its partition belongs to another replica\./);
   assert.doesNotMatch(unknown, /replicas|Runs at/);
   scene.kafkaAnsweredMs = scene.now - 80_000;
   assert.match(await page(), /Another replica ran it at 09:58:40 UTC\./);
@@ -468,11 +469,24 @@ test('without its group a replica runs no source, and says why', async (t) => {
   assert.match(check('source checks')?.why ?? '', /: KAFKA_UNREACHABLE: The member could/);
 });
 
+test('a lost writer is shown while it is opened again, and not for a source that is stopped or has failed', async (t) => {
+  const { board, page } = await pageScene(t);
+  const partition = board.status().sources[0]?.partition ?? -1;
+  board.events.writerLost({ partition, err: BUSY });
+  assert.match(await page(), /The writer is being opened again/);
+  board.events.sourceFailed({ source, err: BUSY });
+  assert.doesNotMatch(await page(), /The writer is being opened again/);
+});
+
 test('the trouble of the list is shown until the list is asked again, also while the stream answers', async (t) => {
   const { scene, board, first, page } = await pageScene(t);
   const trouble = () => first()?.trouble;
   board.events.attemptFailed({ ...FAILED, endpoint: 'instruments', waitMs: 3_600_000 });
-  assert.match(await page(), /2 failures in a row \(requests of the list\), next try in 1 h/);
+  assert.match(
+    await page(),
+    /2 failures in a row \(requests of the list\), next try in 1 h\.\s/,
+    'a restart is no help',
+  );
   for (const afterMs of [0, 30_000, 3_569_000, 61_000]) {
     scene.now += afterMs;
     board.events.polled(POLL);
