@@ -18,7 +18,7 @@ import { type CommandContext, EXIT_CODES } from './shell/terminal.ts';
 const DAY_MS = 86_400_000;
 const LINE_EVERY_MS = 5_000;
 /** The most products that a message names; more products go to a file. */
-const MOST_ISINS = 10;
+const MOST_ISINS = 30;
 
 interface BackfillOptions {
   readonly from?: string;
@@ -126,7 +126,7 @@ async function problemsOf(
   return { notes, problems };
 }
 
-/** The option that selects these products; more than 10 products go to a file. Exported for tests. */
+/** The option that selects these products; more than 30 products go to a file. Exported for tests. */
 export async function productsOption(isins: readonly string[], folder = '.'): Promise<string> {
   if (isins.length <= MOST_ISINS) return `--isin ${isins.map(printable).join(' ')}`;
   const name = `backfill-isins-${randomUUID().slice(0, 8)}.txt`;

@@ -54,7 +54,7 @@ export async function runConnector(given: ConnectorOptions): Promise<readonly st
     topic: plan.shared.states.name,
     sources: [...settings.sources.map(({ name }) => name), PRICE_PROCESSOR],
     events: toAll([metrics.events, given.events]),
-    clock,
+    clock: systemClock,
   });
   const board = createBoard(given, states, context);
   metrics.follow((meters) => setStatusGauges(board.status(), meters));

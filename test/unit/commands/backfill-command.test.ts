@@ -5,9 +5,9 @@ import { test } from 'node:test';
 import { isinsOf, productsOption } from '../../../src/commands/backfill-command.ts';
 import { temporaryFolder } from '../../support/runner/temporary-folder.ts';
 
-const isins = Array.from({ length: 11 }, (_, at) => `CH${at}`.padEnd(12, '0'));
+const isins = Array.from({ length: 31 }, (_, at) => `CH${at}`.padEnd(12, '0'));
 
-test('10 failed products are named by the next command, and more by a file that it reads', async (t) => {
+test('30 failed products are named by the next command, and more by a file that it reads', async (t) => {
   const folder = temporaryFolder(t);
   assert.equal(await productsOption(isins.slice(1), folder), `--isin ${isins.slice(1).join(' ')}`);
   const [, file = ''] = /^--isin-file (\S+)$/.exec(await productsOption(isins, folder)) ?? [];
