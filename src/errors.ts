@@ -86,7 +86,7 @@ export const ERROR_CODES = {
   TOO_MANY_DEAD_LETTERS: {
     action: 'stopSource',
     remedy:
-      'If the provider changed a type, `spconnect preview <source>` shows it: report this, or raise mapping.maxDeadLetters. If rows are too large, raise max.message.bytes of the topic. Then run `spconnect restart <source>`.',
+      'If the provider changed a type, `spconnect preview <source>` (for a stream, with --from) shows it: report this, or raise mapping.maxDeadLetters. If rows are too large, raise max.message.bytes of the topic. Then run `spconnect restart <source>`.',
   },
   FILTER_CHANGED: {
     action: 'stopSource',

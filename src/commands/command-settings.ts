@@ -78,10 +78,13 @@ async function unusedVariables({ variables: used }: SettingsTree): Promise<reado
   return [...variables].filter((name) => !used.has(name));
 }
 
-/**
- * Fits a text to the settings file. A line that begins with a setting gets the position of this setting, and the
- * variables that set it. A variable in brackets is removed if the file does not refer to it: it has no effect there.
- */
+/** An error must not name a variable that the settings file does not refer to. So later texts omit such variables. */
+export async function omitUnused({ config, env, redaction }: Given): Promise<void> {
+  const own = await readFile(config, 'utf8').catch(() => null);
+  if (own !== null) for (const name of await unusedVariables(readSettingsTree(own, env))) redaction.omit(name);
+}
+
+/** Gives a line that begins with a setting the position of this setting, and the variables that set it. */
 export async function withOrigins({ config: file, env }: Pick<Given, 'config' | 'env'>, text: string): Promise<string> {
   const own = await readFile(file, 'utf8').catch(() => null);
   if (own === null) return text;
@@ -93,10 +96,7 @@ export async function withOrigins({ config: file, env }: Pick<Given, 'config' | 
     const origins = tree.originsOf(path).join(' and ');
     return `${code}${file}:${at.line}:${at.column} ${setting}${origins && ` (from ${origins})`}`;
   };
-  const unused = await unusedVariables(tree);
-  return text
-    .replace(/^([A-Z_]+: )?([a-z]\w*(?:\.\w+)+)(?=[ ,])/gm, place)
-    .replace(/ \(([A-Z_]+)(?:=\w+)?\)/g, (named, name) => (unused.includes(name) ? '' : named));
+  return text.replace(/^([A-Z_]+: )?([a-z]\w*(?:\.\w+)+)(?=[ ,])/gm, place);
 }
 
 /** Finds the source with this name. An unknown name is a usage error that lists the known names. */

@@ -52,12 +52,8 @@ export async function validateCommand(
   }
   const found = await checkConnections({ settings, signal });
   const ok = found.every(({ state }) => state === 'ok' || state === 'differs');
-  const checks = await Promise.all(
-    found.map(async (check) => {
-      const [says, toDo] = [redaction.redact(check.says), await withOrigins(context, check.toDo)];
-      return { ...check, says, toDo };
-    }),
-  );
+  const { redact } = redaction;
+  const checks = found.map((check) => ({ ...check, says: redact(check.says), toDo: redact(check.toDo) }));
   const rows = checks.map(({ what, state, says, toDo }) => [state, what, `${says} ${toDo}`]);
   print(context, { ok, problems: [], warnings, checks }, textTable(rows));
   if (ok) return;

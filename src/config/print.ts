@@ -2,7 +2,7 @@ import { Document, isCollection, isNode, isScalar } from 'yaml';
 import { z } from 'zod';
 import { alternativeFor, isSecret, layersOf } from './issue-problems.ts';
 import type { LoadedSettings } from './load.ts';
-import type { SettingPath } from './problem.ts';
+import { memberOf, type SettingPath } from './problem.ts';
 import { FileReference } from './secret.ts';
 
 interface PrintedSetting {
@@ -40,7 +40,9 @@ export function effectiveSettings({ schema, tree }: LoadedSettings): Printed {
     if (Array.isArray(value) && inner instanceof z.ZodArray && value.some(isGroup)) {
       return value.map((one, at) => print(inner.element as z.ZodType, one, [...path, at]));
     }
-    settings.push({ path, origin: given === undefined ? 'default' : originOf(path) });
+    // A default may be a whole group, so its settings are given here, but not in the file.
+    const inFile = path.reduce<unknown>((around, name) => memberOf(around, name), tree.value);
+    settings.push({ path, origin: inFile === undefined ? 'default' : originOf(path) });
     // An empty variable means null, if the setting may be null.
     const isNullable = layers.some((layer) => layer instanceof z.ZodNullable);
     if (value === '' && isNullable) return null;

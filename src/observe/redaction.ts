@@ -6,6 +6,8 @@ export interface Redaction {
    * @param place where the secret is stored, such as a file, if the secret may change; absent for a constant secret
    */
   register(secret: string, place?: string): void;
+  /** Removes ` (NAME)` and ` (NAME=value)` from all later texts, for a variable that has no effect here. */
+  omit(name: string): void;
   redact(text: string): string;
 }
 
@@ -35,7 +37,10 @@ export function isSecretKey(key: string, value: unknown): boolean {
   return SECRET_KEY.test(name) && !ABOUT_A_SECRET.test(name);
 }
 
+const VARIABLE = / \(([A-Z_]+)(?:=\w+)?\)/g;
+
 export function createRedaction(): Redaction {
+  const omitted = new Set<string>();
   /** The values of each secret, the newest last, by `place`. Each value has its encoded forms. */
   const places = new Map<string, Map<string, readonly string[]>>();
   return {
@@ -49,6 +54,7 @@ export function createRedaction(): Redaction {
       const [oldest = ''] = values.keys();
       if (values.size > MAXIMUM_VALUES) values.delete(oldest);
     },
+    omit: (name) => omitted.add(name),
     redact(text) {
       let clean = text;
       for (const values of places.values()) {
@@ -56,6 +62,7 @@ export function createRedaction(): Redaction {
           for (const form of forms) clean = clean.replaceAll(form, REDACTED);
         }
       }
+      clean = clean.replace(VARIABLE, (all, name) => (omitted.has(name) ? '' : all));
       return clean.replace(LOGIN, `$1 ${REDACTED}`).replace(URL_TEXT, withoutSecretParts);
     },
   };

@@ -469,10 +469,11 @@ export async function runCommandLine(terminal: Terminal): Promise<number> {
   let isEndless = false;
   let config = '';
   const program = createProgram({ ...terminal, exitWith, redaction });
-  program.hook('preAction', (all, chosen) => {
+  program.hook('preAction', async (all, chosen) => {
     if (chosen.opts().config !== undefined) {
       config = settingsFile(chosen.opts().config, terminal.env);
       chosen.setOptionValue('config', config);
+      await (await import('../command-settings.ts')).omitUnused({ config, env: terminal.env, redaction });
     }
     isEndless = chosen.parent === all && ENDLESS.includes(chosen.name()) && !chosen.opts().untilEnd;
   });

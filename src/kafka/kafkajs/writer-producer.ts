@@ -79,7 +79,6 @@ function readState(from: Decoder): { readonly errorCode: number; readonly state:
     const errorCode = from.readInt16();
     from.readUVarIntString();
     found = { errorCode, state: from.readUVarIntString() ?? '' };
-    // The remaining fields are not needed.
   });
   return found;
 }

@@ -214,7 +214,6 @@ class BodyDecoder<Row, Context> {
     try {
       end = this.#reader.readRow(this.#options.plan, start, 2);
       const next = json.space(end);
-      // A number may continue in the next chunk.
       if (next >= json.end && !json.ended) throw CUT;
       if (end - start > this.#longestRowBytes) return this.#beginLongRow(start, false);
     } catch (error) {

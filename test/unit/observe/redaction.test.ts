@@ -80,3 +80,10 @@ test('a million characters take no time', () => {
   }
   assert.ok(process.cpuUsage(before).user < 10_000_000);
 });
+
+test('a variable in brackets is omitted where it has no effect', () => {
+  const redaction = createRedaction();
+  redaction.omit('KAFKA_BROKERS');
+  const text = 'Set kafka.brokers (KAFKA_BROKERS), kafka.ssl (KAFKA_SSL=true) or KAFKA_BROKERS.';
+  assert.equal(redaction.redact(text), 'Set kafka.brokers, kafka.ssl (KAFKA_SSL=true) or KAFKA_BROKERS.');
+});

@@ -78,6 +78,7 @@ test('each printed setting says where its value comes from', async (t) => {
   assert.match(stdout, /^prefix: mine # file$/m);
   assert.match(stdout, /^ {2}level: debug # environment: LEVEL$/m);
   assert.match(stdout, /^ {2}maxItems: 500 # default$/m);
+  assert.match(stdout, /^schemaRegistry:\n(?: .*\n)* {4}type: none # default$/m, 'of a group that is a default');
   const unset = await runWith(['config', 'print', '--config', file]);
   assert.match(unset.stdout, /^ {2}level: warn # file; LEVEL is not set$/m);
 });
