@@ -262,10 +262,10 @@ async function supersededBy(at: Installation, all: readonly Reread[]): Promise<R
       partitions: [...of],
       toHighWatermark: true,
       onRecord({ key, timestampMs, headers: { [DEAD_LETTER_HEADER]: id } }) {
-        if (id !== undefined) superseded.add(id);
-        for (const letter of requested) {
-          const isItem = letter.topic === topic && letter.key === String(key);
-          if (isItem && letter.timestampMs < timestampMs) superseded.add(letter.id);
+        for (const { letter } of all) {
+          const isItem = requested.includes(letter) && letter.topic === topic && letter.key === String(key);
+          // Ids begin again on a topic that is created again, so an earlier record has the id of another dead letter.
+          if ((isItem || letter.id === id) && letter.timestampMs < timestampMs) superseded.add(letter.id);
         }
       },
       signal: at.signal,

@@ -251,7 +251,6 @@ async function checkRegistry({ settings, signal }: CheckOptions): Promise<readon
       }
       return 'will be registered';
     });
-    // The requests for the other subjects would fail too.
     if (check.code === 'REGISTRY_UNREACHABLE' || check.code === 'TOKEN_FAILED')
       return [{ ...check, what: 'schema registry' }, notTried('subjects')];
     if (check.code === 'REGISTRY_REFUSED') refused ??= check;

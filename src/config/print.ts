@@ -40,7 +40,6 @@ export function effectiveSettings({ schema, tree }: LoadedSettings): Printed {
     if (Array.isArray(value) && inner instanceof z.ZodArray && value.some(isGroup)) {
       return value.map((one, at) => print(inner.element as z.ZodType, one, [...path, at]));
     }
-    // A default may be a whole group, so its settings are given here, but not in the file.
     const inFile = path.reduce<unknown>((around, name) => memberOf(around, name), tree.value);
     settings.push({ path, origin: inFile === undefined ? 'default' : originOf(path) });
     // An empty variable means null, if the setting may be null.

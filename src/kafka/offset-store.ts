@@ -160,12 +160,13 @@ function isOperatorMark({ key }: Pick<CommittedRecord, 'key'>): boolean {
 
 /** Counts the fencings that the marks of one partition report. Each mark counts once, even if the topic is read again. */
 export class OperatorMarks {
-  #nextOffset = 0n;
+  #newestMs = Number.NEGATIVE_INFINITY;
   #fencings = 0;
 
-  take({ offset, headers }: Pick<CommittedRecord, 'offset' | 'headers'>): void {
-    if (offset < this.#nextOffset) return;
-    this.#nextOffset = offset + 1n;
+  take({ timestampMs, headers }: Pick<CommittedRecord, 'timestampMs' | 'headers'>): void {
+    // By the broker's time, because offsets begin again on a topic that is created again.
+    if (timestampMs <= this.#newestMs) return;
+    this.#newestMs = timestampMs;
     const fencings = Number(headers[FENCINGS_HEADER]);
     this.#fencings += Number.isSafeInteger(fencings) && fencings > 0 ? fencings : 1;
   }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Settings } from '../config/settings.ts';
 import { ConnectorError, remedyOf } from '../errors.ts';
-import { OperatorMarks, offsetPartition, readOffsets } from '../kafka/offset-store.ts';
+import { OperatorMarks, offsetPartition, readOffsets, type SourceOffset } from '../kafka/offset-store.ts';
 import { keyedRecord } from '../kafka/record.ts';
 import { partitionsOf, type TopicSpecification } from '../kafka/topic.ts';
 import type { TopicPlan } from '../kafka/topic-plan.ts';
@@ -142,8 +142,8 @@ function runPartition(
       });
     },
     topics: {
-      areVerified: (source) => verified.areVerified(writtenBy([source])),
-      verify: (source, verifying) => verified.verify(writtenBy([source]), verifying),
+      areVerified: (source) => verified.areVerified([topics.offsets, ...writtenBy([source])]),
+      verify: (source, verifying) => verified.verify([topics.offsets, ...writtenBy([source])], verifying),
       doubt: verified.doubt,
     },
     async verifyStart(source, starting) {
@@ -157,31 +157,23 @@ function runPartition(
         await verifier.close();
       }
     },
-    async readOffsets(running, readSignal) {
-      const reading = readOffsets(kafka.logReader, topics.offsets.name, partition, readSignal, marks);
-      const [offsets] = await Promise.all([reading, states.catchUp(readSignal)]);
-      const without = running.filter(({ offsetKey }) => !offsets.has(offsetKey));
-      const lost = without.map(async ({ name, offsetKey }) => {
-        const before = await offsetOfRecords({ kafka, settings, signal: readSignal }, name);
-        return before === null ? [] : [[offsetKey, { reset: true, before }] as const];
-      });
-      return new Map([...offsets, ...(await Promise.all(lost)).flat()]);
+    async readOffsets(readSignal) {
+      const offsets = readOffsets(kafka.logReader, topics.offsets.name, partition, readSignal, marks);
+      return (await Promise.all([offsets, states.catchUp(readSignal)]))[0];
     },
+    lostOffset: ({ name }, reading) => lostOffset({ kafka, settings, signal: reading }, name),
     targets: states.targets,
     waitsForOperator: settings.admin.enabled,
   });
 }
 
-/**
- * A source without a committed offset whose records are on the topic of its stream had an offset. Returns the newest place
- * that these records name, as an offset in JSON; null if there are none: the source is new.
- */
-async function offsetOfRecords(from: Parameters<typeof placeOnTopic>[0], name: string): Promise<string | null> {
+/** Returns the newest place that the source's records name, as the mark of a reset. Null without records: the source is new. */
+async function lostOffset(from: Parameters<typeof placeOnTopic>[0], name: string): Promise<SourceOffset | null> {
   const source = from.settings.sources.find((one) => one.name === name);
   if (source === undefined) return null;
   const newer = (one: StreamPlace, kept: StreamPlace | null) => one.timestampMs >= (kept?.timestampMs ?? 0);
   const { place } = await placeOnTopic(from, source, newer);
-  return place && JSON.stringify({ since: place.since, serverDate: place.received });
+  return place && { reset: true, before: JSON.stringify({ since: place.since, serverDate: place.received }) };
 }
 
 /**

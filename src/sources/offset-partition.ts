@@ -37,10 +37,9 @@ export interface OffsetPartitionOptions {
   /** Resolves if the source's topics accept records; a separate writer verifies this. */
   readonly verifyStart?: (source: Source, signal: AbortSignal) => Promise<void>;
   /** Returns the offsets by key. An unreadable offset has an error as its value: the error stops only its source. */
-  readonly readOffsets: (
-    running: readonly Source[],
-    signal: AbortSignal,
-  ) => Promise<ReadonlyMap<string, SourceOffset | ConnectorError>>;
+  readonly readOffsets: (signal: AbortSignal) => Promise<ReadonlyMap<string, SourceOffset | ConnectorError>>;
+  /** The mark of a reset (see `parseReset`) for a source without an offset whose records show that it had one; else null. */
+  readonly lostOffset?: (source: Source, signal: AbortSignal) => Promise<SourceOffset | null>;
   readonly targets: WorkerTargets;
   /** The proof that this process owns the partition. Absent if no other process can own the partition. */
   readonly ownershipProof?: OwnershipProof['since'];
@@ -72,6 +71,8 @@ export async function runOffsetPartition(options: OffsetPartitionOptions): Promi
     onFailed: ({ name }, err) => events.sourceFailed({ source: name, err }),
   });
   let running: readonly Source[] = [];
+  // The newest offsets, each with the id of the topic that has it. A topic that is created again lacks these offsets.
+  let known = new Map<string, { readonly offset: SourceOffset | ConnectorError; readonly id: string | undefined }>();
   const writer = options.createWriter(() => running);
   const blamed = (source: Source, isCertain: boolean) => {
     if (sources.length > 1) held.failed(source, { isCertain });
@@ -81,12 +82,18 @@ export async function runOffsetPartition(options: OffsetPartitionOptions): Promi
     writer,
     // Reads the topic ids between the fence and the start of the sources. A topic that gets another id was replaced.
     async readPosition(signal) {
-      const written = [...new Set(running.flatMap(options.writtenBy))];
-      const [offsets, topicIds] = await Promise.all([
-        options.readOffsets(running, signal),
-        kafka.topicIds(written, signal),
-      ]);
-      return { offsets, topicIds };
+      const written = [...new Set([options.offsetsTopic, ...running.flatMap(options.writtenBy)])];
+      const [read, topicIds] = await Promise.all([options.readOffsets(signal), kafka.topicIds(written, signal)]);
+      const id = topicIds.get(options.offsetsTopic);
+      const lost = [...known].filter(([key, one]) => one.id !== undefined && one.id !== id && !read.has(key));
+      known = new Map([...[...read].map(([key, offset]) => [key, { offset, id }] as const), ...lost]);
+      const offsets = new Map([...known].map(([key, { offset }]) => [key, offset]));
+      for (const source of running) {
+        const mark = offsets.has(source.offsetKey) ? null : await options.lostOffset?.(source, signal);
+        if (mark) offsets.set(source.offsetKey, mark);
+      }
+      const remember = (key: string, offset: SourceOffset) => known.set(key, { offset, id });
+      return { offsets, lost: new Map(lost), topicIds, remember };
     },
     async untilDue(signal) {
       for (running = []; running.length === 0; running = sources.filter(runStates.isDue)) {
@@ -126,6 +133,9 @@ interface Session extends OffsetPartitionOptions {
   readonly runStates: RunStates<Source>;
   readonly running: readonly Source[];
   readonly offsets: ReadonlyMap<string, SourceOffset | ConnectorError>;
+  /** The offsets that only this process knows, by key. They are committed before their sources start. */
+  readonly lost: ReadonlyMap<string, unknown>;
+  readonly remember: (key: string, offset: SourceOffset) => void;
   readonly topicIds: ReadonlyMap<string, string>;
   readonly committed: () => void;
   readonly blamed: (source: Source, isCertain: boolean) => void;
@@ -147,6 +157,7 @@ async function runSession(options: Session): Promise<void> {
     try {
       const offset = offsets.get(source.offsetKey) ?? null;
       if (offset instanceof ConnectorError) throw offset;
+      if (options.lost.has(source.offsetKey) && offset?.reset !== true) await commit(source, [], offset ?? {});
       const task = source.startTask(offset, topicIds);
       const target = () => targets.of(name);
       const own = (records: readonly OutgoingRecord[], next: SourceOffset) => commit(source, records, next);
@@ -179,7 +190,7 @@ async function runSession(options: Session): Promise<void> {
 }
 
 /** Returns a function that commits for a source. Commits run one after another, and never wait for a poll. */
-function committing({ writer, partition, offsetsTopic, committed, blamed }: Session) {
+function committing({ writer, partition, offsetsTopic, remember, committed, blamed }: Session) {
   let last: Promise<void> = Promise.resolve();
   return async (source: Source, records: readonly OutgoingRecord[], offset: SourceOffset): Promise<void> => {
     const sourceOffset = offsetRecord({ topic: offsetsTopic, partition, key: source.offsetKey, offset });
@@ -187,6 +198,7 @@ function committing({ writer, partition, offsetsTopic, committed, blamed }: Sess
     last = mine.catch(() => {});
     try {
       await mine;
+      remember(source.offsetKey, offset);
       committed();
     } catch (error) {
       // The code TRANSACTION_FAILED points to this source. A fence or an earlier failed commit has a different code.

@@ -84,7 +84,6 @@ function skipBroker(from: Decoder): void {
 function skipPartition(from: Decoder): void {
   from.readInt16();
   from.readBytes(12);
-  // The three lists of replicas: all, in sync, offline.
   for (let lists = 3; lists > 0; lists--) from.readUVarIntArray(() => from.readInt32());
   from.readTaggedFields();
 }

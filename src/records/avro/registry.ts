@@ -18,7 +18,6 @@ export interface SchemaRegistry {
    * Returns the id of a schema under a subject. `register` decides if an unknown schema is registered. Then the id is
    * verified: the registry must return the same schema for the id. Later calls return a verified id without a
    * request. After a failure, the next call sends the requests again.
-   * @param signal when it aborts, the call rejects with the signal's reason
    * @throws ConnectorError REGISTRY_UNREACHABLE, REGISTRY_REFUSED, REGISTRY_MISMATCH, SCHEMA_INCOMPATIBLE or
    * SCHEMA_NOT_REGISTERED
    */

@@ -436,7 +436,6 @@ function walkOn(state: CoreState, input: WalkInput, at: CoreContext): Outcome {
   return {
     state: {
       offset: step.offset ?? state.offset,
-      // A new drain requests the stream at once.
       stream: isNewDrain ? { ...state.stream, dueMs: nowMs } : state.stream,
       walk: step.walk,
       committedMs: step.commits ? nowMs : state.committedMs,

@@ -110,3 +110,25 @@ testInstallation(
     assert.ok(lost[0]?.includes(before) && !lost[0].includes(since), 'the place of the newest record');
   },
 );
+
+testInstallation('a running source keeps its offset when the offsets topic is created again', SCENE, async (t, at) => {
+  const { simulator, start, read } = at;
+  const [{ id = '' } = {}] = simulator.ledger.instruments();
+  const change = () => simulator.publish({ kind: 'datachange', id });
+  const isRead = (topic: string, count: number) =>
+    onceRight(async () => ((await read(topic)).length >= count ? null : 'not read yet'));
+  const first = await start();
+  await first.event('walkCompleted');
+  change();
+  await isRead('instrument-events', 1);
+  await replacing(t, at)('offsets');
+  await isRead('offsets', 1);
+  await first.stop();
+  change();
+  const second = await start();
+  await isRead('instrument-events', 2);
+  await second.stop();
+  assert.deepEqual(second.fieldsOf('walkStarted'), []);
+  const texts = (await read('notifications')).map(({ value }) => String(value));
+  assert.equal(texts.filter((text) => text.includes('offset-reset')).length, 0);
+});

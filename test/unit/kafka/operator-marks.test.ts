@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { OperatorMarks, operatorMark } from '../../../src/kafka/offset-store.ts';
 
-const mark = (offset: number, fencings: number) => {
-  return { ...operatorMark({ topic: 'offsets', partition: 3, fencings }), offset: BigInt(offset) };
+const mark = (timestampMs: number, fencings: number) => {
+  return { ...operatorMark({ topic: 'offsets', partition: 3, fencings }), timestampMs };
 };
 
 test('a mark counts once, however often its partition is read from the beginning', () => {

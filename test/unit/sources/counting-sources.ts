@@ -73,7 +73,7 @@ export function run(memory: MemoryBroker, sources: readonly Source[], around: Ar
       const { open, commit, close } = writer;
       return wrap({ open: open.bind(writer), commit: commit.bind(writer), close: close.bind(writer) }, running);
     },
-    readOffsets: (_, signal) => readOffsets(cluster.logReader, OFFSETS, 0, signal),
+    readOffsets: (signal) => readOffsets(cluster.logReader, OFFSETS, 0, signal),
     targets: (asking ?? operator(sources.map(({ name }) => name))).targets,
     waitsForOperator: asking !== undefined,
     clock: skippingClock(),
