@@ -236,7 +236,7 @@ window for daily prices, and the start of this window for intraday prices. A run
 addition to --rate. In steady operation, the default of --rate keeps both together within the limit.
 The exit code is 1 when a product is on no topic of instruments, or a request for it failed in this run or an
 interrupted run. A product without prices at the provider (404, 410), such as a repaid product, is not a failure. The
-messages name all these ISINs.`,
+messages name up to 30 of these ISINs, and the dead letters name all.`,
     examples: [
       'backfill daily --from 2026-01-01 --to 2026-03-31',
       'backfill intraday --from 2026-03-30T06:00:00Z --to 2026-03-30T18:00:00Z --isin CH0012032048',
