@@ -149,7 +149,6 @@ export function createStatusSources(options: {
         if (isLeft) setTask(known, 'unassigned');
         if (isLeft) known.owned = null;
         const part = endpoint === 'instruments' ? OF_LIST : null;
-        // A restarted walk waits before it reads the list.
         const restartTriesNow =
           !isLeft && part === null && !(err instanceof ConnectorError && err.retryAfterMs !== undefined);
         const times = { since, nextTryAt: isoNow(waitMs) };
@@ -174,7 +173,8 @@ export function createStatusSources(options: {
       });
     },
     notified({ source, kind, text }) {
-      if (kind === 'shrinkRefused') update(source, ({ walk }) => walk && Object.assign(walk, { refused: text }));
+      if (kind === 'shrinkRefused' || kind === 'deletionSkipped')
+        update(source, ({ walk }) => walk && Object.assign(walk, { refused: text }));
     },
     sourceStarted(started) {
       setPlace(started);

@@ -150,7 +150,7 @@ function walkText(source: string, notification: WalkNotification) {
           `The instrument list of walk ${walk} seems at least ${durationText(lagMs)} older than the event stream. The walk ` +
           'did not use rows that contradict newer events, and deleted nothing. The next walk begins ' +
           `within ${durationText(nextMs)}, and waits ${durationText(waitMs)} before it reads the list. ` +
-          'A change without an event, or whose event is a dead letter, also looks like a lag: a walk an hour later ' +
+          'A change without an event, or whose event is a dead letter, also looks like a lag. A walk 90 minutes later ' +
           'corrects it. If the provider confirms the lag, set handoffMargin to at least this lag.',
         why:
           `${rows} rows contradict events of the hour before the walk, and ${lacking} instruments that were issued in ` +
