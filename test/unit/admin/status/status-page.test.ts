@@ -114,7 +114,7 @@ test('the page shows how far each source is', async (t) => {
   assert.deepEqual([secondsToRetentionCliff, caughtUp, lastPollAt], [3_535, false, '2026-03-01T10:00:20.000Z']);
   walkStarted(4);
   board.events.notified({ source, kind: 'deletionSkipped', text: 'The list seems to lag.' });
-  assert.match(await page(), /Not deleted<\/dt><dd[^>]*>The list seems to lag\./);
+  assert.match(await page(), /Not deleted<\/dt><dd><span class="badge bad">The list seems to lag\./);
 });
 
 test('a walk goes on counting when its writer is opened again, and shows how much there will be from the last one', async (t) => {
