@@ -18,10 +18,10 @@ export function followerNotification(
   notification: FollowerNotification,
   words: typeof INSTRUMENT_WORDS,
 ): NotificationContent {
-  return { source, at: notification.to.dateMs, ...followerText(notification, words) };
+  return { source, at: notification.to.dateMs, ...followerText(source, notification, words) };
 }
 
-function followerText(notification: FollowerNotification, words: typeof INSTRUMENT_WORDS) {
+function followerText(source: string, notification: FollowerNotification, words: typeof INSTRUMENT_WORDS) {
   const gapTo = notification.to.dateMs;
   switch (notification.kind) {
     case 'gapSuspected':
@@ -37,9 +37,7 @@ function followerText(notification: FollowerNotification, words: typeof INSTRUME
       const hours = Math.round(notification.silentMs / 3_600_000);
       return {
         kind: 'retention-gap',
-        message:
-          'The stream was not read for more than seven days. The provider drops events after seven days: older unread ' +
-          'events are permanently lost.',
+        message: 'The stream was not read for more than seven days: older unread events are permanently lost.',
         gapFrom: notification.fromMs,
         gapTo: notification.toMs,
         gapSinceFrom: notification.since,
@@ -64,9 +62,11 @@ function followerText(notification: FollowerNotification, words: typeof INSTRUME
       const { before, filter, goesOnAfter } = notification;
       const isOther = before.filter !== null && before.filter !== filter;
       const also = isOther ? ', and the source has another filter than before' : '';
+      const again =
+        before.since && goesOnAfter ? ` spconnect offsets set ${source} --since ${before.since} goes back.` : '';
       return {
         kind: isOther ? 'filter-changed' : 'offset-reset',
-        message: `The committed offset is gone: it was reset, or its topic was deleted${also}. ${words.restart}`,
+        message: `The committed offset is gone: it was reset, or its topic was deleted${also}. ${words.restart}${again}`,
         gapFrom: before.dateMs,
         gapTo,
         gapSinceFrom: before.since,
