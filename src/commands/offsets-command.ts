@@ -68,7 +68,7 @@ export function offsetRow(
     shown(ownMs, since),
     shown(keptS, (seconds) => (seconds > 0 ? durationText(seconds) : 'perhaps lost in part')),
     shown(walkMs, (ms) => `${offset.walk}, begun ${since(ms)}${offset.walkPending === true ? ', not ended' : ''}`),
-    shown(nextMs, (ms) => (ms > 0 ? `in ${durationText(ms / 1_000)}` : 'now')),
+    shown(nextMs, (ms) => (ms > 0 ? `in ${durationText(ms / 1_000)}` : 'due')),
   ];
 }
 

@@ -222,7 +222,7 @@ function checkOffsets(
         const key = offsetKey(source.name, source.type);
         const stored = await readAllOffsets(logReader, topic, [offsetPartition(key)], signal);
         const found = stored.find((one) => one.key === key);
-        if (found === undefined) return 'none is committed: the source starts from the beginning';
+        if (found === undefined) return 'none is committed: the source starts as a new source';
         if (found.offset === null) throw found.error;
         assertUsable(source, found.offset);
         return 'committed with this filter; if the provider still accepts it, the source continues from it';

@@ -16,7 +16,7 @@ export function compareTopic(wanted: TopicSpecification, found: FoundTopic): str
       `Topic ${name} has ${found.partitions} partitions, but the connector expects ${wanted.partitions}. Name another ` +
         `topic. Or, if ${name} is a topic of instruments, events, checks or prices, and was created with ${found.partitions}, set ` +
         `topics.partitions to ${found.partitions}. If partitions were added later, the records of a key are in two partitions: ` +
-        `delete the topic (kafka-topics.sh --delete --topic ${name}). A walk fills an instruments topic again, and refreshes fill ` +
+        `delete the topic (kafka-topics.sh --bootstrap-server <broker> --delete --topic ${name}). A walk fills an instruments topic again, and refreshes fill ` +
         'a prices topic again. All other records are lost.',
     );
   }
@@ -25,7 +25,7 @@ export function compareTopic(wanted: TopicSpecification, found: FoundTopic): str
   if (wantedPolicy !== undefined && policySet(wantedPolicy) !== policySet(foundPolicy)) {
     mismatches.push(
       `Topic ${name} has cleanup.policy=${foundPolicy} and needs ${wantedPolicy}. Change this setting with: ` +
-        `kafka-configs.sh --alter --entity-type topics --entity-name ${name} --add-config ` +
+        `kafka-configs.sh --bootstrap-server <broker> --alter --entity-type topics --entity-name ${name} --add-config ` +
         `cleanup.policy=[${wantedPolicy}], or name another topic.`,
     );
   }
@@ -37,7 +37,7 @@ export function compareTopic(wanted: TopicSpecification, found: FoundTopic): str
       const has = found.settings.get(setting) ?? 'nothing';
       return (
         `Topic ${name} has ${setting}=${has}, but the connector needs ${value}. The topic stays as it is. ` +
-        `Change the setting with: kafka-configs.sh --alter --entity-type topics --entity-name ${name} ` +
+        `Change the setting with: kafka-configs.sh --bootstrap-server <broker> --alter --entity-type topics --entity-name ${name} ` +
         `--add-config ${setting}=${value}`
       );
     });

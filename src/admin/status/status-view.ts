@@ -230,8 +230,8 @@ function sourceFacts(source: SourceStatus, now: string): readonly Fact[] {
 }
 
 /** A walk begins with a response of the stream, so a walk cannot begin before the next try of a failing stream. */
-function nextWalkFacts({ secondsToNextWalk: next, trouble }: SourceStatus, now: string): readonly Fact[] {
-  if (next === null) return [];
+function nextWalkFacts({ task, secondsToNextWalk: next, trouble }: SourceStatus, now: string): readonly Fact[] {
+  if (next === null || task !== 'running') return [];
   const retryIn = trouble?.part === null ? secondsBetween(now, trouble.nextTryAt) : null;
   if (retryIn === null && next > 0) return [fact('Next walk', `in ${durationText(next)}`)];
   const earliest = Math.max(next, retryIn ?? 0);

@@ -118,7 +118,7 @@ function misplaced({ topic, partition, offset, key }: CommittedRecord, partition
   return new ConnectorError(
     'TOPIC_REFUSED',
     `The record at offset ${offset} of ${topic}, partition ${partition}, has the key ${key}, which belongs to partition ${partitionOfKey}. ` +
-      `Partitions were added to the topic, or another program writes to it. Delete the topic (kafka-topics.sh --delete --topic ${topic}), ` +
+      `Partitions were added to the topic, or another program writes to it. Delete the topic (kafka-topics.sh --bootstrap-server <broker> --delete --topic ${topic}), ` +
       'and create it again (`spconnect topics create`): a walk fills it.',
     { fields: { topic, partition, offset: String(offset) } },
   );

@@ -30,7 +30,10 @@ testInstallation(
     assert.match(created.stdout, new RegExp(`^${prefix}.notifications +differs$`, 'm'));
     assert.match(created.stdout, new RegExp(`^${prefix}.offsets +created$`, 'm'));
     assert.match(created.stderr, /has 2 partitions, but the connector expects 6/);
-    assert.match(created.stderr, /has retention.ms=1000000.*kafka-configs.sh --alter .*--add-config retention.ms=/);
+    assert.match(
+      created.stderr,
+      /has retention.ms=1000000.*kafka-configs.sh --bootstrap-server <broker> --alter .*--add-config retention.ms=/,
+    );
     assert.match((await scene.spconnect('topics verify')).stdout, new RegExp(`^${prefix}.offsets +ok$`, 'm'));
     const { stdout } = await scene.spconnect('validate --connect');
     assert.match(stdout, new RegExp(`^differs +topic ${prefix}.notifications .*retention.ms=1000000`, 'm'));

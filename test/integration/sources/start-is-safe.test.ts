@@ -80,7 +80,7 @@ testInstallation(
     assert.match(said, /TOPIC_MISMATCH: .*cleanup\.policy=delete and needs compact/);
     assert.ok(
       said.includes(
-        `kafka-configs.sh --alter --entity-type topics --entity-name ${prefix}.offsets --add-config cleanup.policy=[compact]`,
+        `kafka-configs.sh --bootstrap-server <broker> --alter --entity-type topics --entity-name ${prefix}.offsets --add-config cleanup.policy=[compact]`,
       ),
       said,
     );

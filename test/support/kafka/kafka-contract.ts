@@ -237,7 +237,7 @@ function testWriterContract(contract: (title: string, body: (parts: Parts) => Pr
     const report = await cluster.ensureTopics([{ ...specification, settings: drifted }], { create: true });
     assert.deepEqual(report.warnings, [
       `Topic ${topic} has retention.ms=3600000, but the connector needs 7200000. The topic stays as it is. ` +
-        `Change the setting with: kafka-configs.sh --alter --entity-type topics --entity-name ${topic} ` +
+        `Change the setting with: kafka-configs.sh --bootstrap-server <broker> --alter --entity-type topics --entity-name ${topic} ` +
         '--add-config retention.ms=7200000',
     ]);
   });

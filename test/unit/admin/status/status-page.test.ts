@@ -449,6 +449,8 @@ test('a long wait names the command that ends it, and no walk begins before the 
   board.events.attemptFailed({ ...FAILED, waitMs: 5_000, err: refused as Error });
   assert.doesNotMatch(await page(), /tries now/);
   assert.equal(await walks(), 'with the next response of the stream, at the earliest in 8 s');
+  board.events.sourcePaused({ source });
+  assert.doesNotMatch(await page(), /Next walk/);
 });
 
 test('the remedy of an error has the name of its source, or of the price processor', async (t) => {
