@@ -137,11 +137,7 @@ export async function offsetsSet(
     isAhead
       ? `All ${items} after ${from}, up to and including ${place.since}, are not read: they are lost.`
       : `The ${items} that the source read after it come again, and no notification reports them.`,
-    ...(place.oldestOf === null
-      ? []
-      : [
-          `${place.oldestOf} has no earlier record of the source: to read earlier events again, give an offset with --since.`,
-        ]),
+    ...(place.oldestOf === null ? [] : [`${place.oldestOf} has no earlier record of it; --since can go back further.`]),
     ...(change.done ? [`The source continues from this offset when it is resumed (spconnect resume ${name}).`] : []),
   ];
   stderr.write(withoutControls(`${sentences.join(' ')}${besidesText(change)}\n`));
@@ -209,10 +205,8 @@ async function placeAt(at: Installation, source: SourceSettings, atMs: number) {
   });
   if (place !== null) return { ...place, oldestOf: isOldest ? topic : null };
   const time = new Date(atMs).toISOString();
-  throw notFound(
-    `${topic} has no record of source ${source.name} since ${time}: unless records were deleted, it stood at its ` +
-      'committed offset then.',
-  );
+  const text = `${topic} has no record of source ${source.name} since ${time}`;
+  throw notFound(`${text}: unless records were deleted, it stood at its committed offset then.`);
 }
 
 /** The place with this offset. `received`: the time of the first request with this offset; null if unknown. */

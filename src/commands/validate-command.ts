@@ -137,9 +137,12 @@ function checkProvider({ settings, signal }: CheckOptions): Promise<readonly Con
     const checks: ConnectionCheck[] = [];
     for (const source of sources) {
       const check = await attempt(name(source), signal, async () => {
-        // Sends the first request of the source. Its response shows if the url belongs to another service.
-        await session.open(source, 1).stream.start(signal);
-        return 'it can be read';
+        // Sends the first requests of the source, because the stream may need another right than the list.
+        const { stream } = session.open(source, 1);
+        const { since, newest } = await stream.start(signal);
+        const { kind } = await stream.after(newest ?? since, signal);
+        if (kind === 'refused') throw new ConnectorError('PROVIDER_REFUSED', 'The provider refuses a fresh offset.');
+        return 'it can be read, and so can its stream';
       });
       if (check.code === 'TOKEN_FAILED') return [{ ...check, what: token }, ...sources.map(name).map(notTried)];
       checks.push(check);
@@ -161,7 +164,8 @@ async function checkMarketData({ settings, signal }: CheckOptions): Promise<read
         ({ body }) => readJson(body, Number.POSITIVE_INFINITY),
         signal,
       );
-      if (isBulkResponse(answer, items.length)) return 'it responds to a bulk request, for one test product';
+      if (isBulkResponse(answer, items.length))
+        return 'it responds to a bulk request of kind overview, for one test product';
       throw new ConnectorError(
         'BODY_MALFORMED',
         'The response to a bulk request has the wrong form: expected a list of "items", one for each product. ' +

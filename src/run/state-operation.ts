@@ -20,7 +20,7 @@ export interface StatesPlace extends Pick<Installation, 'kafka' | 'clock' | 'sig
 
 /**
  * Requests a walk of a source, through the states topic. A running connector begins the walk when its current walk has
- * ended. A stopped connector begins the walk when it starts. It replaces an earlier request whose walk has not begun.
+ * ended. A stopped connector begins the walk when it starts. The request replaces an earlier one that has not begun.
  *
  * @throws ConnectorError of the transactional writer.
  */

@@ -93,8 +93,8 @@ export function createStatusBoard(options: StatusBoardOptions): StatusBoard {
       };
       const kafka = { hasAnswered: answeredMs !== null, isSilent, answeredAt, silentSeconds };
       const alarms = alarmsOf({ ...known, kafka, clocksAheadMs: options.clocksAheadMs, at });
-      const deleted = `deleted: ${missing.join(', ')}. Create them again: \`spconnect topics create\`.`;
-      const shown = missing.length === 0 || !topics.ok ? topics : { ...topics, ok: false, why: deleted };
+      const gone = `not found any more: ${missing.join(', ')}. If they were deleted: \`spconnect topics create\`.`;
+      const shown = missing.length === 0 || !topics.ok ? topics : { ...topics, ok: false, why: gone };
       const checks = readinessChecks({ ...known, kafka, topics: shown, isStopping: signal.aborted });
       const ready = checks.every(({ ok }) => ok);
       const process = { version, prefix, kafkaClusterId, at, startedAt };

@@ -24,7 +24,8 @@ export class InputLane {
   readonly #settings: Pick<PartitionCoreSettings, 'lingerMs' | 'answerWithinMs'>;
   /**
    * Inputs (records of one id that await a result) that are in no batch yet, oldest first. A later record of the same
-   * id moves the input to the end of the queue, because results are committed in the order of offsets.
+   * id moves the input to the end of the queue, because results are committed in the order of offsets. In another order,
+   * a crash would repeat an answer.
    */
   readonly #queue = new Map<string, Input>();
   readonly #open: OpenBatch[] = [];

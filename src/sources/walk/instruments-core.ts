@@ -340,7 +340,8 @@ function walkBeside(
 /**
  * Returns the time since the newest walk began. If this task began the walk, the monotonic clock gives this time. But
  * the monotonic clock stops while the machine sleeps. So if the provider's clock and our wall clock both show more
- * time, the lesser of these two times is used. If an earlier task began the walk, the longest time of all clocks is used.
+ * time, the lesser of these two times is used. If an earlier task began the walk, the longest time of all clocks is
+ * used: a wrong clock must not delay the next walk.
  */
 function walkAgeMs(
   { offset, begunMs, isBegunHere }: Pick<CoreState, 'offset' | 'begunMs' | 'isBegunHere'>,

@@ -84,7 +84,7 @@ topics: { replicationFactor: "\${REPLICATION_FACTOR:-1}" }`;
   assert.match(good.stdout, /^ok +topic .*\.prices +will be created$/m);
   assert.match(good.stdout, /^ok +subject .*\.prices-value +will be registered$/m);
   assert.equal(good.code, 0, good.stdout);
-  assert.match(good.stdout, /^ok +first page of source instruments +it can be read$/m);
+  assert.match(good.stdout, /^ok +first page of source instruments +it can be read, and so can its stream$/m);
   assert.match(good.stdout, /^ok +topic .*\.offsets +will be created$/m);
   assert.match(good.stdout, /^ok +subject .*instruments-value +will be registered$/m);
 
@@ -136,4 +136,7 @@ topics: { replicationFactor: "\${REPLICATION_FACTOR:-1}" }`;
       ['schema registry', ''],
     ],
   );
+  scene.simulator.injectFaults([{ match: 'events', count: 0, fault: { kind: 'status', status: 403 } }]);
+  const closed = await scene.spconnect('validate --connect');
+  assert.match(closed.stdout, /^failed +first page of source instruments +GET .*\/events .*403/m);
 });

@@ -246,7 +246,7 @@ test('ready is who has proven topics, fence, offset and schemas, and joined; one
   assert.match(await ready(scene), /^200\n[\s\S]*\[\+\] prices: has joined its group; .+\nready\n$/);
   assert.equal(await (await scene.ask('/readyz')).text(), 'ready\n');
   board.topicsMissing(['p.states', 'p.offsets']);
-  const deleted = 'deleted: p.states, p.offsets. Create them again: `spconnect topics create`.';
+  const deleted = 'not found any more: p.states, p.offsets. If they were deleted: `spconnect topics create`.';
   assert.ok((await ready(scene)).includes(`\n[-] topics: ${deleted}\n`));
   board.topicsMissing([]);
   const refused = new ConnectorError('TOPIC_REFUSED', 'No topic (THE CAUSE).', { cause: new Error('THE CAUSE') });
