@@ -128,7 +128,8 @@ function createCensus(
     }
     const digests = (await schemas(signal)).decoders.digests(signal);
     const { serverDate: time = null, streamStart = null } = offset ?? {};
-    const eventRecords = { eventsEndpoint, streamStart, ...readUpTo(offset), ageMs: recordAge(time, clock.wallMs()) };
+    const [ageMs, isOvertaken] = [recordAge(time, clock.wallMs()), deadRows.hasEventAfter.bind(deadRows)];
+    const eventRecords = { eventsEndpoint, streamStart, ...readUpTo(offset), ageMs, isOvertaken };
     return readCensus({ reader, topic, digests, eventRecords, signal });
   };
 }

@@ -27,6 +27,8 @@ export interface EventRecords {
   /** Events that were requested with an earlier offset are from before the source's start or reset. They are not remembered. */
   readonly streamStart: string | null;
   readonly ageMs: (record: Pick<CommittedRecord, 'timestampMs' | 'headers'>) => number;
+  /** True if a later event of the instrument is a dead letter. Absent if no lag of the list is judged. */
+  readonly isOvertaken?: (since: string | undefined, id: bigint) => boolean;
 }
 
 /** Returns the lesser of a record's ages by the broker's and the provider's clock. `time`: the committed `serverDate`. */
@@ -95,6 +97,7 @@ function count(
   const isEvent = eventRecords !== undefined && record.headers['spc-endpoint'] === eventRecords.eventsEndpoint;
   const ageMs = isEvent && !isBefore(since, eventRecords.streamStart ?? '') ? eventRecords.ageMs(record) : null;
   if (ageMs !== null) census.reported.add(since, id, ageMs, census.isRemembered(ageMs, since));
+  if (ageMs !== null && id !== null) census.setOvertaken(id, eventRecords?.isOvertaken?.(since, id) ?? false);
   if (value === null) {
     if (id !== null && ageMs !== null) census.deleteByEvent(id, ageMs, since);
     else if (id !== null) census.delete(id);

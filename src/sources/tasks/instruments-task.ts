@@ -228,6 +228,8 @@ function createWrittenRecords(options: InstrumentsTaskOptions, pages: ListPages)
     rows,
     ofEvents({ decoded, time }: FollowedResponse<DecodedEvent>, isAgain: boolean): OutgoingRecord[] {
       const deletes = (event: DecodedEvent) => isDeletion(event, options.settings);
+      const since = core.offset?.since ?? '';
+      for (const event of decoded.rows) if (event.kind === 'failure') deadRows.addEvent(event.key, since);
       const records = eventRecords(decoded.rows, targets, headers(options.endpoints.eventsEndpoint, time), deletes);
       // The instruments topic may hold a newer state of the instrument than a repeated event.
       return isAgain ? records.filter(({ topic }) => topic !== targets.instruments.name) : records;

@@ -1,14 +1,20 @@
 import { createHash } from 'node:crypto';
 import { type DeadLetterTail, readDeadLetterTail } from '../../kafka/dead-letter.ts';
 import type { DecodedFailure } from '../../records/decoding/decoded-list.ts';
+import { isBefore } from '../stream/stream-response.ts';
 
 /** If more rows than this cannot be mapped, the oldest rows become dead letters again at the next walk. */
 const MOST_KNOWN = 65_536;
 
-/** Remembers rows that are dead letters, so that an unchanged row becomes a dead letter only once. */
+/**
+ * Remembers rows that are dead letters, so that an unchanged row becomes a dead letter only once. Also remembers the
+ * instruments with an event that is a dead letter: a row may be newer than the last event on the topic.
+ */
 export class KnownDeadRows {
   /** The first 8 bytes of a SHA-256 of each key and row; the newest row is at the end. */
   readonly #digests = new Set<bigint>();
+  /** By the id: the offset of the request whose response had the newest such event. */
+  readonly #eventSince = new Map<string, string>();
 
   isKnown(row: Pick<DecodedFailure, 'key' | 'raw'>): boolean {
     return this.#digests.has(digestOf(row.key, contentOf(row.raw)));
@@ -26,9 +32,19 @@ export class KnownDeadRows {
     const [oldest] = this.#digests;
     if (this.#digests.size > MOST_KNOWN && oldest !== undefined) this.#digests.delete(oldest);
   }
+
+  addEvent(key: string | null, since: string): void {
+    if (key === null || isBefore(since, this.#eventSince.get(key) ?? '')) return;
+    if (this.#eventSince.size < MOST_KNOWN) this.#eventSince.set(key, since);
+  }
+
+  /** True if the instrument has an event that is a dead letter and came after the response to `since`. */
+  hasEventAfter(since: string | undefined, id: bigint): boolean {
+    return isBefore(since, this.#eventSince.get(String(id)) ?? '');
+  }
 }
 
-/** Remembers the newest dead letters whose records were meant for `targetTopic`. @throws the signal's reason. */
+/** Remembers the newest dead letters: rows for `targetTopic`, and events for any other topic. @throws the signal's reason. */
 export async function readKnownDeadRows(
   known: KnownDeadRows,
   { targetTopic, ...tail }: Omit<DeadLetterTail, 'onLetter'> & { readonly targetTopic: string },
@@ -36,8 +52,9 @@ export async function readKnownDeadRows(
   await readDeadLetterTail({
     ...tail,
     onLetter({ key, headers }) {
-      const sha256 = headers['spc-sha256'];
-      if (sha256 !== undefined && headers['__connect.errors.topic'] === targetTopic) known.add(key, sha256);
+      const { 'spc-sha256': sha256, 'spc-since': since, '__connect.errors.topic': topic } = headers;
+      if (sha256 !== undefined && topic === targetTopic) known.add(key, sha256);
+      else if (since !== undefined) known.addEvent(key, since);
     },
   });
 }

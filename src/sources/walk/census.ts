@@ -27,6 +27,7 @@ const MARK_BITS = 6;
 export class Census {
   readonly #rows = new IdRows(WIDTH);
   readonly #deletedLately = new Map<bigint, number>();
+  readonly #overtaken = new Set<bigint>();
   #newestShownMs = Number.POSITIVE_INFINITY;
   /** The events whose records are on the topic. */
   readonly reported: ReportedEvents;
@@ -88,6 +89,16 @@ export class Census {
   /** True if a remembered event added the instrument. A list from before this event lacks the instrument. */
   isAddedLately(id: bigint): boolean {
     return (this.#marksOf(id) & ADDED_LATELY) !== 0;
+  }
+
+  setOvertaken(id: bigint, isOvertaken: boolean): void {
+    if (isOvertaken) this.#overtaken.add(id);
+    else this.#overtaken.delete(id);
+  }
+
+  /** True if a later event than the last event on the topic is a dead letter. A row may be newer than the topic. */
+  isOvertaken(id: bigint): boolean {
+    return this.#overtaken.has(id);
   }
 
   digestOf(id: bigint): bigint | null {

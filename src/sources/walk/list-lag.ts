@@ -8,7 +8,7 @@ import type { InstrumentsOffset } from './instruments-offset.ts';
  * `handoffMargin`, but the lag may be longer. So the census remembers *recent* events, of the hour before the walk:
  *
  * - A row that contradicts a recent event is not written, and shows a lag. But if an event touches the instrument during
- *   the walk, the row may be newer than the recent event. Then the row shows no lag.
+ *   the walk, or a later event is a dead letter, the row may be newer than the recent event. Then it shows no lag.
  * - An instrument that a recent event names is not deleted. If the list lacks an instrument that a recent event added,
  *   the list shows a lag. But if the list has an instrument that a later event added, the list does not lag.
  * - A page names its offset in the stream (`links.events`). If the topic has an event after this offset, the page is
@@ -72,7 +72,8 @@ export function noteLag(
   const contradicted = new Map(lag.contradicted);
   for (const id of page.contradicted) {
     const ageMs = census.reportedAgeMs(id);
-    if (ageMs !== null && contradicted.size < MOST_CONTRADICTIONS) contradicted.set(id, sinceCensusMs + ageMs);
+    if (ageMs === null || census.isOvertaken(id) || contradicted.size >= MOST_CONTRADICTIONS) continue;
+    contradicted.set(id, sinceCensusMs + ageMs);
   }
   const { behindMs } = page;
   const linkedMs = behindMs === null ? lag.linkedMs : Math.max(lag.linkedMs, sinceCensusMs + behindMs, LEAST_LAG_MS);
@@ -93,7 +94,8 @@ export function judgeLag(
   }
   for (const id of (isResumed ? undefined : census?.unseen()) ?? []) {
     const ageMs = census?.reportedAgeMs(id) ?? 0;
-    if (touched.has(id) || !census?.isAddedLately(id) || ageMs > census.newestShownMs) continue;
+    if (touched.has(id) || !census?.isAddedLately(id) || census.isOvertaken(id)) continue;
+    if (ageMs > census.newestShownMs) continue;
     lacking += 1;
     lagMs = Math.max(lagMs, lag.pagesMs - lag.censusMs + ageMs, LEAST_LAG_MS);
   }

@@ -17,3 +17,26 @@ test('a row that does not map is one dead letter for its content, at every walk 
   assert.equal(await lettersAfter('"no number"'), 1);
   assert.equal(await lettersAfter('"another text"'), 2);
 });
+
+test('an instrument whose newest event is a dead letter shows no lag of the list, after a restart too', async (t) => {
+  const { simulator, time, live, read } = await memoryScene(t, { instruments: 20, seed: 3 });
+  const change = (id: bigint) => simulator.publish({ kind: 'datachange', id: String(id) });
+  const [first = 0n, second = 0n] = [...simulator.ledger.instruments()].map(({ id }) => id);
+  const changeTwice = (id: bigint, afterMs: number) => {
+    time.after(afterMs, () => change(id));
+    time.after(afterMs + HOUR_MS / 20, () => {
+      const edits = [{ pointer: '/events/0/instrument/issuePrice', value: '"no number"' }];
+      simulator.injectFaults([{ match: 'events', count: 0, fault: { kind: 'edit', edits } }]);
+      change(id);
+    });
+    time.after(afterMs + HOUR_MS / 10, () => simulator.clearFaults());
+  };
+  changeTwice(first, HOUR_MS / 2);
+  const walks = [await live(1.2 * HOUR_MS, { walkInterval: '1h' })];
+  changeTwice(second, HOUR_MS / 10);
+  walks.push(await live(HOUR_MS / 5, { walkInterval: '1h' }), await live(0.8 * HOUR_MS, { walkInterval: '1h' }));
+  const counts = walks.map((life) => life.fieldsOf('walkCompleted').map(({ contradicting }) => contradicting));
+  assert.deepEqual(counts, [[0, 1], [], [1]]);
+  assert.equal((await read('dead-letters')).length, 2);
+  assert.deepEqual(walks.flatMap((life) => life.fieldsOf('notified')), []);
+});

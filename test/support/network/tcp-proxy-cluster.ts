@@ -57,12 +57,21 @@ export function textRecord(topic: string, value: string, partition = 0): Outgoin
   return { topic, partition, key: Buffer.from(value), value: Buffer.from(value), headers: {} };
 }
 
-/** The values of one partition as our reader gives them, in order. */
-export async function readValues(cluster: KafkaCluster, topic: string, partition = 0): Promise<(string | null)[]> {
+/**
+ * The values of one partition as our reader gives them, in order. `toHighWatermark` waits for the markers of a commit
+ * that is acknowledged.
+ */
+export async function readValues(
+  cluster: KafkaCluster,
+  topic: string,
+  partition = 0,
+  toHighWatermark = false,
+): Promise<(string | null)[]> {
   const values: (string | null)[] = [];
   await cluster.logReader.readToEnd({
     topic,
     partitions: [partition],
+    toHighWatermark,
     onRecord: (record) => values.push(record.value?.toString() ?? null),
     signal: AbortSignal.timeout(READ_DEADLINE_MS),
   });
