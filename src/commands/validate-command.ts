@@ -3,7 +3,8 @@ import { ConnectorError, type ErrorCode } from '../errors.ts';
 import type { KafkaCluster } from '../kafka/cluster.ts';
 import { offsetKey, offsetPartition, readAllOffsets } from '../kafka/offset-store.ts';
 import { enabledKinds } from '../prices/enabled-kinds.ts';
-import { createMarketData } from '../provider/market-data.ts';
+import type { HttpResponse } from '../provider/http/http-response.ts';
+import { createMarketData, type PriceRequest } from '../provider/market-data.ts';
 import { readJson } from '../records/json/json-scanner.ts';
 import { createKafkaCluster } from '../run/kafka-client.ts';
 import { assertUsable } from '../run/offsets-operation.ts';
@@ -138,11 +139,15 @@ function checkProvider({ settings, signal }: CheckOptions): Promise<readonly Con
     for (const source of sources) {
       const check = await attempt(name(source), signal, async () => {
         // Sends the first requests of the source, because the stream may need another right than the list.
-        const { stream } = session.open(source, 1);
+        const { stream, preview } = session.open(source, 1);
         const { since, newest } = await stream.start(signal);
         const { kind } = await stream.after(newest ?? since, signal);
         if (kind === 'refused') throw new ConnectorError('PROVIDER_REFUSED', 'The provider refuses a fresh offset.');
-        return 'it can be read, and so can its stream';
+        const isEmpty = source.type === 'instruments' && (await preview(null, 1, signal)).length === 0;
+        const advice = 'If the provider should have some, correct the filter of the source, such as legalCountry.';
+        return isEmpty
+          ? `it can be read, but it has no instruments. ${advice}`
+          : 'it can be read, and so can its stream';
       });
       if (check.code === 'TOKEN_FAILED') return [{ ...check, what: token }, ...sources.map(name).map(notTried)];
       checks.push(check);
@@ -153,27 +158,31 @@ function checkProvider({ settings, signal }: CheckOptions): Promise<readonly Con
   });
 }
 
-/** Sends a bulk request. A request for one product would get 404 for a wrong url and also for an unknown product. */
+/**
+ * Sends a bulk request for each series, because the login may lack the right to one of them. A request for one product
+ * would get 404 for a wrong url and also for an unknown product.
+ */
 async function checkMarketData({ settings, signal }: CheckOptions): Promise<readonly ConnectionCheck[]> {
   if (settings.marketData === null) return [];
-  const items = [{ isin: UNKNOWN_ISIN, query: { kind: 'overview' as const, fields: [] } }];
-  const check = await attempt('prices of marketData', signal, () =>
-    atMarketData({ settings }, async (http) => {
-      const answer = await createMarketData({ http }).bulk(
-        items,
-        ({ body }) => readJson(body, Number.POSITIVE_INFINITY),
-        signal,
-      );
-      if (isBulkResponse(answer, items.length))
-        return 'it responds to a bulk request of kind overview, for one test product';
-      throw new ConnectorError(
-        'BODY_MALFORMED',
-        'The response to a bulk request has the wrong form: expected a list of "items", one for each product. ' +
-          'Does marketData.url (MARKET_DATA_URL) name another service?',
-      );
-    }),
-  );
-  return [check];
+  const checks = enabledKinds(settings.prices).map(({ kind, query, windows }) => {
+    const nowMs = systemClock.wallMs();
+    const items = [{ isin: UNKNOWN_ISIN, query: query(windows?.range(nowMs, nowMs) ?? null) }];
+    return attempt(`prices of marketData, ${kind}`, signal, () => askPrices(settings, items, signal));
+  });
+  return Promise.all(checks);
+}
+
+function askPrices(settings: Settings, items: readonly PriceRequest[], signal: AbortSignal): Promise<string> {
+  return atMarketData({ settings }, async (http) => {
+    const read = ({ body }: HttpResponse) => readJson(body, Number.POSITIVE_INFINITY);
+    const answer = await createMarketData({ http }).bulk(items, read, signal);
+    if (isBulkResponse(answer, items.length)) return 'it responds to a bulk request, for one test product';
+    throw new ConnectorError(
+      'BODY_MALFORMED',
+      'The response to a bulk request has the wrong form: expected a list of "items", one for each product. ' +
+        'Does marketData.url (MARKET_DATA_URL) name another service?',
+    );
+  });
 }
 
 /** Reads the key `items` in lower and upper case, because a provider may capitalise the keys of its JSON. */

@@ -76,11 +76,13 @@ testInstallation('a schema that the registry would refuse is reported with an ex
 test('what the settings name is tried, each with what is wrong and what to do', async (t) => {
   const more = `
 marketData: { url: "\${MARKET_DATA_URL:-}" }
+prices: { kinds: { daily: { enabled: true } } }
 topics: { replicationFactor: "\${REPLICATION_FACTOR:-1}" }`;
   const scene = await installation(t, { more });
   if (!scene) return;
   const good = await scene.spconnect('validate --connect', { MARKET_DATA_URL: scene.simulator.marketDataUrl });
-  assert.match(good.stdout, /^ok +prices of marketData +it responds to a bulk request/m);
+  for (const kind of ['overview', 'daily'])
+    assert.match(good.stdout, new RegExp(`^ok +prices of marketData, ${kind} +it responds to a bulk request`, 'm'));
   assert.match(good.stdout, /^ok +topic .*\.prices +will be created$/m);
   assert.match(good.stdout, /^ok +subject .*\.prices-value +will be registered$/m);
   assert.equal(good.code, 0, good.stdout);
@@ -109,15 +111,21 @@ topics: { replicationFactor: "\${REPLICATION_FACTOR:-1}" }`;
   assert.equal(elsewhere.code, 1, elsewhere.stdout);
   assert.match(
     elsewhere.stdout,
-    /^failed +prices of marketData +POST http[^ ]+\/wrong\/[^ ]+ .*404.*check marketData\.url \(MARKET_DATA_URL\)/m,
+    /^failed +prices of marketData, daily +POST http[^ ]+\/wrong\/[^ ]+ .*404.*check marketData\.url \(MARKET_DATA_URL\)/m,
   );
   const foreign = createServer((_, response) =>
     response.setHeader('content-type', 'application/json').end('{"ok":true}'),
   );
   const port = await portOf(t, foreign);
   const other = await scene.spconnect('validate --connect', { MARKET_DATA_URL: `http://127.0.0.1:${port}` });
-  const says = /^failed +prices of marketData .*wrong form: expected a list of "items".*MARKET_DATA_URL/m;
+  const says = /^failed +prices of marketData, overview .*wrong form: expected a list of "items".*MARKET_DATA_URL/m;
   assert.match(other.stdout, says);
+
+  const edits = [{ pointer: '/instruments', value: '[]' }];
+  scene.simulator.injectFaults([{ match: 'instruments', count: 0, fault: { kind: 'edit', edits } }]);
+  const empty = await scene.spconnect('validate --connect');
+  assert.match(empty.stdout, /^ok +first page of source instruments +it can be read, but it has no instruments/m);
+  scene.simulator.clearFaults();
 
   // The provider in the place of the registry.
   const wrong = { SCHEMA_REGISTRY_URL: scene.simulator.referenceDataUrl };
