@@ -77,8 +77,8 @@ export async function installation(t: TestContext, options: InstallationOptions 
     prefix,
     plan,
     file,
-    /** All that is committed on a topic, named without the prefix. */
-    read(topic: string, { toHighWatermark = false } = {}) {
+    /** All that is committed on a topic, named without the prefix: also a commit whose markers are not written yet. */
+    read(topic: string, { toHighWatermark = true } = {}) {
       const { partitions = PARTITIONS } = plan[topic as keyof TopicPlan] ?? {};
       return readCommitted(kafka, `${prefix}.${topic}`, [...Array(partitions).keys()], { toHighWatermark });
     },
