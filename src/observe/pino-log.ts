@@ -5,11 +5,6 @@ import { type LogDestination, openStandardOutput } from './log-output.ts';
 import { createLogValues } from './log-values.ts';
 import { createRedaction, type Redaction } from './redaction.ts';
 
-export interface UnwaitingLog extends Log {
-  /** The number of lines that were dropped since the start, because the reader had stopped. */
-  droppedLines(): number;
-}
-
 export interface CreateLogOptions {
   /** Lines below this level are not written; at `debug`, errors show their stack. */
   readonly level: 'debug' | 'info' | 'warn' | 'error';
@@ -27,8 +22,11 @@ const OWN_NAMES: Readonly<Record<string, string>> = { level: 'level_', time: 'ti
 
 const COLOURS = { debug: 'gray', info: 'green', warn: 'yellow', error: 'red' } as const;
 
-/** Creates a log. With the format `json`, each line is an object: `level`, `time` (ISO 8601), the fields, `msg`. */
-export function createLog(options: CreateLogOptions): UnwaitingLog {
+/**
+ * Creates a log. With the format `json`, each line is an object: `level`, `time` (ISO 8601), the fields, `msg`.
+ * `droppedLines`: the number of lines that were dropped since the start, because the reader had stopped.
+ */
+export function createLog(options: CreateLogOptions): Log & { droppedLines(): number } {
   const { level, isColoured = false, redaction = createRedaction() } = options;
   const format = (line: string) => (options.format === 'text' ? textLine(line, isColoured) : line);
   const output = options.destination ? null : openStandardOutput((lines) => format(droppedLine(lines)));

@@ -149,14 +149,10 @@ function namingTopics(original: Parse): Parse {
   };
 }
 
-interface FetchManager {
+type CreateFetchManager = (options: { readonly fetch: (nodeId: number) => Promise<readonly unknown[]> }) => {
   start(): Promise<void>;
   stop(): Promise<void>;
-}
-
-type CreateFetchManager = (options: {
-  readonly fetch: (nodeId: number) => Promise<readonly unknown[]>;
-}) => FetchManager;
+};
 
 /**
  * A stopped member must not fetch. When a partition's leader changes, the original starts new fetch loops. If the member

@@ -51,7 +51,7 @@ export async function topicRefused(
  */
 export async function giveUpAborting(
   cause: AbortHangingFailed,
-  { transactionalId, facts, abortHanging }: Pick<WriterOptions, 'abortHanging'> & Opening,
+  { transactionalId, facts, abortHanging }: Refused & { readonly facts: TopicFacts },
 ): Promise<void> {
   const { topic } = cause;
   const refused = await topicRefused(cause, [topic], facts);
@@ -65,12 +65,7 @@ export async function giveUpAborting(
   );
 }
 
-interface Opening {
-  readonly transactionalId: string;
-  readonly facts: TopicFacts;
-}
-
-interface Refused extends Pick<WriterOptions, 'abortHangingOffset'> {
+interface Refused extends Pick<WriterOptions, 'abortHanging' | 'abortHangingOffset'> {
   readonly transactionalId: string;
 }
 

@@ -26,12 +26,7 @@ export type Ending = 'commit' | 'abort';
 
 type OwnCluster = Pick<Cluster, 'findGroupCoordinator' | 'brokerPool' | 'hasLostConnection'>;
 
-interface ProducerParts {
-  readonly cluster: OwnCluster;
-  readonly transactionalId?: string | undefined;
-}
-
-export type CreateProducer = (of: ProducerParts) => Producer;
+export type CreateProducer = (of: { cluster: OwnCluster; transactionalId?: string | undefined }) => Producer;
 
 const TRANSACTION = 1;
 /** Supported by brokers from 3.0. */

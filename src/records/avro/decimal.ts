@@ -5,17 +5,15 @@ export interface EncodedDecimal {
   readonly rounded: boolean;
 }
 
-export interface DecimalForm {
-  readonly precision: number;
-  readonly scale: number;
-}
-
 /**
  * Encodes the text of a JSON number as an Avro decimal, without floats. Fraction digits that exceed
  * the scale are rounded half-even. 1.0, 1.00 and 1e0 give the same bytes. The exponent is limited before a big integer
  * is made, so that a short text cannot cause much work. Returns null if the number has too many integer digits.
  */
-export function encodeDecimal(text: string, { precision, scale }: DecimalForm): EncodedDecimal | null {
+export function encodeDecimal(
+  text: string,
+  { precision, scale }: { readonly precision: number; readonly scale: number },
+): EncodedDecimal | null {
   const { negative, digits, exponent } = significantDigits(text);
   if (digits === '') return { bytes: twosComplement(0n), rounded: false };
   if (digits.length + exponent > precision - scale) return null;

@@ -15,7 +15,10 @@ const PAUSE = { initialMs: 1_000, maximumMs: 60_000 };
  * pause follows: 1 s to 60 s, or longer if the endpoint requests a longer pause. In this pause, no token request is
  * sent. A valid token stays in use; without a valid token, callers get the last error.
  */
-export function createHeldToken(settings: OAuth2Settings, options: HeldTokenOptions) {
+export function createHeldToken(
+  settings: OAuth2Settings,
+  options: AuthorizationOptions & { readonly marginMs?: ((lifetimeMs: number) => number) | undefined },
+) {
   const { name, clock, random, log, observer, marginMs = usualMarginMs } = options;
   const address = parseAddress(settings.tokenUrl, `${loginOf(options)}.tokenUrl`, options.allowHttp);
   const requestToken = createTokenRequest(settings, address, options);
@@ -68,10 +71,6 @@ export function createHeldToken(settings: OAuth2Settings, options: HeldTokenOpti
       if (token?.value === value) token = undefined;
     },
   };
-}
-
-interface HeldTokenOptions extends AuthorizationOptions {
-  readonly marginMs?: ((lifetimeMs: number) => number) | undefined;
 }
 
 function usualMarginMs(lifetimeMs: number): number {
