@@ -39,7 +39,7 @@ export const ERROR_CODES = {
   },
   PROVIDER_TIMEOUT: {
     action: 'askForLess',
-    remedy: 'Raise the timeout of referenceData or marketData, or request less at once.',
+    remedy: 'Do what the message says: raise the timeout of referenceData or marketData, or request less at once.',
   },
   PROVIDER_BUSY: {
     action: 'retry',

@@ -215,10 +215,15 @@ async function checkKafka({ settings, signal }: CheckOptions): Promise<readonly 
   }
 }
 
+/** The default of group.min.session.timeout.ms. */
+const USUAL_LEAST_SESSION_MS = 6_000;
+
 /** Connects to this broker alone: a client of all brokers needs only one that responds. */
 async function checkBroker(broker: string, settings: Settings, signal: AbortSignal): Promise<ConnectionCheck> {
   const kafka = await openKafka({ ...settings, kafka: { ...settings.kafka, brokers: [broker] } });
-  const responds = () => kafka.clusterId().then(() => 'it responds');
+  const isShort = settings.kafka.sessionTimeoutMs < USUAL_LEAST_SESSION_MS;
+  const says = isShort ? 'it responds; by default, brokers refuse a kafka.sessionTimeout below 6s' : 'it responds';
+  const responds = () => kafka.clusterId().then(() => says);
   return attempt(`broker ${broker}`, signal, responds).finally(() => kafka.close());
 }
 

@@ -110,14 +110,16 @@ const NAMES_VARIABLE = /\b[A-Z]+_[A-Z0-9_]+\b/;
 function settingsInvalid(file: string, problems: readonly PlacedProblem[], fields: object): ConnectorError {
   // If several settings take a wrong value from the same variable, they count as one problem.
   const causes = Map.groupBy(problems, ({ path, message }) => (NAMES_VARIABLE.test(message) ? message : path));
-  const lines = [...causes.values()].slice(0, MAXIMUM_PROBLEMS).map((same) => {
+  const all = [...causes.values()].map((same) => {
     const [{ message, position }] = same as [PlacedProblem];
     const settings = same.filter(({ path }) => path.length > 0).map(({ path }) => printPath(path));
     const place = position ? `${file}:${position.line}:${position.column}` : file;
     return `${place} ${settings.length > 0 ? `${settings.join(', ')}: ` : ''}${message}`.replace(/\p{Cc}/gu, ' ');
   });
-  if (causes.size > MAXIMUM_PROBLEMS) lines.push(`and ${causes.size - MAXIMUM_PROBLEMS} more`);
-  const count = causes.size === 1 ? 'One problem' : `${causes.size} problems`;
+  const lines = [...new Set(all)];
+  const count = lines.length === 1 ? 'One problem' : `${lines.length} problems`;
+  const left = lines.splice(MAXIMUM_PROBLEMS).length;
+  if (left > 0) lines.push(`and ${left} more`);
   return new ConnectorError('SETTINGS_INVALID', `${count} in the settings:\n${lines.join('\n')}`, {
     fields: { problems: causes.size, ...fields },
   });

@@ -100,6 +100,11 @@ export function memberFailed(
       const text = `Kafka refuses a member of the group ${groupId} (${kafkaReason(cause)}).`;
       return new ConnectorError('WRITER_REFUSED', `${text} ${readGroup(groupId)}. Restart the connector.`, details);
     }
+    case 'INVALID_SESSION_TIMEOUT': {
+      const text = `Kafka refuses kafka.sessionTimeout in the group ${groupId} (${kafkaReason(cause)}).`;
+      const advice = 'Raise kafka.sessionTimeout, or lower group.min.session.timeout.ms at the brokers';
+      return new ConnectorError('WRITER_REFUSED', `${text} ${advice}. Restart the connector.`, details);
+    }
     case 'TOPIC_AUTHORIZATION_FAILED': {
       const text = `Kafka does not allow the group ${groupId} to read ${topics.join(' or ')} (${kafkaReason(cause)}).`;
       const rights = topics.map((topic) => acl(`--topic ${topic}`, 'Read')).join('; ');

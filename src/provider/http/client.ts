@@ -333,7 +333,7 @@ function violation(request: Exchange, what: string): ConnectorError {
 
 function timedOut(request: Exchange): ConnectorError {
   const advice = request.isOwnTimeout
-    ? 'other requests were answered sooner, so it may be repeated in smaller parts. Ask the provider for the reason, if it lasts'
+    ? `a limit that follows the times of other responses, within ${request.name}.timeout. The connector repeats the request. Ask the provider for the reason, if it lasts`
     : `request fewer items, or raise ${request.name}.timeout`;
   return new ConnectorError(
     'PROVIDER_TIMEOUT',

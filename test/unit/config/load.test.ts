@@ -137,7 +137,7 @@ referenceData:
   timeout: 30
   requestsPerSecond: soon
 kafka:
-  brokers: [a, "b:1"]
+  brokers: [a, "b:1", "c:999999"]
   ssl: { cas: x }
 topics:
   partitions: \${TOPIC_PARTITIONS}
@@ -162,6 +162,7 @@ prices: { catchUp: 1h }
     'my.yaml:9:12 referenceData.timeout: found the number 30; expected a duration from 100ms to 1h: a whole number and ms, s, m, h or d',
     'my.yaml:10:22 referenceData.requestsPerSecond: found the string "soon"; expected a number from 0.01 to 10000',
     'my.yaml:12:13 kafka.brokers[0]: found the string "a"; expected one or more host:port, separated by commas (kafka-1:9092,kafka-2:9092)',
+    'my.yaml:12:23 kafka.brokers[2]: found the string "c:999999"; expected one or more host:port, separated by commas (kafka-1:9092,kafka-2:9092)',
     'my.yaml:13:10 kafka.ssl.cas: unknown setting; did you mean ca?',
     'my.yaml:15:15 topics.partitions: TOPIC_PARTITIONS is not set',
     'my.yaml:16:21 topics.names.offsets: is the same topic as topics.names.dead-letters; each needs a different topic',

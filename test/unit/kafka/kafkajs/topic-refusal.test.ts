@@ -30,6 +30,12 @@ test('the command that gives a right can be run on a secured cluster', () => {
   assert.match(refused.message, command);
 });
 
+test('a session timeout outside the limits of the brokers names its setting, and stops', () => {
+  const refused = memberFailed(wrapped('INVALID_SESSION_TIMEOUT'), { groupId: 'p-sources', topics: TOPICS });
+  assert.deepEqual([refused.code, refused.action], ['WRITER_REFUSED', 'stopSource']);
+  assert.match(refused.message, /Raise kafka\.sessionTimeout, or lower group\.min\.session\.timeout\.ms/);
+});
+
 test('a group whose topic is missing says which, and is tried again', () => {
   const cause = wrapped('UNKNOWN_TOPIC_OR_PARTITION', { topics: ['p.letters'] });
   const failed = memberFailed(cause, { groupId: 'p-prices', topics: TOPICS });
