@@ -46,7 +46,10 @@ function replacedAt(around: unknown, [key, ...rest]: SettingPath, value: unknown
 function issueProblems(issue: Issue, around: SettingPath, context: IssueContext): readonly Problem[] {
   const path = [...around, ...pathOf(issue)];
   if (issue.code === 'custom' && issue.message !== 'Invalid input') {
-    return [{ path, message: `${issue.message}${variableHint(issue.message, path, context)}` }];
+    // The value of `<key>File` is checked under the name `<key>`; the message uses the name that the user wrote.
+    const file = [...path.slice(0, -1), `${String(path.at(-1))}File`];
+    const isFile = valueAt(context.given, path) === undefined && valueAt(context.given, file) !== undefined;
+    return [{ path: isFile ? file : path, message: `${issue.message}${variableHint(issue.message, path, context)}` }];
   }
   if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => unknownKey([...path, key], context));
   if (issue.code === 'invalid_union') {

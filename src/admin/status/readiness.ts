@@ -107,7 +107,7 @@ function sourceCheck(source: SourceStatus, { isSilent, answeredAt }: Kafka): Rea
   if (wanted === 'stopped') return isReady(true, 'stopped as requested');
   if (owned === false)
     return isReady(true, isSilent ? `another replica ran it at ${timeText(answeredAt)}` : 'another replica runs it');
-  if (isSilent && (writerTrouble !== null || task === 'unassigned')) return isReady(false, WAITS);
+  if (isSilent) return isReady(false, WAITS);
   if (writerTrouble !== null) return isReady(false, `its writer is being opened again: ${problemOf(writerTrouble)}`);
   if (task === 'unassigned') {
     const why = trouble === null ? '' : `: ${problemOf(trouble.message)}`;
@@ -124,7 +124,7 @@ function processorCheck(processor: ProcessorStatus, { isSilent }: Kafka): Readin
   const isReady = (ok: boolean, why: string) => check(name, ok, why);
   if (task === 'failed') return isReady(false, `failed: ${problemOf(trace)}`);
   if (wanted !== 'running') return isReady(true, `${wanted} as requested`);
-  if (isSilent && (task !== 'running' || partitions.length < assigned)) return isReady(false, WAITS);
+  if (isSilent) return isReady(false, WAITS);
   if (task !== 'running') {
     const why = trouble === null ? ' yet' : `: ${problemOf(trouble.message)}`;
     return isReady(false, `has not joined its group${why}`);

@@ -118,7 +118,7 @@ referenceData:
     problems.map((problem) => problem.replace(/^\S+ referenceData\./, '')),
     [
       'auth.token: the file cannot be read (ENOENT) (from TOKEN_FILE)',
-      'proxy: the file cannot be read (ENOENT)',
+      'proxyFile: the file cannot be read (ENOENT)',
       'cert: /no/such/file cannot be read (ENOENT)',
       'key: the file cannot be read (ENOENT) (from KEY)',
     ],

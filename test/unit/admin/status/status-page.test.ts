@@ -315,6 +315,11 @@ test('with Kafka silent the page says so first and since when, and what it shows
   scene.kafkaAnsweredMs = scene.now - 8_900;
   assert.match(await page(), /kafka: answered 9 s ago; after 10 s, Kafka counts as silent/);
   scene.kafkaAnsweredMs = scene.now - 80_000;
+  const checks = () => board.status().checks.filter(({ ok }) => !ok);
+  const failing = () => checks().map(({ name, why }) => `${name}: ${why}`);
+  const waiting = ['source instruments', 'source checks', 'prices'].map((name) => `${name}: waits for Kafka`);
+  const allFail = ['kafka: has not answered since 10:00:00 UTC', ...waiting];
+  assert.deepEqual(failing(), allFail);
   const silent = await page();
   assert.doesNotMatch(silent, /class="note wait"/, 'no card blames anything else');
   assert.match(silent, /<\/header>\n<p class="note bad" role="alert">Kafka has not answered for 1 min 20 s: nothing/);
@@ -336,14 +341,7 @@ test('with Kafka silent the page says so first and since when, and what it shows
   assert.equal([...left.matchAll(/>WAITING FOR KAFKA<\/span><span class="soft">for 1 min 20 s</g)].length, 3);
   assert.doesNotMatch(left, /unassigned/i);
   assert.match(left, /2 sources: 2 waiting for Kafka</);
-  const failing = board.status().checks.filter(({ ok }) => !ok);
-  assert.deepEqual(
-    failing.map(({ name, why }) => `${name}: ${why}`),
-    [
-      'kafka: has not answered since 10:00:00 UTC',
-      ...['source instruments', 'source checks', 'prices'].map((name) => `${name}: waits for Kafka`),
-    ],
-  );
+  assert.deepEqual(failing(), allFail);
 });
 
 test('behind stays behind, whatever fails; caught up is not known while the source does not read', async (t) => {
