@@ -1,4 +1,4 @@
-import type { PriceQuery, SeriesWindows } from '../../config/price-kinds/all.ts';
+import { dayOf, instantOf, type PriceQuery, type SeriesWindows } from '../../config/price-kinds/all.ts';
 
 export type BackfilledKind = Exclude<PriceQuery['kind'], 'overview'>;
 
@@ -16,6 +16,7 @@ export const BACKFILL_REQUEST = 'spc-backfill';
 export const BACKFILL_GROUP = 'spc-backfill-group';
 
 const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 /** The most windows of one item of a response. The decoder accepts twice as many. */
 const MOST_WINDOWS_OF_ITEM = 5_000;
 const MOST_WINDOWS_OF_PAGE = 20_000;
@@ -37,10 +38,12 @@ export function checkRange(
     : Math.floor(wallMs / windows.lengthMs) * windows.lengthMs;
   const why = isFollowed ? 'the windows of the price processor' : 'the windows that are still open';
   const from = isFollowed ? ' (now, minus prices.kinds.*.lookBack and one hour)' : '';
+  // The --to of daily prices is a day, which the range includes.
+  const latest = windows.lengthMs === DAY_MS ? dayOf(limitMs - DAY_MS) : instantOf(limitMs);
   if (toMs > limitMs) {
     refuse(
       `found windows up to ${new Date(toMs).toISOString()}; expected a --to that excludes ${why}: ` +
-        `windows that open at ${new Date(limitMs).toISOString()}${from} or later.`,
+        `windows that open at ${new Date(limitMs).toISOString()}${from} or later. The latest --to is ${latest}.`,
     );
   }
 }

@@ -63,6 +63,11 @@ test('a refusal of the control path names the unknown word, and the README lists
     ['faults', { match: 'bulk', cout: 1, fault: { kind: 'delay' } }, /A rule has no member cout; there are: match/],
     ['faults', { match: 'bulk', fault: { kind: 'delay', sec: 1 } }, /The fault delay has no member sec; .*: kind, ms/],
     ['faults', { match: 'events', fault: { kind: 'poison', how: { x: 1 } } }, /how has no member x; there are: edit/],
+    [
+      'faults',
+      { match: 'bulk', fault: { kind: 'poison', rows: [0] } },
+      /poison does not change bulk; use edit, or match: inst/,
+    ],
     ['publish', [{ kind: 'newissue' }, { kind: 'datachange', ids: '1' }], /datachange has no member ids; .*: kind, id/],
     ['publish', { kind: 'vanish' }, /The change vanish has no id/],
     ['publish', { kind: 'datachange', id: '77' }, /no instrument 77; GET ledger\/instruments lists them/],

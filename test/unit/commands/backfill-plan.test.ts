@@ -16,11 +16,15 @@ test('windows that the processor follows, or followed an hour ago, are refused; 
   const fromMs = Date.UTC(2026, 0, 1);
   const toMs = Date.UTC(2026, 4, 2);
   for (const [isFollowed, lastMs, why] of [
-    [true, toMs, /expected a --to that excludes the windows of the price processor: .*lookBack/],
+    [
+      true,
+      toMs,
+      /expected a --to that excludes the windows of the price processor: .*lookBack.*The latest --to is 2026-05-01\./,
+    ],
     [
       false,
       Date.UTC(2026, 4, 10),
-      /expected a --to that excludes the windows that are still open: windows that open at 2026-05-10/,
+      /expected a --to that excludes the windows that are still open: windows that open at 2026-05-10.*latest --to is 2026-05-09/,
     ],
   ] as const) {
     const now = { wallMs: NOW_MS, isFollowed };

@@ -103,6 +103,13 @@ const WORDS: Readonly<Record<string, { readonly member: string; readonly words: 
   bulk: { member: 'how', words: ['swap', 'drop', 'add', 'mismatch', 'type', 'null', 'flag', 'refuse'] },
 };
 const POISONS = ['edit', 'extraBytes', 'text'];
+const PAGES = ['instruments', 'instruments-my', 'events', 'events-my', 'pre-trade-checks'] as const;
+/** The endpoints whose responses a kind of fault can change; all endpoints if the kind is absent. */
+const CHANGES: { readonly [Kind in Fault['kind']]?: readonly Endpoint[] } = {
+  links: PAGES,
+  poison: PAGES,
+  bulk: ['bulk'],
+};
 const RULE_MEMBERS = ['match', 'nth', 'count', 'rate', 'bodyHas', 'fault'];
 
 /** Exported for tests. */
@@ -191,9 +198,16 @@ function checkRule({ match, fault }: FaultRule): void {
   const unknown = [match].flat().find((name) => !known.includes(name));
   if (unknown !== undefined || match === undefined)
     throw new RangeError(`There is no endpoint ${unknown}; match is one of: ${known.join(', ')}.`);
+  const changed = CHANGES[fault.kind];
+  const unchanged = [match].flat().find((name) => name !== '*' && changed?.includes(name) === false);
+  if (unchanged !== undefined)
+    throw new RangeError(
+      `The fault ${fault.kind} does not change ${unchanged}; use edit, or match: ${changed?.join(', ')}.`,
+    );
 }
 
-function matches({ match, bodyHas }: FaultRule, endpoint: Endpoint, body: string): boolean {
+function matches({ match, bodyHas, fault }: FaultRule, endpoint: Endpoint, body: string): boolean {
+  if (CHANGES[fault.kind]?.includes(endpoint) === false) return false;
   if (bodyHas?.every((text) => !body.includes(text))) return false;
   if (match === '*') return endpoint !== 'token';
   return typeof match === 'string' ? match === endpoint : match.includes(endpoint);
