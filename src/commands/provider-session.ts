@@ -12,10 +12,9 @@ import { kindOf } from '../sources/kinds/all.ts';
 import { instrumentDecoders, instrumentRequests } from '../sources/kinds/instrument-requests.ts';
 import type { OpenedSource, Registered, SourceContext } from '../sources/kinds/kind.ts';
 import type { InstrumentsPage, InstrumentsProvider } from '../sources/tasks/instruments-provider.ts';
-import { type Clock, systemClock } from '../support/clock.ts';
+import { type Clock, systemClock, systemRandom } from '../support/clock.ts';
 import { silentLog } from '../support/log.ts';
 import { retry } from '../support/retry.ts';
-import { systemRandom } from '../support/system-random.ts';
 
 /** The schema id in records that are only shown or compared. No schema is registered for these records. */
 const NO_SCHEMA_ID = 0;

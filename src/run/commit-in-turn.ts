@@ -1,7 +1,7 @@
 import { ConnectorError } from '../errors.ts';
 import type { WriterOptions, WriterTransaction } from '../kafka/transactional-writer.ts';
+import { systemRandom } from '../support/clock.ts';
 import { retry } from '../support/retry.ts';
-import { systemRandom } from '../support/system-random.ts';
 import type { Installation } from './installation.ts';
 
 const MOST_TURNS = 8;

@@ -4,9 +4,8 @@ import { ConnectorError } from '../errors.ts';
 import type { KafkaCluster } from '../kafka/cluster.ts';
 import type { TopicSpecification } from '../kafka/topic.ts';
 import { type TopicPlan, topicPlan } from '../kafka/topic-plan.ts';
-import { type Clock, systemClock } from '../support/clock.ts';
+import { type Clock, systemClock, systemRandom } from '../support/clock.ts';
 import { silentLog } from '../support/log.ts';
-import { systemRandom } from '../support/system-random.ts';
 import { untilAborted } from '../support/until-aborted.ts';
 import { createKafkaCluster } from './kafka-client.ts';
 

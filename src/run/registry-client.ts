@@ -10,10 +10,9 @@ import {
 } from '../records/avro/registry.ts';
 import { createRegistryHttp, type RegistryHttpOptions } from '../records/avro/registry-http.ts';
 import type { Random } from '../support/back-off.ts';
-import type { Clock } from '../support/clock.ts';
+import { type Clock, systemRandom } from '../support/clock.ts';
 import type { HttpObserver } from '../support/http-observer.ts';
 import { type Log, silentLog } from '../support/log.ts';
-import { systemRandom } from '../support/system-random.ts';
 import { networkFiles } from './network-files.ts';
 
 const NAME = 'schemaRegistry';

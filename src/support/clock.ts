@@ -1,3 +1,5 @@
+import type { Random } from './back-off.ts';
+
 /** All code that waits or reads the time receives a Clock. */
 export interface Clock {
   /** Milliseconds since the epoch. The wall clock jumps when it is set. */
@@ -26,6 +28,8 @@ export const systemClock: Clock = {
     });
   },
 };
+
+export const systemRandom: Random = Math.random;
 
 /** Calls `action` after `ms` milliseconds. The timer does not keep the process alive. */
 export function afterwards(ms: number, action: () => void): void {

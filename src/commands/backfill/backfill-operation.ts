@@ -22,9 +22,9 @@ import { priceSchemaName } from '../../records/decoding/priced.ts';
 import type { Installation } from '../../run/installation.ts';
 import { priceInputs } from '../../run/planned-topics.ts';
 import { createRegistry } from '../../run/registry-client.ts';
+import { systemRandom } from '../../support/clock.ts';
 import { silentLog } from '../../support/log.ts';
 import { retry } from '../../support/retry.ts';
-import { systemRandom } from '../../support/system-random.ts';
 import { BACKFILL } from '../../worker/target.ts';
 import { atMarketData } from '../provider-session.ts';
 import {
