@@ -13,11 +13,12 @@ export function compareTopic(wanted: TopicSpecification, found: FoundTopic): str
   const mismatches: string[] = [];
   if (found.partitions !== wanted.partitions) {
     mismatches.push(
-      `Topic ${name} has ${found.partitions} partitions, but the connector expects ${wanted.partitions}. Name another ` +
-        `topic. Or, if ${name} is a topic of instruments, events, checks or prices, and was created with ${found.partitions}, set ` +
-        `topics.partitions to ${found.partitions}. If partitions were added later, the records of a key may be in two partitions: ` +
-        `delete the topic (kafka-topics.sh --bootstrap-server <broker> --delete --topic ${name}). A walk fills an instruments topic again, and ` +
-        'refreshes fill a prices topic again, a series only for its lookBack. All other records are lost.',
+      `Topic ${name} has ${found.partitions} partitions, but the connector expects ${wanted.partitions}. ` +
+        `If all topics of instruments, events, checks and prices were created with ${found.partitions}, set topics.partitions to ` +
+        `${found.partitions}. Otherwise delete this topic (kafka-topics.sh --bootstrap-server <broker> --delete --topic ${name}) and create ` +
+        'it again (`spconnect topics create`), or name another topic: after partitions are added, the records of a key may be in two ' +
+        'partitions. A walk fills an instruments topic again, and refreshes fill a prices topic again, a series only for its lookBack. All ' +
+        'other records are lost.',
     );
   }
   const wantedPolicy = wanted.settings['cleanup.policy'];

@@ -211,12 +211,13 @@ function sourceCard(source: SourceStatus, status: Now, fleet: Fleet | null): Car
 }
 
 function sourceFacts(source: SourceStatus, now: string): readonly Fact[] {
-  const { name, type, lastPollAt, refusedAt, written, since, walk, trouble } = source;
+  const { name, type, lastPollAt, refusedAt, written, since, walk, trouble, wanted } = source;
   const streamed = counted(written.items, SOURCE_WORDS[type].item);
   const records = type === 'instruments' ? `${counted(written.instruments, 'instrument')}, ${streamed}` : streamed;
   return [
     streamFact(source, now),
-    ...(since === null ? [] : [fact('Offset', since)]),
+    // An operator may change the offset of a stopped source.
+    ...(since === null ? [] : [fact(wanted === 'stopped' ? 'Offset at its stop' : 'Offset', since)]),
     refusedAt === null
       ? sinceFact(trouble?.part === null ? 'Last good poll' : 'Last poll', lastPollAt, now)
       : fact('Last poll', 'refused', 'wait'),

@@ -230,10 +230,10 @@ that left the list does not count as a difference in two cases: the next walk ca
     ],
     help: `The series are those of the settings (prices.kinds). After an interruption, run the same command again: it
 continues where it stopped, as long as the broker keeps the offsets of a group without members (seven days by default).
+A command with another range, other products or other series writes all its windows, also windows that are on the topic.
 If the price processor follows this kind, the range must end an hour before its lookBack. A later --to is refused, and
-nothing is written. The message names the first window that is too late. The last accepted --to is the day before this
-window for daily prices, and the start of this window for intraday prices. A running connector sends its requests in
-addition to --rate. In steady operation, the default of --rate keeps both together within the limit.
+nothing is written. The message names the latest --to. A running connector sends its requests in addition to --rate. In
+steady operation, the default of --rate keeps both together within the limit.
 The exit code is 1 when a product is on no topic of instruments, or a request for it failed in this run or an
 interrupted run. A product without prices at the provider (404, 410), such as a repaid product, is not a failure. The
 messages name up to 30 of these ISINs, and the dead letters name all.`,

@@ -150,11 +150,11 @@ function walkText(source: string, notification: WalkNotification) {
           `The instrument list of walk ${walk} seems at least ${durationText(lagMs)} older than the event stream. The walk ` +
           'did not use rows that contradict newer events, and deleted nothing. The next walk begins ' +
           `within ${durationText(nextMs)}, and waits ${durationText(waitMs)} before it reads the list. ` +
-          'A change without an event, or whose event is a dead letter, also looks like a lag. A walk 90 minutes later ' +
-          'corrects it. If the provider confirms the lag, set handoffMargin to at least this lag.',
+          'A change without an event also looks like a lag. A walk 90 minutes later corrects it. ' +
+          'If the provider confirms the lag, set handoffMargin to at least this lag.',
         why:
-          `${rows} rows contradict events of the hour before the walk, and ${lacking} instruments that were issued in ` +
-          `that hour are missing from the list${rows + lacking === 0 ? '; a page names an older offset of the stream' : ''}.`,
+          `Rows that contradict events of the hour before the walk: ${rows}. Instruments that were issued in that hour and are ` +
+          `missing from the list: ${lacking}${rows + lacking === 0 ? '; a page names an older offset of the stream' : ''}.`,
       };
     }
     case 'deletionsStandStill':

@@ -32,7 +32,7 @@ test('windows that the processor follows, or followed an hour ago, are refused; 
     assert.throws(() => checkRange({ fromMs, toMs: lastMs + DAY_MS }, windows, now, refuse), why);
   }
   const { stdout } = await runWith(['backfill', '--help']);
-  assert.match(stdout, /A later --to is refused, .* accepted --to is the day before this\s+window for daily prices/s);
+  assert.match(stdout, /A later --to is refused, .* names the latest --to/s);
 });
 
 test('a backfill takes half of the limit, or what it is given within the limit', () => {

@@ -473,12 +473,16 @@ test('without its group a replica runs no source, and says why', async (t) => {
 });
 
 test('a lost writer is shown while it is opened again, and not for a source that is stopped or has failed', async (t) => {
-  const { board, page } = await pageScene(t);
+  const { board, operator, page } = await pageScene(t);
   const partition = board.status().sources[0]?.partition ?? -1;
   board.events.writerLost({ partition, err: BUSY });
   assert.match(await page(), /The writer is being opened again/);
   board.events.sourceFailed({ source, err: BUSY });
   assert.doesNotMatch(await page(), /The writer is being opened again/);
+  board.events.polled(POLL);
+  operator.wants(source, { state: 'stopped' });
+  board.events.sourceStopped({ source });
+  assert.match(await page(), /<dt>Offset at its stop<\/dt>/, 'an operator may change it');
 });
 
 test('the trouble of the list is shown until the list is asked again, also while the stream answers', async (t) => {
