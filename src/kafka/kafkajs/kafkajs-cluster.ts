@@ -134,11 +134,11 @@ function topicFacts(parts: Parameters<typeof fetchMaxMessageBytes>[0], limits: M
   };
 }
 
-const KAFKAJS_ERROR = 1;
 const KAFKAJS_WARN = 2;
 
-/** Messages that kafkajs logs as ERROR during normal work, before it retries. */
-const NORMAL_ERRORS = [
+/** Messages that kafkajs logs as ERROR or WARN during normal work, before it retries. */
+const NORMAL = [
+  'The group is rebalancing, so a rejoin is needed',
   'This server is not the leader for that topic-partition',
   'The producer attempted to update a transaction while another concurrent operation on the same transaction was ongoing',
   'This server does not host this topic-partition',
@@ -160,15 +160,11 @@ function bridgeLog(log: Log): logCreator {
         level > KAFKAJS_WARN ||
         CONNECTING.includes(namespace) ||
         message === LATE_RESPONSE ||
-        isNormal(level, `${message} ${String(fields.error ?? '')}`)
+        NORMAL.some((normal) => `${message} ${String(fields.error ?? '')}`.includes(normal))
       ) {
         log.debug(details, 'kafkajs');
       } else {
         log.warn(details, 'kafkajs');
       }
     };
-}
-
-function isNormal(level: number, text: string): boolean {
-  return level === KAFKAJS_ERROR && NORMAL_ERRORS.some((normal) => text.includes(normal));
 }
