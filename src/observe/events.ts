@@ -238,11 +238,11 @@ export interface ResponseCounts extends DeadLetterCounts {
 export interface PageCommitted extends ResponseCounts {
   readonly source: string;
   readonly page: number;
-  /** Rows in the response: the sum of records, unchanged, deadLetters and repeatedRows. */
+  /** Rows in the response: the sum of records, notWritten, deadLetters and repeatedRows. */
   readonly rows: number;
   readonly records: number;
-  /** Rows that the topic already has, in the same or a newer state. */
-  readonly unchanged: number;
+  /** Rows that the topic already has, in the same or a newer state: unchanged, touched or contradicting. */
+  readonly notWritten: number;
   /** Rows that are repeated later on the same page; the last row counts. */
   readonly repeatedRows: number;
   readonly jsonBytes: number;

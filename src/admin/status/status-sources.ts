@@ -180,6 +180,7 @@ export function createStatusSources(options: {
       setPlace(started);
       update(started.source, (known) => {
         setTask(known, 'running');
+        known.changedAt = isoNow();
         if (started.walk) recallWalk(known, started.walk);
       });
     },

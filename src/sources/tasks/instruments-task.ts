@@ -292,7 +292,7 @@ function pageReport(
   return {
     rows: decoded.rows.length,
     records: added + corrected + reEncoded,
-    unchanged: unchanged + touched + contradicting,
+    notWritten: unchanged + touched + contradicting,
     ...deadLetterCounts(written),
     repeatedRows: repeated,
     ...totals(decoded),

@@ -132,11 +132,11 @@ testInstallation(
 
     scene.simulator.advanceClock(25 * HOUR_MS);
     const third = await scene.startCommand();
-    const { unchanged, records = 0 } = JSON.parse(await third.line('page committed'));
+    const { notWritten, records = 0 } = JSON.parse(await third.line('page committed'));
     await third.line('walk completed');
     await stop(third);
     assert.deepEqual(walks(third), [2]);
-    assert.deepEqual([unchanged, records], [INSTRUMENTS, 0]);
+    assert.deepEqual([notWritten, records], [INSTRUMENTS, 0]);
     assert.equal((await written(scene))[0], before, 'what is on the topic already is not written again');
   },
 );

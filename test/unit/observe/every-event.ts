@@ -37,7 +37,7 @@ const partition = { topic, partition: 3 };
 
 /** A page of a walk, with numbers that differ. */
 export const PAGE = {
-  ...{ source, page: 3, rows: 10, records: 4, unchanged: 3, repeatedRows: 1, ...counted },
+  ...{ source, page: 3, rows: 10, records: 4, notWritten: 3, repeatedRows: 1, ...counted },
   ...{ jsonBytes: 9, fetchMs: 700, commitMs: 80, cursor: UNBOUNDED.cursor },
 };
 

@@ -485,6 +485,14 @@ test('a lost writer is shown while it is opened again, and not for a source that
   assert.match(await page(), /<dt>Offset at its stop<\/dt>/, 'an operator may change it');
 });
 
+test('a source that is restarted while it runs has been running since then', async (t) => {
+  const { scene, board, first } = await pageScene(t);
+  const before = first()?.changedAt;
+  scene.now += 60_000;
+  board.events.sourceStarted(PLACE);
+  assert.equal(Date.parse(first()?.changedAt ?? '') - Date.parse(before ?? ''), 60_000);
+});
+
 test('the trouble of the list is shown until the list is asked again, also while the stream answers', async (t) => {
   const { scene, board, first, page } = await pageScene(t);
   const trouble = () => first()?.trouble;
