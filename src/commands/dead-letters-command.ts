@@ -69,7 +69,8 @@ export async function deadLettersList(context: CommandContext, options: ListOpti
   if (count === 0) context.stderr.write('No dead letter matches.\n');
   else if (count > letters.length) {
     const each = [...counts].map(([name, ofSource]) => `${name} ${ofSource}`).join(', ');
-    context.stderr.write(`The newest ${letters.length} of ${count} (${each}); --source or --limit shows others.\n`);
+    const how = source === undefined ? '--source or --limit' : '--limit';
+    context.stderr.write(`The newest ${letters.length} of ${count} (${each}); ${how} shows others.\n`);
   }
 }
 

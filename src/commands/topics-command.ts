@@ -34,6 +34,8 @@ async function eachTopic(context: CommandContext, how: EnsureOptions): Promise<v
   const findings = await atInstallation({ settings, signal, needs: [] }, (at) => compareTopics(at, how));
   print(context, findings, textTable(findings.map(({ topic, state }) => [topic, state])));
   stderr.write(withoutControls(findings.flatMap(({ problems }) => problems.map((one) => `${one}\n`)).join('')));
+  if (findings.some(({ state }) => state === 'created'))
+    stderr.write('If a source or prices failed because a topic was missing: spconnect restart <source>, or prices.\n');
   if (findings.some(({ state }) => state === 'wrong' || state === 'missing')) exitWith(EXIT_CODES.failed);
 }
 

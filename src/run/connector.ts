@@ -115,6 +115,7 @@ export async function runConnector(given: ConnectorOptions): Promise<readonly st
 }
 
 const LOOK_EVERY_MS = 1_000;
+const SUSPENDED_MS = 5 * LOOK_EVERY_MS;
 
 /** Reports once when Kafka has not answered for too long, and once when Kafka answers again. Exported for tests. */
 export async function watchKafka(
@@ -123,10 +124,15 @@ export async function watchKafka(
   clock: Pick<Clock, 'monotonicMs' | 'sleep'>,
   signal: AbortSignal,
 ): Promise<void> {
-  const startedMs = clock.monotonicMs();
+  let awakeMs = clock.monotonicMs();
+  let lookedMs = awakeMs;
   let silentFromMs: number | null = null;
   while (!signal.aborted) {
-    const [nowMs, lastMs] = [clock.monotonicMs(), answeredMs() ?? startedMs];
+    const nowMs = clock.monotonicMs();
+    // A process that was suspended has not listened meanwhile.
+    if (silentFromMs === null && nowMs - lookedMs > SUSPENDED_MS) awakeMs = nowMs;
+    lookedMs = nowMs;
+    const lastMs = Math.max(answeredMs() ?? 0, awakeMs);
     const isSilent = nowMs - lastMs >= KAFKA_IS_SILENT_SECONDS * 1_000;
     if (isSilent && silentFromMs === null) events.kafkaSilent({ silentMs: nowMs - lastMs });
     if (!isSilent && silentFromMs !== null) events.kafkaAnswers({ silentMs: nowMs - silentFromMs });

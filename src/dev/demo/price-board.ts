@@ -145,7 +145,7 @@ function freshnessText(now: Freshness): string {
       : []),
     ...others.map(([name, count]) => `${count.toLocaleString('en')} ${name}`),
     `${now.overdue.toLocaleString('en')} overdue`,
-    `failing: ${problems.length === 0 ? 'none' : problems.join(', ')}`,
+    ...(problems.length === 0 ? [] : [`failing: ${problems.join(', ')}`]),
   ].join(SEPARATOR);
 }
 

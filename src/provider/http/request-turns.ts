@@ -44,7 +44,7 @@ export function createRequestTurns(options: {
     const { remainingMs, status } = held;
     const message = `${from} is not sent: the endpoint answered ${status} and is not called for another ${Math.ceil(remainingMs / 1_000)} s.`;
     throw new ConnectorError('PROVIDER_BUSY', message, {
-      retryAfterMs: remainingMs,
+      retryAfterMs: Math.ceil(remainingMs),
       fields: { endpoint: path, heldBackBy: status },
     });
   }

@@ -54,7 +54,7 @@ testInstallation(
         `^id +written +source +key +topic +place +reason\n${ids[2]}  .* ${prefix}\\.instrument-events  /instrument/issuePrice  [^\n]+\n$`,
       ),
     );
-    assert.match(text.stderr, /^The newest 1 of 3 \(instruments 3\); --source or --limit shows others\.\n$/);
+    assert.match(text.stderr, /^The newest 1 of 3 \(instruments 3\); --limit shows others\.\n$/);
     const none = await scene.spconnect('dead-letters list --source other');
     assert.deepEqual(
       [none.code, none.stdout, none.stderr],

@@ -21,6 +21,25 @@ test('a Kafka that does not answer is one event after 10 s, and one when it answ
   ]);
 });
 
+test('a process that was suspended for longer does not take Kafka for silent', async () => {
+  const clock = skippingClock();
+  const [seen, stop]: [unknown[], AbortController] = [[], new AbortController()];
+  let [looks, answered] = [0, clock.monotonicMs()];
+  const sleep = async (ms: number, signal?: AbortSignal) => {
+    looks += 1;
+    await clock.sleep(looks === 5 ? 22_000 : ms, signal);
+    // The first answer comes two looks after it goes on.
+    if (looks !== 5 && looks !== 6) answered = clock.monotonicMs();
+    if (looks === 20) stop.abort();
+  };
+  const events = {
+    kafkaSilent: (event: object) => seen.push(event),
+    kafkaAnswers: (event: object) => seen.push(event),
+  };
+  await watchKafka({ answeredMs: () => answered }, events, { ...clock, sleep }, stop.signal);
+  assert.deepEqual(seen, []);
+});
+
 test('a topic that two looks in a row do not find any more is shown as deleted until it is found again', async () => {
   const clock = skippingClock();
   const stop = new AbortController();
