@@ -4,7 +4,7 @@ import type { KafkaCluster } from '../kafka/cluster.ts';
 import { offsetKey, offsetPartition, readAllOffsets } from '../kafka/offset-store.ts';
 import { enabledKinds } from '../prices/enabled-kinds.ts';
 import type { HttpResponse } from '../provider/http/http-response.ts';
-import { createMarketData, type PriceRequest } from '../provider/market-data.ts';
+import { createMarketData } from '../provider/market-data.ts';
 import { readJson } from '../records/json/json-scanner.ts';
 import { createKafkaCluster } from '../run/kafka-client.ts';
 import { assertUsable } from '../run/offsets-operation.ts';
@@ -163,24 +163,22 @@ function checkProvider({ settings, signal }: CheckOptions): Promise<readonly Con
  */
 async function checkMarketData({ settings, signal }: CheckOptions): Promise<readonly ConnectionCheck[]> {
   if (settings.marketData === null) return [];
-  const checks = enabledKinds(settings.prices).map(({ kind, query, windows }) => {
-    const nowMs = systemClock.wallMs();
-    const items = [{ isin: UNKNOWN_ISIN, query: query(windows?.range(nowMs, nowMs) ?? null) }];
-    return attempt(`prices of marketData, ${kind}`, signal, () => askPrices(settings, items, signal));
-  });
-  return Promise.all(checks);
-}
-
-function askPrices(settings: Settings, items: readonly PriceRequest[], signal: AbortSignal): Promise<string> {
-  return atMarketData({ settings }, async (http) => {
-    const read = ({ body }: HttpResponse) => readJson(body, Number.POSITIVE_INFINITY);
-    const answer = await createMarketData({ http }).bulk(items, read, signal);
-    if (isBulkResponse(answer, items.length)) return 'it responds to a bulk request, for one test product';
-    throw new ConnectorError(
-      'BODY_MALFORMED',
-      'The response to a bulk request has the wrong form: expected a list of "items", one for each product. ' +
-        'Does marketData.url (MARKET_DATA_URL) name another service?',
+  const nowMs = systemClock.wallMs();
+  const read = ({ body }: HttpResponse) => readJson(body, Number.POSITIVE_INFINITY);
+  return atMarketData({ settings }, (http) => {
+    const checks = enabledKinds(settings.prices).map(({ kind, query, windows }) =>
+      attempt(`prices of marketData, ${kind}`, signal, async () => {
+        const items = [{ isin: UNKNOWN_ISIN, query: query(windows?.range(nowMs, nowMs) ?? null) }];
+        const answer = await createMarketData({ http }).bulk(items, read, signal);
+        if (isBulkResponse(answer, items.length)) return 'it responds to a bulk request, for one test product';
+        throw new ConnectorError(
+          'BODY_MALFORMED',
+          'The response to a bulk request has the wrong form: expected a list of "items", one for each product. ' +
+            'Does marketData.url (MARKET_DATA_URL) name another service?',
+        );
+      }),
     );
+    return Promise.all(checks);
   });
 }
 

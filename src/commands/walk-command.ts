@@ -123,6 +123,7 @@ async function planWalk(at: Installation, session: ProviderSession, request: Pla
     topic: at.topics['dead-letters'],
     source: source.name,
     targetTopic: topicOf(at.settings, source.topics.instruments),
+    eventsTopic: topicOf(at.settings, source.topics['instrument-events']),
     clock: at.clock,
     signal: at.signal,
   });

@@ -118,12 +118,12 @@ function createCensus(
   },
 ): InstrumentsTaskOptions['census'] {
   const { logReader: reader, clock, schemas, targets, eventsEndpoint, deadRows } = options;
-  const { source, instruments: topic, deadLetters } = targets;
+  const { source, instruments: topic, instrumentEvents, deadLetters } = targets;
   let knowsDeadRows = false;
   return async (offset, signal) => {
     if (!knowsDeadRows) {
       const tail = { reader, topic: deadLetters, source, clock, signal };
-      await readKnownDeadRows(deadRows, { ...tail, targetTopic: topic.name });
+      await readKnownDeadRows(deadRows, { ...tail, targetTopic: topic.name, eventsTopic: instrumentEvents.name });
       knowsDeadRows = true;
     }
     const digests = (await schemas(signal)).decoders.digests(signal);

@@ -29,13 +29,15 @@ export class KnownDeadRows {
     const digest = digestOf(key, sha256);
     this.#digests.delete(digest);
     this.#digests.add(digest);
-    const [oldest] = this.#digests;
-    if (this.#digests.size > MOST_KNOWN && oldest !== undefined) this.#digests.delete(oldest);
+    forgetOldest(this.#digests);
   }
 
+  /** `since`: the offset of the request whose response had the event. */
   addEvent(key: string | null, since: string): void {
     if (key === null || isBefore(since, this.#eventSince.get(key) ?? '')) return;
-    if (this.#eventSince.size < MOST_KNOWN) this.#eventSince.set(key, since);
+    this.#eventSince.delete(key);
+    this.#eventSince.set(key, since);
+    forgetOldest(this.#eventSince);
   }
 
   /** True if the instrument has an event that is a dead letter and came after the response to `since`. */
@@ -44,17 +46,26 @@ export class KnownDeadRows {
   }
 }
 
-/** Remembers the newest dead letters: rows for `targetTopic`, and events for any other topic. @throws the signal's reason. */
+function forgetOldest<Key>(known: Set<Key> | Map<Key, unknown>): void {
+  const [oldest] = known.keys();
+  if (known.size > MOST_KNOWN && oldest !== undefined) known.delete(oldest);
+}
+
+/** Remembers the newest dead letters: rows for `targetTopic`, and events for `eventsTopic`. @throws the signal's reason. */
 export async function readKnownDeadRows(
   known: KnownDeadRows,
-  { targetTopic, ...tail }: Omit<DeadLetterTail, 'onLetter'> & { readonly targetTopic: string },
+  {
+    targetTopic,
+    eventsTopic,
+    ...tail
+  }: Omit<DeadLetterTail, 'onLetter'> & Record<'targetTopic' | 'eventsTopic', string>,
 ): Promise<void> {
   await readDeadLetterTail({
     ...tail,
     onLetter({ key, headers }) {
       const { 'spc-sha256': sha256, 'spc-since': since, '__connect.errors.topic': topic } = headers;
       if (sha256 !== undefined && topic === targetTopic) known.add(key, sha256);
-      else if (since !== undefined) known.addEvent(key, since);
+      if (since !== undefined && topic === eventsTopic) known.addEvent(key, since);
     },
   });
 }

@@ -23,6 +23,15 @@ test('of more rows than fit the one that was met longest ago is forgotten', () =
   assert.deepEqual([known.isKnown(row('0', 'x')), known.isKnown(row('1', 'x'))], [true, false]);
 });
 
+test('an event that is a dead letter is known by the newest request, for the instruments that were met last', () => {
+  const known = new KnownDeadRows();
+  for (const since of ['7-2', '7-1']) known.addEvent('7', since);
+  const after = (since: string) => known.hasEventAfter(since, 7n);
+  assert.deepEqual([after('7-1'), after('7-2'), known.hasEventAfter('7-1', 8n)], [true, false, false]);
+  for (let id = 0; id < 65_536; id++) known.addEvent(String(100 + id), '8-1');
+  assert.deepEqual([after('7-1'), known.hasEventAfter('7-1', 100n)], [false, true]);
+});
+
 test('what is on the topic of dead letters already is known after a restart: rows of this source, whole as they were', async () => {
   const topic = { name: 'p.dead-letters', partitions: 2 };
   const letter = (source: string, targetTopic: string, { key, raw }: ReturnType<typeof row>) =>
@@ -51,7 +60,15 @@ test('what is on the topic of dead letters already is known after a restart: row
   const known = new KnownDeadRows();
   const { signal } = new AbortController();
   const clock = skippingClock();
-  await readKnownDeadRows(known, { reader, topic, source: 'one', targetTopic: 'p.instruments', clock, signal });
+  await readKnownDeadRows(known, {
+    reader,
+    topic,
+    source: 'one',
+    targetTopic: 'p.instruments',
+    eventsTopic: 'p.instrument-events',
+    clock,
+    signal,
+  });
   const isKnown = (key: string | null, text: string) => known.isKnown(row(key, text));
   assert.deepEqual([isKnown('7', 'a'), isKnown(null, long)], [true, true]);
   assert.deepEqual([isKnown('7', 'b'), isKnown('8', 'a'), isKnown('9', 'a')], [false, false, false]);

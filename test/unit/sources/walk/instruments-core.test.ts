@@ -360,6 +360,15 @@ test('an instrument of which an event reported lately and that the list has drop
   assert.deepEqual(shown(end), ['walkCompleted']);
 });
 
+test('an instrument whose newest event is a dead letter shows no lag: neither its row nor that the list lacks it', () => {
+  const census = topicAfterEvents(MINUTE_MS);
+  for (const id of [2n, 3n]) census.setOvertaken(id, true);
+  const { rows, end } = walkOver(begun(), census, { rows: [2] });
+  assert.deepEqual([written(rows), rows.offset?.counts.contradicting], [[], 1]);
+  assert.deepEqual(end.write, { kind: 'tombstones', ids: [1n] });
+  assert.deepEqual(shown(end), ['walkCompleted']);
+});
+
 test('an instrument that was issued and dropped within the hour is no lag where the list has one that was issued later', () => {
   for (const [laterMs, expected] of [
     [MINUTE_MS - 1_000, ['walkCompleted']],
