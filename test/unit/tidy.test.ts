@@ -26,7 +26,7 @@ const LIBRARY_HOMES: Readonly<Record<string, readonly string[]>> = {
   avsc: ['records/avro'],
   undici: ['provider/http'],
   oauth4webapi: ['provider/http'],
-  zod: ['config'],
+  zod: ['config', 'dev/simulator'],
   yaml: ['config'],
   pino: ['observe'],
   'prom-client': ['observe'],

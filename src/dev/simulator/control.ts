@@ -1,10 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { z } from 'zod';
 import { assertRule, type Endpoint, type FaultRule } from './faults/fault.ts';
 import type { Replica } from './ledger/event-log.ts';
 import type { Ledger, LedgerFilter } from './ledger/ledger.ts';
-import { assertMembers, assertText } from './members.ts';
+import { assertMembers, COUNT, type Members, MS, TEXT } from './members.ts';
 import { assertChange, assertInstrument, type Change, type Published } from './universe/changes.ts';
 
 /** The prefix of the control paths. These requests need no token, and must come from this machine (loopback). */
@@ -13,14 +14,14 @@ export const CONTROL_BASE = '/_simulator/';
 const MAX_CONTROL_BODY_BYTES = 64 * 2 ** 20;
 type Handler = (body: unknown, parameters: URLSearchParams) => unknown;
 
-/** For each control path whose request body is a JSON object: the allowed members. */
-const BODIES: Readonly<Record<string, readonly string[]>> = {
-  'POST checks': ['id', 'raw'],
-  'POST mutations': ['count', 'perSecond'],
-  'POST list': ['lagMs'],
-  'POST clock': ['advanceMs'],
-  'POST failover': ['lagMs', 'beyond'],
-  'POST stream/reset': ['to'],
+/** For each control path whose request body is a JSON object: its members. */
+const BODIES: Readonly<Record<string, Members>> = {
+  'POST checks': { id: TEXT, raw: TEXT.optional() },
+  'POST mutations': { count: COUNT.optional(), perSecond: z.number().min(0).optional() },
+  'POST list': { lagMs: MS },
+  'POST clock': { advanceMs: MS },
+  'POST failover': { lagMs: MS, beyond: z.union([z.enum(['echo', 'newest', 'back']), z.int().min(200).max(599)]) },
+  'POST stream/reset': { to: TEXT.regex(/^\d+-\d+$/) },
 };
 
 /**
@@ -44,7 +45,6 @@ export function createControl(
     'POST checks': (body) => {
       const { id, raw } = readChecked(body);
       assertInstrument(id, simulator.has);
-      if (raw !== undefined) assertText('raw', raw);
       return simulator.triggerCheck(id, raw);
     },
     'POST mutations': (body) => {
@@ -54,15 +54,10 @@ export function createControl(
       return { size: simulator.size };
     },
     'POST list': (body) => {
-      const { lagMs } = body as { lagMs?: number };
-      if (!Number.isSafeInteger(lagMs) || Number(lagMs) < 0)
-        throw new RangeError('lagMs is not a number of milliseconds.');
-      simulator.setListLag(Number(lagMs));
+      simulator.setListLag((body as { lagMs: number }).lagMs);
     },
     'POST clock': (body) => {
-      const { advanceMs } = body as { advanceMs?: number };
-      if (!Number.isSafeInteger(advanceMs)) throw new RangeError('advanceMs is not a whole number of milliseconds.');
-      simulator.advanceClock(Number(advanceMs));
+      simulator.advanceClock((body as { advanceMs: number }).advanceMs);
       return { wallMs: simulator.wallMs() };
     },
     'POST faults': (body) => {
@@ -75,13 +70,7 @@ export function createControl(
     'POST tokens/expire': () => simulator.expireTokens(),
     'POST tokens/rotate': () => simulator.rotateSigningKey(),
     'GET tokens/keys': () => simulator.signingKeys(),
-    'POST failover': (body) => {
-      const to = body as Replica | null;
-      if (to !== null && (!Number.isSafeInteger(to.lagMs) || to.beyond === undefined)) {
-        throw new RangeError('lagMs is not a number of milliseconds, or beyond is missing.');
-      }
-      simulator.failOver(to);
-    },
+    'POST failover': (body) => simulator.failOver(body as Replica | null),
     'POST stream/reset': (body) => simulator.resetStream((body as { to: string }).to),
     'GET requests': (_body, parameters) => ({
       counts: simulator.requests.counts,
@@ -105,7 +94,8 @@ export function createControl(
     try {
       const given = body === undefined || body === '' ? {} : JSON.parse(body);
       const members = BODIES[name];
-      if (members !== undefined && given !== null) assertMembers(`The body of ${name}`, given, members);
+      if (members !== undefined && !(given === null && name === 'POST failover'))
+        assertMembers(`The body of ${name}`, given, members);
       answer(response, 200, handler(given, url.searchParams) ?? {});
     } catch (error) {
       answer(response, 400, { error: String(error) });

@@ -1,13 +1,21 @@
-/** @throws RangeError if `given`, which came from another process, is not an object or has an unknown member. */
-export function assertMembers(what: string, given: unknown, known: readonly string[]): void {
+import { z } from 'zod';
+
+/** The allowed members of an object, each with its schema. */
+export type Members = Readonly<Record<string, z.ZodType>>;
+
+export const TEXT = z.string();
+export const MS = z.int().min(0);
+export const COUNT = z.int().min(0);
+
+/** @throws RangeError if `given`, which came from another process, is no object, or has an unknown member or a wrong value. */
+export function assertMembers(what: string, given: unknown, known: Members): void {
   if (given === null || typeof given !== 'object' || Array.isArray(given))
     throw new RangeError(`${what} is not an object.`);
-  const unknown = Object.keys(given).find((name) => !known.includes(name));
-  if (unknown === undefined) return;
-  throw new RangeError(`${what} has no member ${unknown}; there are: ${known.join(', ') || 'none'}.`);
-}
-
-/** For a member that holds JSON text. @throws RangeError if the member is missing, or is a JSON value other than a string. */
-export function assertText(member: string, value: unknown): void {
-  if (typeof value !== 'string') throw new RangeError(`${member} must be a JSON text (a string).`);
+  const unknown = Object.keys(given).find((name) => !Object.hasOwn(known, name));
+  if (unknown !== undefined)
+    throw new RangeError(`${what} has no member ${unknown}; there are: ${Object.keys(known).join(', ') || 'none'}.`);
+  for (const [name, schema] of Object.entries(known)) {
+    const [issue] = schema.safeParse((given as Record<string, unknown>)[name]).error?.issues ?? [];
+    if (issue !== undefined) throw new RangeError(`${[what, name, ...issue.path].join(': ')}: ${issue.message}.`);
+  }
 }

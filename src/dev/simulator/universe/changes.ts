@@ -1,6 +1,6 @@
 import type { SimulatorClock } from '../clock.ts';
 import { type EventLog, offsetText } from '../ledger/event-log.ts';
-import { assertMembers, assertText } from '../members.ts';
+import { assertMembers, type Members, TEXT } from '../members.ts';
 import { dateTimeText, dayText } from './calendar.ts';
 import type { InstrumentText } from './instrument-text.ts';
 import { type InstrumentVersion, ISSUED } from './instrument-version.ts';
@@ -31,11 +31,12 @@ export const EVENT_KINDS = [
 ] as const;
 export type EventKind = (typeof EVENT_KINDS)[number];
 
-const OTHER_MEMBERS: Readonly<Record<string, readonly string[]>> = {
-  vanish: ['id'],
-  replace: ['id', 'instrument', 'type'],
-  event: ['envelope', 'type', 'id'],
-  hidden: [],
+const ID = TEXT.regex(/^-?\d+$/);
+const OTHER_MEMBERS: Readonly<Record<string, Members>> = {
+  vanish: { id: ID },
+  replace: { id: ID, instrument: TEXT, type: TEXT.nullish() },
+  event: { envelope: TEXT, type: TEXT.optional(), id: ID.optional() },
+  hidden: {},
 };
 const NEEDS_NO_INSTRUMENT = ['newissue', 'replace', 'event'];
 
@@ -48,11 +49,8 @@ function assertKind(kind: string): void {
 export function assertChange(change: Change, has: (id: string) => boolean): void {
   const kind = String(change?.kind);
   assertKind(kind);
-  assertMembers(`The change ${kind}`, change, ['kind', ...(OTHER_MEMBERS[kind] ?? ['id'])]);
-  if (change.kind === 'event') assertText('envelope', change.envelope);
-  if (change.kind === 'replace') assertText('instrument', change.instrument);
+  assertMembers(`The change ${kind}`, change, { kind: TEXT, ...(OTHER_MEMBERS[kind] ?? { id: ID.optional() }) });
   const { id } = { id: undefined, ...change };
-  if (kind === 'vanish' && id === undefined) throw new RangeError('The change vanish has no id.');
   if (id !== undefined && !NEEDS_NO_INSTRUMENT.includes(kind)) assertInstrument(id, has);
 }
 
