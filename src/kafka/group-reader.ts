@@ -52,7 +52,7 @@ export interface GroupReader {
   /**
    * Joins the group and reads until the signal aborts. Leaves the group before the call ends.
    * @returns never: rejects with the signal's reason, the error of `assigned` or `take`, or ConnectorError:
-   *   KAFKA_UNREACHABLE if another run can succeed, WRITER_REFUSED or TOPIC_REFUSED if an ACL is missing.
+   *   KAFKA_UNREACHABLE or TOPIC_DELETED if another run can succeed, WRITER_REFUSED or TOPIC_REFUSED if an ACL is missing.
    */
   run(options: GroupReaderOptions): Promise<never>;
 }

@@ -21,7 +21,7 @@ export interface LogReader {
   /**
    * Reads committed records up to the end at the time of the call: the last stable offset, or with `toHighWatermark` the
    * high watermark. Never ends early. A timeout is an error, because a timeout does not prove that the end was reached.
-   * @throws ConnectorError KAFKA_UNREACHABLE, TRANSACTION_HANGS (only with `toHighWatermark`), or the signal's reason.
+   * @throws ConnectorError KAFKA_UNREACHABLE, TOPIC_DELETED, TRANSACTION_HANGS (only with `toHighWatermark`), or the signal's reason.
    */
   readToEnd(request: ReadToEnd): Promise<void>;
 }

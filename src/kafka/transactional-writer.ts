@@ -10,8 +10,8 @@ export interface TransactionalWriter {
    * of `readPosition` ends the opening if the error's action is not `retry`. The signal ends the opening. After the
    * opening, the signal also ends each `commit` that waits for a proof of ownership.
    * @throws ConnectorError KAFKA_UNREACHABLE at the deadline; WRITER_IDS_SHARED if others took over the id three times
-   *   in five minutes; TOPIC_REFUSED or WRITER_REFUSED if an ACL is missing; TRANSACTION_HANGS if a hanging transaction
-   *   hides the position; WRITER_CLOSED if the writer is closed or opened again meanwhile; or the signal's reason.
+   *   in five minutes; TOPIC_REFUSED or WRITER_REFUSED if an ACL is missing; TOPIC_DELETED; TRANSACTION_HANGS if a
+   *   hanging transaction hides the position; WRITER_CLOSED if the writer is closed or opened again meanwhile; or the signal's reason.
    */
   open<Position>(readPosition: (signal: AbortSignal) => Promise<Position>, signal: AbortSignal): Promise<Position>;
   /**
@@ -20,7 +20,7 @@ export interface TransactionalWriter {
    *
    * @throws ConnectorError WRITER_CLOSED if the writer is closed or another commit is in progress; nothing was written.
    * @throws ConnectorError TRANSACTION_FAILED or WRITER_FENCED: the outcome is unknown until the next `open`.
-   * @throws ConnectorError TOPIC_REFUSED (field `topics`) or WRITER_REFUSED if no retry helps; nothing was committed.
+   * @throws ConnectorError TOPIC_REFUSED (field `topics`) or WRITER_REFUSED if no retry helps, or TOPIC_DELETED; nothing was committed.
    */
   commit(transaction: WriterTransaction): Promise<void>;
   /** Waits for a commit in progress. Afterwards nothing is written. Safe to call more than once. */

@@ -8,6 +8,7 @@ import type { LogReader, LogTail, ReadToEnd } from '../log-reader.ts';
 import { isOneOf, kafkaReason, LEADERLESS, UNKNOWN_TOPIC } from './kafkajs-errors.ts';
 import { transactionHangs } from './kafkajs-hanging.ts';
 import type { Bounds, FetchedPart, LogClient, OpenLogClient } from './kafkajs-log-client.ts';
+import { topicDeleted } from './refusals.ts';
 import { type KafkaTuning, longestOpenMs } from './tuning.ts';
 
 const LEADER_POLL_MS = 50;
@@ -216,9 +217,10 @@ function keepWithin(positions: Map<number, bigint>, bounds: ReadonlyMap<number, 
 }
 
 function unreachable(topic: string, cause: unknown): ConnectorError {
+  if (isOneOf(UNKNOWN_TOPIC, cause)) return topicDeleted(cause, [topic], 'it cannot be read');
   return new ConnectorError(
     'KAFKA_UNREACHABLE',
-    `Topic ${topic} could not be read to its end (${kafkaReason(cause)}). Check kafka.brokers and that the topic exists.`,
+    `Topic ${topic} could not be read to its end (${kafkaReason(cause)}). Check kafka.brokers.`,
     { cause, fields: { topic } },
   );
 }

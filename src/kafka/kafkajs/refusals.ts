@@ -9,8 +9,7 @@ export interface TopicFacts {
   learnLimits(topics: readonly string[]): Promise<void>;
 }
 
-const WHAT_TO_DO: Readonly<Record<TopicRefusal, string>> = {
-  missing: 'Create the topic again: `spconnect topics create`.',
+const WHAT_TO_DO: Readonly<Record<Exclude<TopicRefusal, 'missing'>, string>> = {
   forbidden: 'Give the connector its rights on the topic (Create, DescribeConfigs, Read, Write).',
   tooLarge: "Raise the topic's max.message.bytes above the largest record.",
   invalid: "Look at the topic's settings (compression.type, cleanup.policy, schema validation at the broker).",
@@ -38,6 +37,7 @@ export async function topicRefused(
     return undefined;
   }
   if (concerned.length === 0) return undefined;
+  if (refusal === 'missing') return topicDeleted(cause, concerned, 'nothing can be written to it');
   const text = `Kafka refuses the records for ${concerned.join(' or ')} (${kafkaReason(cause)}).`;
   return new ConnectorError('TOPIC_REFUSED', `${text} ${WHAT_TO_DO[refusal]}`, {
     cause,
@@ -112,15 +112,19 @@ export function memberFailed(
       return new ConnectorError('TOPIC_REFUSED', `${text} ${advice}`, details);
     }
     case 'UNKNOWN_TOPIC_OR_PARTITION': {
-      const missing = (topicsOf(cause) ?? topics).join(' or ');
-      const text = `Kafka has no topic ${missing}, so the group ${groupId} cannot read it.`;
-      return new ConnectorError('TOPIC_DELETED', `${text} Create the topic: \`spconnect topics create\`.`, details);
+      return topicDeleted(cause, topicsOf(cause) ?? topics, `the group ${groupId} cannot read it`);
     }
     default: {
       const text = `The member of group ${groupId} has failed (${kafkaReason(cause)}). Check kafka.brokers.`;
       return new ConnectorError('KAFKA_UNREACHABLE', text, details);
     }
   }
+}
+
+/** `so`: the effect. The operation is repeated until the topic is there again. */
+export function topicDeleted(cause: unknown, topics: readonly string[], so: string): ConnectorError {
+  const text = `Kafka has no topic ${topics.join(' or ')}, so ${so}. Create the topic: \`spconnect topics create\`. Then the connector continues within a minute.`;
+  return new ConnectorError('TOPIC_DELETED', text, { cause, fields: { topics } });
 }
 
 function readGroup(groupId: string): string {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { KafkaCluster } from '../../../src/kafka/cluster.ts';
 import type { OutgoingRecord } from '../../../src/kafka/record.ts';
 import { createTopic, kafkaTest, readCommitted } from '../../support/kafka/kafka-real.ts';
-import { loadRawKafkajs } from '../../support/kafka/raw-kafkajs.ts';
+import { setTopic } from '../../support/kafka/raw-kafkajs.ts';
 import { eventually, outcomeOf } from '../../support/runner/eventually.ts';
 
 const signal = () => AbortSignal.timeout(600_000);
@@ -35,8 +35,6 @@ kafkaTest(
     const admin = kafka.plain().admin();
     t.after(() => admin.disconnect());
     await admin.connect();
-    const configEntries = [{ name: 'max.message.bytes', value: '10000' }];
-    const resources = [{ type: loadRawKafkajs().ConfigResourceTypes.TOPIC, name, configEntries }];
     const writers = [0, 1].map((partition) => {
       const writer = cluster.transactionalWriter(`${name}-${partition}`);
       const values = Array.from({ length: 10 }, (_, row) => `${row}`.padEnd(3_000, 'x'));
@@ -47,7 +45,7 @@ kafkaTest(
       await open();
       await commit();
     }
-    await admin.alterConfigs({ validateOnly: false, resources });
+    await setTopic(admin, name, 'max.message.bytes', '10000');
     const probe = kafka.connect({ compression: 'none' }).transactionalWriter(`${name}-probe`);
     const isRefused = async (partition: number) => {
       await probe.open(async () => {}, signal());

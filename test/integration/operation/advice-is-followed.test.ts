@@ -7,6 +7,7 @@ import { offsetKey, offsetPartition } from '../../../src/kafka/offset-store.ts';
 import { partitionFor } from '../../../src/kafka/record.ts';
 import { type Installation, testInstallation } from '../../support/connectors/installation.ts';
 import type { RunningConnector } from '../../support/connectors/running-connector.ts';
+import { setTopic } from '../../support/kafka/raw-kafkajs.ts';
 import { eventually } from '../../support/runner/eventually.ts';
 
 /*
@@ -139,8 +140,22 @@ testInstallation(
       for (const command of ['pause instruments', 'resume instruments']) await run(scene, command);
     });
 
-    await t.test('TOPIC_REFUSED', async () => {
+    await t.test('TOPIC_DELETED', async () => {
       await admin.deleteTopics({ topics: [`${prefix}.instruments`] });
+      const lost = async () => {
+        simulator.change(1);
+        return connector.fieldsOf('writerLost').find(({ err }) => err.code === 'TOPIC_DELETED');
+      };
+      const missing = await eventually('it cannot write', lost, (found) => found !== undefined);
+      for (const command of commandsIn(String(missing?.err.message))) await run(scene, command);
+      const isFilled = () =>
+        connector.seen.some(({ name, fields }) => name === 'walkStarted' && fields.why === 'topicReplaced');
+      await eventually('a walk fills it', isFilled, (is) => is);
+      assert.equal(connector.fieldsOf('sourceFailed').length, 1, 'it waited, and did not fail');
+    });
+
+    await t.test('TOPIC_REFUSED', async () => {
+      await setTopic(admin, `${prefix}.instrument-events`, 'max.message.bytes', '100');
       await eventually(
         'it has failed',
         async () => {
@@ -150,14 +165,12 @@ testInstallation(
         ({ length }) => length > 1,
       );
       const failed = connector.fieldsOf('sourceFailed').at(-1);
+      await setTopic(admin, `${prefix}.instrument-events`, 'max.message.bytes', '1048588');
       await follow(scene, 'TOPIC_REFUSED', describeError(failed.err, redaction, 'instruments'));
       const events = connector.seen.length;
       simulator.change(1);
       const commits = async () => connector.seen.slice(events).filter(({ name }) => name === 'streamCommitted');
       await eventually('it writes again', commits, ({ length }) => length > 0);
-      const isFilled = () =>
-        connector.seen.some(({ name, fields }) => name === 'walkStarted' && fields.why === 'topicReplaced');
-      await eventually('a walk fills it', isFilled, (is) => is);
     });
 
     await t.test('FILTER_CHANGED', async () => {

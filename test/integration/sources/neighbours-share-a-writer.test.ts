@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import type { Admin, Kafka } from 'kafkajs';
+import type { Kafka } from 'kafkajs';
 import { testNeighbours } from '../../support/connectors/neighbours.ts';
 import { hookTransactions, type TransactionHooks } from '../../support/kafka/kafka-real.ts';
-import { loadRawKafkajs } from '../../support/kafka/raw-kafkajs.ts';
+import { setTopic } from '../../support/kafka/raw-kafkajs.ts';
 import { eventually } from '../../support/runner/eventually.ts';
 
 /** Takes some events, and not the hundred of one answer. */
@@ -85,25 +85,19 @@ testNeighbours(TITLE, { count: 4, kafka: ', compression: none' }, async (t, besi
     assert.deepEqual(seen('sourceFailed'), []);
   });
 
-  await t.test('a topic that is deleted: its source stops with the reason', async () => {
+  await t.test('a topic that is deleted: its source waits until it is there again', async () => {
+    const lost = seen('writerLost').length;
     await admin.deleteTopics({ topics: [topicOf(gone)] });
-    const failed = () => {
+    const deleted = () => {
       simulator.change(1);
-      return seen('sourceFailed');
+      return seen('writerLost').slice(lost);
     };
-    await eventually('it has failed', failed, ({ length }) => length > 0);
+    const losses = await eventually('the writer is lost', deleted, ({ length }) => length > 0);
     for (const name of [calm, failing, small]) await writesOn(name);
-    const failures = seen('sourceFailed').map(({ source, err }) => [source, err.code]);
-    assert.deepEqual(failures, [[gone, 'TOPIC_REFUSED']]);
-    assert.match(String(seen('sourceFailed')[0]?.err.message), new RegExp(`${topicOf(gone)}.*UNKNOWN_TOPIC`));
+    assert.equal(losses.at(-1)?.err.code, 'TOPIC_DELETED');
+    assert.match(String(losses.at(-1)?.err.message), new RegExp(`no topic ${topicOf(gone)}, .*topics create`));
+    await admin.createTopics({ topics: [{ topic: topicOf(gone), numPartitions: 6, replicationFactor: 1 }] });
+    await writesOn(gone);
+    assert.deepEqual(seen('sourceFailed'), []);
   });
 });
-
-async function setTopic(admin: Admin, name: string, setting: string, value: string): Promise<void> {
-  const { ConfigResourceTypes } = loadRawKafkajs();
-  const configEntries = [{ name: setting, value }];
-  await admin.alterConfigs({
-    validateOnly: false,
-    resources: [{ type: ConfigResourceTypes.TOPIC, name, configEntries }],
-  });
-}

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { testAdmin } from '../../support/connectors/admin-connector.ts';
-import { loadRawKafkajs } from '../../support/kafka/raw-kafkajs.ts';
+import { setTopic } from '../../support/kafka/raw-kafkajs.ts';
 import { scraped } from '../../support/ledgers/scraped.ts';
 import { eventually } from '../../support/runner/eventually.ts';
 
@@ -32,10 +32,7 @@ testAdmin(TITLE, { prices: '{}' }, async (t, world) => {
   const metrics = scraped(String((await connector.get('/metrics')).body));
   assert.equal(metrics.get('spconnect_source_status{source="wrong",status="failed"}'), 1);
 
-  const { ConfigResourceTypes } = loadRawKafkajs();
-  const configEntries = [{ name: 'cleanup.policy', value: 'delete' }];
-  const resources = [{ type: ConfigResourceTypes.TOPIC, name: wrong, configEntries }];
-  await admin.alterConfigs({ validateOnly: false, resources });
+  await setTopic(admin, wrong, 'cleanup.policy', 'delete');
   await admin.deleteTopics({ topics: [plan.prices.name] });
   for (const name of ['wrong', 'prices']) {
     assert.equal((await connector.change('POST', `/connectors/${name}/restart`)).status, 204);

@@ -2,6 +2,7 @@ import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import type { Admin } from 'kafkajs';
 
 type Kafkajs = typeof import('kafkajs');
 
@@ -19,4 +20,11 @@ export function loadRawKafkajs(): Kafkajs {
     cpSync(join(installed, part), join(copy, part), { recursive: true });
   }
   return require(copy) as Kafkajs;
+}
+
+export async function setTopic(admin: Admin, name: string, setting: string, value: string): Promise<void> {
+  const { ConfigResourceTypes } = require('kafkajs') as Kafkajs;
+  const configEntries = [{ name: setting, value }];
+  const resources = [{ type: ConfigResourceTypes.TOPIC, name, configEntries }];
+  await admin.alterConfigs({ validateOnly: false, resources });
 }

@@ -9,7 +9,6 @@ const wrapped = (type: string, more: object = {}) =>
   new Error('retries exceeded', { cause: Object.assign(new Error('refused'), { type, ...more }) });
 
 for (const [type, advice] of [
-  ['UNKNOWN_TOPIC_OR_PARTITION', /refuses the records for p\.rows \(.*Create the topic again/],
   ['TOPIC_AUTHORIZATION_FAILED', /p\.rows or p\.letters .*rights/],
   ['MESSAGE_TOO_LARGE', /p\.rows or p\.letters .*max\.message\.bytes/],
   ['INVALID_RECORD', /p\.rows or p\.letters .*settings/],
@@ -40,7 +39,16 @@ test('a group whose topic is missing says which, and is tried again', () => {
   const cause = wrapped('UNKNOWN_TOPIC_OR_PARTITION', { topics: ['p.letters'] });
   const failed = memberFailed(cause, { groupId: 'p-prices', topics: TOPICS });
   assert.deepEqual([failed.code, failed.action], ['TOPIC_DELETED', 'retry']);
-  assert.match(failed.message, /no topic p\.letters, .*`spconnect topics create`\.$/);
+  assert.match(failed.message, /no topic p\.letters, .*`spconnect topics create`\. Then/);
+});
+
+test('a topic that is missing can be written to after its creation', async () => {
+  const refused = await topicRefused(wrapped('UNKNOWN_TOPIC_OR_PARTITION'), TOPICS, FACTS);
+  assert.deepEqual(
+    [refused?.code, refused?.action, refused?.fields],
+    ['TOPIC_DELETED', 'retry', { topics: ['p.rows'] }],
+  );
+  assert.match(refused?.message ?? '', /no topic p\.rows, .*`spconnect topics create`\. Then/);
 });
 
 test('the topic that the error names is the one that is reported', async () => {
