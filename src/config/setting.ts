@@ -67,6 +67,13 @@ export function oneOf<const Names extends readonly [string, ...string[]]>(names:
     .meta({ wanted: `one of ${names.join(', ')}` });
 }
 
+export function listOf<Entry extends z.ZodType>(entry: Entry) {
+  return z
+    .array(entry)
+    .max(100)
+    .meta({ wanted: `a list; each entry: ${entry.meta()?.wanted}` });
+}
+
 export function duration(minimum: string, maximum: string) {
   const [minimumMs = 0, maximumMs = 0] = [durationMs(minimum), durationMs(maximum)];
   return z

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import type { z } from 'zod';
 import { adminSettings } from './groups/admin.ts';
 import { kafkaSettings } from './groups/kafka.ts';
 import { marketDataSettings, referenceDataSettings } from './groups/provider-interface.ts';
@@ -15,6 +15,7 @@ import {
   flag,
   group,
   inMilliseconds,
+  listOf,
   oneOf,
   type Report,
   section,
@@ -27,7 +28,7 @@ import {
 const pricesSettings = group({
   enabled: setting(flag(), 'Request prices, if marketData.url is set.', true),
   from: setting(
-    z.array(text('the name of a source')).max(100),
+    listOf(text('the name of a source')),
     'Names of the sources whose instruments are priced; empty: the only instruments source. Several sources need different values of legalCountry.',
     [],
   ),

@@ -251,7 +251,8 @@ function streamFact(source: SourceStatus, now: string): Fact {
     return stream(`the provider's stream ends at ${providerEndsAt}, before our offset ${since}`);
   const isLately = isRead && at !== null && secondsBetween(at, now) < BEHIND_AFTER_SECONDS;
   if (is === true || isLately) return fact('Stream', 'caught up');
-  if (is === false) return stream(at === null ? 'behind' : `behind for ${durationText(secondsBetween(at, now))}`);
+  const length = at === null ? 'yet' : `for ${durationText(secondsBetween(at, now))}`;
+  if (is === false) return stream(`not read to its end ${length}`);
   return stream(at === null ? 'not known yet' : `caught up as of ${timeText(at)}`);
 }
 

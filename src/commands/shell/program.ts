@@ -61,7 +61,7 @@ function stateCommand(name: 'pause' | 'resume' | 'stop' | 'restart', description
   return {
     description,
     arguments: [new Argument('<source>', `the name of a source, or ${PRICE_PROCESSOR} for the price processor`)],
-    help: `${help}\nThe request holds, also after restarts, until the next request. The connector may be stopped.`,
+    help: `${help}\nThe connector may be stopped: then the request takes effect at its next start.`,
     examples: [`${name} instruments`],
     load: async () => {
       const { stateCommand } = await import('../state-command.ts');
@@ -148,7 +148,7 @@ when it is not ready or cannot be reached.
   pause: stateCommand(
     'pause',
     'Pause a source: it keeps its position and sends no requests to the provider.',
-    'Its walk and its position in the stream are kept. The provider keeps events for seven days only.',
+    'Its walk and its position in the stream are kept. The provider keeps events for seven days only. It stays paused after restarts of the connector.',
   ),
   resume: stateCommand(
     'resume',
@@ -158,7 +158,7 @@ when it is not ready or cannot be reached.
   stop: stateCommand(
     'stop',
     'Stop the task of a source; its offset can be changed after that.',
-    'The other sources continue. resume starts this source from its committed offset.',
+    'The other sources continue. It stays stopped after restarts of the connector; resume starts it from its committed offset.',
   ),
   restart: stateCommand(
     'restart',

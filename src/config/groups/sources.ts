@@ -6,6 +6,7 @@ import {
   flag,
   group,
   inMilliseconds,
+  listOf,
   nullable,
   oneOf,
   section,
@@ -95,11 +96,7 @@ const instrumentsSource = group({
     'The largest share of instruments that a walk deletes (up to 20 are always allowed). If more are missing, the walk deletes none.',
     0.05,
   ),
-  deleteOnEventTypes: setting(
-    z.array(eventTypeName()).max(100),
-    `Types of events that delete their instrument; ${KNOWN}.`,
-    [],
-  ),
+  deleteOnEventTypes: setting(listOf(eventTypeName()), `Types of events that delete their instrument; ${KNOWN}.`, []),
   topics: ownTopics(
     group({ instruments: ownTopic('instruments'), 'instrument-events': ownTopic('instrument-events') }),
   ),

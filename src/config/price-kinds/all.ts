@@ -7,6 +7,7 @@ import {
   group,
   type InMilliseconds,
   inMilliseconds,
+  listOf,
   oneOf,
   type Report,
   setting,
@@ -235,7 +236,7 @@ const overviewSettings = group({
   enabled: setting(flag(), 'Request the latest prices.', true),
   refreshInterval: refreshInterval('60s'),
   fields: setting(
-    z.array(oneOf(PRICE_FIELDS.overview)).max(100),
+    listOf(oneOf(PRICE_FIELDS.overview)),
     `Some of ${PRICE_FIELDS.overview.join(', ')}; empty: the provider's default fields.`,
     [],
   ),

@@ -151,14 +151,14 @@ function asObject(text: string): Readonly<Record<string, unknown>> {
   }
 }
 
-/** A registry's "not found" has an error code; a 404 without a code comes from another service or path. */
-export function isNoneThere({ status, body }: RegistryResponse): boolean {
-  return status === 404 && typeof body.error_code === 'number';
+/** The error code of a registry begins with the status, such as 40401. Another service or path gives none, or 404. */
+export function isNotFound(status: unknown, errorCode: unknown): boolean {
+  return status === 404 && Math.floor(Number(errorCode) / 100) === 404;
 }
 
 /** Returns a hint if the refusal cannot come from a registry, else an empty text. */
 export function pathHint({ status, body }: RegistryResponse): string {
-  if (typeof body.error_code === 'number' || !ANOTHER_SERVICE.includes(status)) return '';
+  if (isNotFound(status, body.error_code) || !ANOTHER_SERVICE.includes(status)) return '';
   return (
     ` This response does not come from Confluent's API: is the base path missing in schemaRegistry.url (SCHEMA_REGISTRY_URL)? ` +
     'Apicurio has this API below /apis/ccompat/v7, Confluent at the root.'

@@ -3,7 +3,7 @@ import type { Log } from '../../support/log.ts';
 import { untilAborted } from '../../support/until-aborted.ts';
 import {
   createRegistryHttp,
-  isNoneThere,
+  isNotFound,
   pathHint,
   type RegistryHttp,
   type RegistryHttpOptions,
@@ -45,7 +45,7 @@ export function createSchemaRegistry(options: SchemaRegistryOptions): SchemaRegi
     const found = await http.request({ method: 'POST', path, body: { schema } }, signal);
     // After the first start, the schema is registered, and the call returns here. So the slow package for registration is not loaded.
     if (found.status === 200 && (await isHeld(http, idOf(found, what), schema, signal))) return idOf(found, what);
-    if (!register && found.status === 404) {
+    if (!register && isNotFound(found.status, found.body.error_code)) {
       const missing = `The registry does not have the schema of ${subject}, and schemaRegistry.register is false.`;
       throw new ConnectorError('SCHEMA_NOT_REGISTERED', missing, { fields: { subject } });
     }
@@ -86,7 +86,7 @@ export function createSchemaRegistry(options: SchemaRegistryOptions): SchemaRegi
 
 /** A 404 without the registry's error code comes from a gateway, and does not prove that the schema is missing. */
 export function isSchemaNotFound(error: unknown): boolean {
-  return error instanceof ConnectorError && error.fields.status === 404 && typeof error.fields.errorCode === 'number';
+  return error instanceof ConnectorError && isNotFound(error.fields.status, error.fields.errorCode);
 }
 
 async function isHeld(http: RegistryHttp, id: number, schema: string, signal: AbortSignal): Promise<boolean> {
@@ -98,8 +98,9 @@ async function fixCompatibility(http: RegistryHttp, log: Log, subject: string, s
   const response = await http.request({ method: 'GET', path }, signal);
   const level = levelOf(response);
   if (level === LEVEL) return;
-  // 404: the subject has no separate compatibility level (40401 from Apicurio, 40408 from Confluent).
-  if (response.status !== 200 && response.status !== 404) throw refused(response, `the compatibility of ${subject}`);
+  // Not found: the subject has no separate compatibility level (40401 from Apicurio, 40408 from Confluent).
+  if (response.status !== 200 && !isNotFound(response.status, response.body.error_code))
+    throw refused(response, `the compatibility of ${subject}`);
   if (level !== null) log.warn({ subject, level: String(level), wanted: LEVEL }, 'subject had another compatibility');
   const set = await http.request({ method: 'PUT', path, body: { compatibility: LEVEL } }, signal);
   // Replicas that start together set the level at the same time. Apicurio then refuses all requests but one.
@@ -171,7 +172,7 @@ const MOST_VERSIONS = 1_000;
 export function createRegistrySubjects(http: RegistryHttp): RegistrySubjects {
   async function get(path: string, what: string, signal: AbortSignal): Promise<RegistryResponse | null> {
     const response = await http.request({ method: 'GET', path }, signal);
-    if (isNoneThere(response)) return null;
+    if (isNotFound(response.status, response.body.error_code)) return null;
     if (response.status !== 200) throw refused(response, what);
     return response;
   }
@@ -203,7 +204,7 @@ export function createRegistrySubjects(http: RegistryHttp): RegistrySubjects {
     async isCompatible(subject, ours, signal) {
       const path = `/compatibility/subjects/${encodeURIComponent(subject)}/versions`;
       const response = await http.request({ method: 'POST', path, body: { schema: ours } }, signal);
-      if (isNoneThere(response)) return true;
+      if (isNotFound(response.status, response.body.error_code)) return true;
       const { is_compatible: isCompatible } = response.body;
       if (response.status !== 200 || typeof isCompatible !== 'boolean') {
         throw refused(response, `the compatibility with ${subject}`);

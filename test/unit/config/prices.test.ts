@@ -66,6 +66,8 @@ test('what is asked for is checked by name', async () => {
   const kinds = (text: string) => ({ prices: `prices: { kinds: { ${text} } }` });
   const says = /fields\[1\]: found the string "LastOpening"; expected one of/;
   await refused(kinds('overview: { fields: [lastprice, LastOpening] }'), says);
+  const list = /overview\.fields: found the string "Last"; expected a list; each entry: one of /;
+  await refused(kinds('overview: { fields: Last }'), list);
   const means = /daily\.fields: found the string "BidAsk"; expected one or several of Close, /;
   await refused(kinds('daily: { fields: BidAsk }'), means);
   await refused(kinds('intraday: { interval: Minute_1 }'), /expected one or several of Minute_5, Hour_1/);

@@ -105,7 +105,7 @@ test('the page shows how far each source is', async (t) => {
   board.events.notified({ source, kind: 'shrinkRefused', text: 'Far fewer instruments than before.' });
   scene.now += 65_000;
   const text = await page();
-  const times = ['behind for 1 min 25 s', '1 min 5 s ago', 'kept for 58 min 55 s'];
+  const times = ['not read to its end for 1 min 25 s', '1 min 5 s ago', 'kept for 58 min 55 s'];
   for (const part of [...times, '7-1', 'no. 3 running', 'shrink refused', 'Not deleted</dt>']) {
     assert.ok(text.includes(part), `${part} is missing`);
   }
@@ -331,7 +331,7 @@ test('with Kafka silent the page says so first and since when, and what it shows
   board.events.polled({ ...POLL, caughtUp: false });
   assert.match(
     await page(),
-    /behind for 1 min 20 s<[\s\S]*<rect class="plain" width="99.21%"/,
+    /not read to its end for 1 min 20 s<[\s\S]*<rect class="plain" width="99.21%"/,
     'the bar of a source that is not read',
   );
   // It has left its groups, as any other replica has.

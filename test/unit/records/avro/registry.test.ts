@@ -234,6 +234,7 @@ async function subjectsAt(t: TestContext, status: number, type: string, body: st
 const JSON_TYPE = 'application/json';
 for (const [what, status, type, body] of [
   ['a path without the API', 404, JSON_TYPE, '{"status":404,"title":"RESTEASY003210: Could not find resource"}'],
+  ['the path of another API', 404, JSON_TYPE, '{"error_code":404,"message":"Could not find resource for full path"}'],
   ['a provider', 404, 'application/problem+json', '{"type":"about:blank","title":"Not Found","status":404}'],
   ['a web page', 200, 'text/html', '<html></html>'],
   ['another JSON service', 200, JSON_TYPE, '{"instruments":[]}'],
