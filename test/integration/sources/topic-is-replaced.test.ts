@@ -10,7 +10,8 @@ const SCENE = {
   prices: '{ linger: 50ms, kinds: { overview: { refreshInterval: 1h } } }',
 };
 
-function replacing(t: TestContext, { broker, kafka, plan }: Installation) {
+/** `meanwhile`: runs while the topics are missing. */
+function replacing(t: TestContext, { broker, kafka, plan }: Installation, meanwhile?: () => Promise<unknown>) {
   return async (...roles: (keyof typeof plan)[]) => {
     const admin = broker.plain().admin();
     await admin.connect();
@@ -19,6 +20,7 @@ function replacing(t: TestContext, { broker, kafka, plan }: Installation) {
     const names = specifications.map(({ name }) => name);
     const before = await kafka.topicIds(names, t.signal);
     await admin.deleteTopics({ topics: names });
+    await meanwhile?.();
     // A broker may show a deleted topic for a while.
     await onceRight(async () => {
       await kafka.ensureTopics(specifications, { create: true });
@@ -144,3 +146,33 @@ testInstallation('a running source keeps its offset when the offsets topic is cr
   assert.deepEqual(second.fieldsOf('walkStarted'), []);
   assert.equal(await resets(), before);
 });
+
+testInstallation(
+  'events that come while their topic is missing are written once, after its creation',
+  SCENE,
+  async (t, at) => {
+    const { simulator, start, read } = at;
+    const ids = [...simulator.ledger.instruments()].map(({ id }) => String(id));
+    const connector = await start();
+    await connector.event('walkCompleted');
+    const change = () => {
+      const id = ids.pop() ?? '';
+      simulator.publish({ kind: 'datachange', id });
+      return id;
+    };
+    const published: string[] = [];
+    await replacing(t, at, async () => {
+      const isLost = () => connector.fieldsOf('writerLost').some(({ err }) => err.code === 'TOPIC_DELETED');
+      await onceRight(() => (isLost() ? null : `it still writes ${change()}`));
+      published.push(change(), change(), change());
+    })('instrument-events');
+    const written = async () => (await read('instrument-events')).map(({ key }) => String(key));
+    const isWritten = (keys: readonly string[]) => published.every((id) => keys.includes(id));
+    await onceRight(async () => (isWritten(await written()) ? null : 'not all are written'));
+    await connector.stop();
+    const keys = await written();
+    assert.equal(new Set(keys).size, keys.length, 'none is written twice');
+    assert.ok(keys.length > published.length, 'the page that failed is written too');
+    assert.deepEqual(connector.fieldsOf('sourceFailed'), []);
+  },
+);

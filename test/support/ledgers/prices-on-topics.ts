@@ -77,7 +77,7 @@ export async function onceRight(whatIsWrong: () => Promise<string | null> | stri
 }
 
 function unlessUnreachable(error: unknown): string {
-  if (error instanceof ConnectorError && error.code === 'KAFKA_UNREACHABLE') return error.message;
+  if (error instanceof ConnectorError && error.action === 'retry') return error.message;
   throw error;
 }
 
