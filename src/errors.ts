@@ -102,7 +102,8 @@ export const ERROR_CODES = {
   },
   OFFSET_NOT_FOUND: {
     action: 'exit',
-    remedy: 'See `spconnect offsets list`, and name another time or offset.',
+    remedy:
+      'See `spconnect offsets list`. Name another time or offset. A source without an offset must run once first.',
   },
   REGISTRY_UNREACHABLE: {
     action: 'retry',

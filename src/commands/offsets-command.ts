@@ -159,7 +159,7 @@ async function moveStream(
 ) {
   let after: SourceOffset | undefined;
   const move = ({ offset }: Pick<StoredOffset, 'offset'>): SourceOffset | undefined => {
-    if (offset === null) throw notFound(`Source ${request.source.name} has no committed offset that could be changed.`);
+    if (offset === null) throw notFound(`Source ${request.source.name} has no committed offset: it has not run yet.`);
     const isThere = more.from === undefined || (offset.since ?? null) === more.from;
     after = isThere ? movedOffset(at.clock, request.source, offset, place) : undefined;
     return after;
@@ -286,7 +286,7 @@ async function skipPosition(at: Installation, session: ProviderSession, { source
   if (given !== undefined && given !== 'newest') assertForm(source, given);
   const planned = await changeOffset(at, { source, execute: false }, () => undefined);
   const { offset } = planned.before;
-  if (offset === null) throw notFound(`Source ${source.name} has no committed offset to continue from.`);
+  if (offset === null) throw notFound(`Source ${source.name} has no committed offset: it has not run yet.`);
   const from = typeof offset.since === 'string' ? offset.since : null;
   const { stream } = session.open(source, 1);
   const found = await unreadableFrom(session, stream, from, signal);
