@@ -73,6 +73,14 @@ test('a refusal of the control path names the unknown word, and the README lists
       /poison does not change bulk; use edit, or match: inst/,
     ],
     ['publish', [{ kind: 'newissue' }, { kind: 'datachange', ids: '1' }], /datachange has no member ids; .*: kind, id/],
+    [
+      'publish',
+      [
+        { kind: 'vanish', id: '1000001' },
+        { kind: 'vanish', id: '1000001' },
+      ],
+      /no instrument 1000001/,
+    ],
     ['publish', { kind: 'vanish' }, /vanish: id: .*received undefined/],
     ['publish', { kind: 'datachange', id: '77' }, /no instrument 77; GET ledger\/instruments lists them/],
     ['publish', { kind: 'vanish', id: 'x' }, /vanish: id: .*pattern/],

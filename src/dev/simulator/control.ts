@@ -39,7 +39,11 @@ export function createControl(
   const handlers: Readonly<Record<string, Handler>> = {
     'POST publish': (body) => {
       const changes: readonly Change[] = Array.isArray(body) ? body : [body];
-      for (const change of changes) assertChange(change, simulator.has);
+      const gone = new Set<string>();
+      for (const change of changes) {
+        assertChange(change, (id) => simulator.has(id) && !gone.has(id));
+        if (change.kind === 'vanish') gone.add(change.id);
+      }
       return changes.map((change) => simulator.publish(change));
     },
     'POST checks': (body) => {
