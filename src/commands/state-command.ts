@@ -5,7 +5,10 @@ import { knownSource, loadWithoutProvider } from './command-settings.ts';
 import { print, textTable } from './shell/output.ts';
 import type { CommandContext } from './shell/terminal.ts';
 
-const ALSO = { resume: ' A failed source also needs restart.', restart: ' A stopped source also needs resume.' };
+const ALSO = {
+  resume: ' A failed source also needs restart.',
+  restart: ' A paused or stopped source also needs resume.',
+};
 const STATES = { pause: 'paused', resume: 'running', stop: 'stopped' } as const;
 
 /** `pause`, `resume`, `stop` and `restart` write to the states topic, so they need only Kafka. */

@@ -15,24 +15,27 @@ import { atProvider, type ProviderSession } from './provider-session.ts';
 import { commandProgress, print, textTable } from './shell/output.ts';
 import type { CommandContext } from './shell/terminal.ts';
 
+const USUAL_IDS = 10;
+
 interface WalkOptions {
   /** The walk may delete up to this many instruments, even above the usual limit. */
   readonly allowShrink?: number;
   readonly dryRun: boolean;
   readonly settle?: number;
-  /** The most ids that are shown of each kind. */
-  readonly ids: number;
+  /** The most ids that are shown of each kind; by default `USUAL_IDS`. */
+  readonly ids?: number;
 }
 
 export async function walkCommand(context: CommandContext, options: WalkOptions, name: string): Promise<void> {
-  const { stderr, signal } = context;
+  const { stderr, signal, refuse } = context;
   const { allowShrink = null, dryRun, ids, settle } = options;
+  if (!dryRun && (ids ?? settle) !== undefined) refuse('--ids and --settle need --dry-run');
   const settings = await loadWholeSettings(context);
   const instruments = settings.sources.filter((one) => one.type === 'instruments');
   const source = knownSource(context, name, instruments, 'instruments source');
   if (dryRun) {
     const progress = commandProgress(stderr, null);
-    const request = { source, allowShrink, ids, settle, onProgress: progress.show };
+    const request = { source, allowShrink, ids: ids ?? USUAL_IDS, settle, onProgress: progress.show };
     const plan = await atInstallation({ settings, signal, needs: ['offsets'] }, (at) =>
       atProvider(at, (session) => planWalk(at, session, request)),
     ).finally(progress.end);

@@ -171,7 +171,11 @@ when it is not ready or cannot be reached.
     options: [
       value('--allow-shrink <count>', 'the most instruments that this walk may delete', wholeNumberOption),
       flag('--dry-run', 'only show what a walk would write and delete; request nothing'),
-      value('--ids <count>', 'with --dry-run: show at most this many ids of each kind', wholeNumberOption, 10),
+      value(
+        '--ids <count>',
+        'with --dry-run: show at most this many ids of each kind (default: 10)',
+        wholeNumberOption,
+      ),
       settle('with --dry-run: '),
     ],
     help: `A walk that would delete too many instruments deletes none, and writes a notification with the number.

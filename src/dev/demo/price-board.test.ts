@@ -126,6 +126,6 @@ test('the line of freshness reports ages, overdue prices, rates and failures', a
     board.events.bulkAnswered({ kind: 'overview', items, durationMs: 1, drift: 0, roundedNumbers: 0 });
   assert.equal(
     board.freshnessLine(),
-    '990 of 1,002 priced · age p50 1.0 s, p99 2.0 s, max 3.0 s · 3 not requested yet · 7 repaid · 1 overdue · failing: 2 status 404 · 60 items/s in 0.2 calls/s',
+    '990 of 1,002 priced · age p50 1.0 s, p99 2.0 s, max 3.0 s · 3 not answered yet · 7 repaid · 1 overdue · failing: 2 status 404 · 60 items/s in 0.2 calls/s',
   );
 });

@@ -134,7 +134,7 @@ function aligned(rows: readonly (readonly string[])[]): string[] {
 
 function freshnessText(now: Freshness): string {
   const problems = Object.entries(now.failing).map(([problem, count]) => `${count} ${problem}`);
-  const others = Object.entries({ 'not requested yet': now.waiting, repaid: now.repaid }).filter(
+  const others = Object.entries({ 'not answered yet': now.waiting, repaid: now.repaid }).filter(
     ([, count]) => count > 0,
   );
   const seconds = (ms: number | null) => `${((ms ?? 0) / 1_000).toFixed(1)} s`;

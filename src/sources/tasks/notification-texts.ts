@@ -114,11 +114,11 @@ function walkText(source: string, notification: WalkNotification) {
   const { walk } = notification;
   switch (notification.kind) {
     case 'walkCompleted': {
-      const { added, corrected, unchanged, gone, reEncoded, deadLetters: dead } = notification.counts;
+      const { added, corrected, unchanged, touched, gone, reEncoded, deadLetters: dead } = notification.counts;
       const how = notification.resumed ? ' The walk was resumed after a restart, so it deleted nothing.' : '';
       return {
         kind: 'walk-completed',
-        message: `Walk ${walk} is complete: ${added} added, ${corrected} corrected, ${unchanged} unchanged, ${gone} gone.${how}`,
+        message: `Walk ${walk} is complete: ${added} added, ${corrected} corrected, ${unchanged} unchanged, ${touched} touched, ${gone} gone.${how}`,
         walkStartedAt: notification.startedAtMs,
         added,
         corrected,
