@@ -172,5 +172,8 @@ function asText(reports: readonly SeriesReport[]): string {
     topic,
     ...[instruments, windows, deadLetters, failed.length].map(countText),
   ]);
-  return textTable([['series', 'topic', 'instruments', 'windows written', 'dead letters', 'without prices'], ...rows]);
+  return textTable([
+    ['series', 'topic', 'instruments', 'windows written now', 'dead letters', 'without prices'],
+    ...rows,
+  ]);
 }

@@ -139,7 +139,8 @@ async function eachDeadLetter(
 const PROVENANCE = ['spc-source', 'spc-walk', 'spc-since', 'spc-endpoint', 'spc-received'];
 const UNMAPPED_ADVICE =
   'To write such inputs with null for each wrong value, set mapping.onMismatch: keepInExtras, and retry.';
-const BY_WALK = 'a walk reads the instrument again, 90 minutes or more after its last event';
+const BY_WALK =
+  'the walk writes the instrument; if an event on the topic named it in the last 90 minutes, only a walk after this time does';
 const BY_REFRESH = 'needs no retry: the next refresh of the product requests the price again';
 const SUPERSEDED = 'the topic already has this record or a newer record';
 
