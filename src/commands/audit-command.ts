@@ -1,4 +1,4 @@
-import { counted } from '../admin/texts.ts';
+import { counted, countText } from '../admin/texts.ts';
 import { ConnectorError } from '../errors.ts';
 import { recordDigest } from '../records/avro/record-digest.ts';
 import type { ReadableRecord, ReadableValue } from '../records/avro/record-reader.ts';
@@ -69,7 +69,7 @@ function short(value: unknown): string {
 
 function summaryOf(report: AuditReport): string {
   const { source, topic, rows, unmapped, withoutId, differences, left, staying, walks, unsettled } = report;
-  const { unreadSince, remainsBecause } = report;
+  const { unreadSince, remainsBecause, later } = report;
   const meanings = { ...MEANINGS, extra: [MEANINGS.extra, ...remainsBecause].join('; ') };
   const kinds = Object.entries(meanings).flatMap(([kind, meaning]) => {
     const count = differences.filter((one) => one.kind === kind).length;
@@ -95,7 +95,10 @@ function summaryOf(report: AuditReport): string {
       unreadSince !== null &&
       `The committed offset of source ${source} dates from ${unreadSince}. If the connector is stopped or behind, ` +
         'it may only have to read its stream first.',
-    kinds.length > 0 &&
+    later.length > 0 &&
+      `An event of the last 90 minutes wrote ${countText(later.length)} of them. Such an instrument is corrected by its next ` +
+        'event, or by the first walk that begins more than 90 minutes after the event.',
+    differences.length > later.length &&
       `To correct the topic, request a walk, and audit again when it is done: spconnect walk ${source}${allowed}`,
   ];
   return lines.flatMap((line) => (line === false ? [] : [`${line}\n`])).join('');
@@ -188,6 +191,7 @@ async function audit(at: Installation, session: ProviderSession, { source, settl
   const isOnlyNamed = left.length === 0 || !source.tombstones;
   const remainsBecause = isOnlyNamed ? [] : reasons(left.length, census.size, source.maxShrink, walks, clock.wallMs());
   const isGoing = remainsBecause.length === 0;
+  const isWritten = (id: string) => census.reportedAgeMs(BigInt(id)) !== null;
   return {
     source: source.name,
     topic: topic.name,
@@ -197,6 +201,7 @@ async function audit(at: Installation, session: ProviderSession, { source, settl
     differences: inOrder.filter(({ id, kind }) => kind !== 'extra' || !(isGoing || named.has(id))),
     left: isGoing ? left : [],
     remainsBecause,
+    later: inOrder.filter(({ id, kind }) => kind !== 'extra' && isWritten(id)).map(({ id }) => id),
     staying: extra.filter((id) => named.has(id)),
     unreadSince,
     walks: source.tombstones ? walks : null,

@@ -140,7 +140,7 @@ const PROVENANCE = ['spc-source', 'spc-walk', 'spc-since', 'spc-endpoint', 'spc-
 const UNMAPPED_ADVICE =
   'To write such inputs with null for each wrong value, set mapping.onMismatch: keepInExtras, and retry.';
 const BY_WALK =
-  'the walk writes the instrument; if an event on the topic named it in the last 90 minutes, only a walk after this time does';
+  'the walk writes the instrument; if the source wrote it for an event in the last 90 minutes, only a walk after this time does';
 const BY_REFRESH = 'needs no retry: the next refresh of the product requests the price again';
 const SUPERSEDED = 'the topic already has this record or a newer record';
 

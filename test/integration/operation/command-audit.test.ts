@@ -41,32 +41,37 @@ testInstallation(
     const { simulator, kafka, prefix } = scene;
     const connector = await scene.start();
     await connector.event('walkCompleted');
+    const [first, second, third, { id: fourth = 0n } = {}] = [...simulator.ledger.instruments()];
+    simulator.publish({ kind: 'datachange', id: String(fourth) });
+    await connector.event('streamCommitted');
     await connector.stop();
     await fenceSource(kafka, prefix);
 
-    const [first, second, third] = [...simulator.ledger.instruments()];
-    const text = third?.text ?? '';
-    const other = text
-      .replace(/"currency":"[A-Z]+"/, '"currency":"X\\u001b[2JX"')
-      .replace(/"name":"/, '"name":"Other ');
-    assert.notEqual(other, text);
+    const changed = (text = '') =>
+      text.replace(/"currency":"[A-Z]+"/, '"currency":"X\\u001b[2JX"').replace(/"name":"/, '"name":"Other ');
+    const other = changed(third?.text);
+    assert.notEqual(other, third?.text);
+    const byEvent = [...simulator.ledger.instruments()].find(({ id }) => id === fourth)?.text;
+    simulator.publish({ kind: 'replace', id: String(fourth), instrument: changed(byEvent), type: null });
     simulator.publish({ kind: 'vanish', id: String(first?.id) });
     simulator.publish({ kind: 'replace', id: String(third?.id), instrument: other, type: null });
     const { id: issued } = simulator.publish({ kind: 'newissue' });
 
     const json = await scene.spconnect('audit --settle 200ms --output json');
     assert.equal(json.code, 1);
-    const [{ differences, left, rows }] = JSON.parse(json.stdout);
+    const [{ differences, left, later, rows }] = JSON.parse(json.stdout);
     assert.equal(rows, 50);
     const kinds = new Map(differences.map((one: { id: string; kind: string }) => [one.id, one.kind]));
     assert.deepEqual(
       kinds,
       new Map([
         [String(third?.id), 'different'],
+        [String(fourth), 'different'],
         [String(issued), 'missing'],
       ]),
     );
     assert.ok(!kinds.has(String(second?.id)));
+    assert.deepEqual(later, [String(fourth)], 'no walk corrects it yet');
     assert.deepEqual(left, [String(first?.id)], 'what left the list waits for the next walk');
     const { fields } = differences.find(({ kind }: { kind: string }) => kind === 'different');
     assert.deepEqual(fields.map(({ pointer }: { pointer: string }) => pointer).sort(), ['/currency', '/name']);
@@ -78,15 +83,18 @@ testInstallation(
       new RegExp(`^instruments +${third?.id} +different +/name: the provider has "Other `, 'm'),
     );
     assert.doesNotMatch(again.stdout, /[^\P{Cc}\n]/u);
-    assert.match(again.stderr, /: 1 missing, 1 different\.\nmissing: .*\ndifferent: .*\n1 instrument left the list\. /);
+    assert.match(again.stderr, /: 1 missing, 2 different\.\nmissing: .*\ndifferent: .*\n1 instrument left the list\. /);
     const unread = /^The committed offset of source instruments dates from 20\d\d-\S+Z\. .* read its stream first\.\n/m;
     assert.match(
       again.stderr,
-      new RegExp(`${unread.source}To correct the topic, .*: spconnect walk instruments\n$`, 'm'),
+      new RegExp(
+        `${unread.source}An event of the last 90 minutes wrote 1 of them\\. .*\nTo correct the topic, .*: spconnect walk instruments\n$`,
+        'm',
+      ),
     );
 
     // More than the next walk would delete unasked.
-    const gone = [...simulator.ledger.instruments()].slice(1, 27).filter(({ id }) => id !== third?.id);
+    const gone = [...simulator.ledger.instruments()].slice(1, 27).filter(({ id }) => id !== third?.id && id !== fourth);
     for (const { id } of gone) simulator.publish({ kind: 'vanish', id: String(id) });
     simulator.publish({ kind: 'datachange', id: String(second?.id) });
     for (let count = 0; count < 100; count++) simulator.publish({ kind: 'newissue' });
