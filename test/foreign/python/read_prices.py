@@ -18,7 +18,7 @@ if found.error:
     raise SystemExit(f"{topic}: {found.error.str()}")
 unread = set(found.partitions)
 consumer.assign([TopicPartition(topic, partition, OFFSET_BEGINNING) for partition in unread])
-prices = {}
+newest = {}
 while unread:  # each partition, up to its end
     if (message := consumer.poll(30)) is None:
         raise SystemExit("nothing came for 30 s")
@@ -27,7 +27,7 @@ while unread:  # each partition, up to its end
     if message.error():
         unread.discard(message.partition())
     else:
-        prices[message.key().decode()] = decode(message.value())  # None: no price any more
+        newest[message.key().decode()] = message.value()
 consumer.close()
 
 
@@ -35,6 +35,7 @@ def plain(number):  # a decimal.Decimal, with every digit
     return None if number is None else f"{number:f}".rstrip("0").rstrip(".")
 
 
-for key, price in prices.items():
+for key, value in newest.items():
+    price = decode(value)  # None: no price any more
     quote = price and price["lastPrice"]
     print(key, price and price["isin"], quote and plain(quote["bid"]), quote and plain(quote["ask"]))
