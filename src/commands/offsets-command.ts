@@ -117,7 +117,8 @@ export async function offsetsSet(
   if (since === undefined && to === undefined) refuse('expected --since or --to');
   const settings = await loadWithoutProvider(context);
   const source = knownSource(context, name, settings.sources);
-  const { place, after, change } = await atInstallation({ settings, signal, needs: NEEDS }, async (at) => {
+  const needs = [...NEEDS, 'notifications'] as const;
+  const { place, after, change } = await atInstallation({ settings, signal, needs }, async (at) => {
     const place = await (since === undefined ? placeAt(at, source, to ?? 0) : placeOf(at, source, since));
     return { place, ...(await moveStream(at, { source, execute }, place)) };
   });
@@ -209,11 +210,17 @@ async function placeAt(at: Installation, source: SourceSettings, atMs: number) {
   throw notFound(`${text}: unless records were deleted, it stood at its committed offset then.`);
 }
 
-/** The place with this offset. `received`: the time of the first request with this offset; null if unknown. */
+/**
+ * The place with this offset. `received`: the time of the first request with this offset, or the newest time that a
+ * notification of a gap or reset names; null if unknown. No record has the last offset before a reset.
+ */
 async function placeOf(at: Installation, source: SourceSettings, since: string) {
   assertForm(source, since);
+  const isLater = (one: StreamPlace, kept: StreamPlace | null) =>
+    one.since === since && (one.received ?? '') > (kept?.received ?? '');
   const { place } = await firstPlace(at, source, (one) => one.since === since);
-  return { since, received: place?.received ?? null, oldestOf: null };
+  const found = place ?? (await placeOnTopic(at, source, isLater, at.topics.notifications)).place;
+  return { since, received: found?.received ?? null, oldestOf: null };
 }
 
 /** The earliest place for which `accepts` returns true. */

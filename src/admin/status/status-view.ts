@@ -230,11 +230,11 @@ function sourceFacts(source: SourceStatus, now: string): readonly Fact[] {
   ];
 }
 
-/** A walk begins with a response of the stream, so a walk cannot begin before the next try of a failing stream. */
-function nextWalkFacts({ task, secondsToNextWalk: next, trouble }: SourceStatus, now: string): readonly Fact[] {
+/** A walk begins with a response of the stream, so no walk begins while the stream fails or its offset is refused. */
+function nextWalkFacts({ task, isRead, secondsToNextWalk: next, trouble }: SourceStatus, now: string): readonly Fact[] {
   if (next === null || task !== 'running') return [];
   const retryIn = trouble?.part === null ? secondsBetween(now, trouble.nextTryAt) : null;
-  if (retryIn === null && next > 0) return [fact('Next walk', `in ${durationText(next)}`)];
+  if (isRead && next > 0) return [fact('Next walk', `in ${durationText(next)}`)];
   const earliest = Math.max(next, retryIn ?? 0);
   const from = earliest > 0 ? `, at the earliest in ${durationText(earliest)}` : '';
   return [fact('Next walk', `with the next response of the stream${from}`)];

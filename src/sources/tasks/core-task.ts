@@ -68,6 +68,12 @@ interface Wait {
 
 const nothing = (waitMs: number): SourceTurn => ({ records: [], offset: null, waitMs, committed() {} });
 
+/** The place before a gap. `spconnect offsets set` finds the time of this place here. */
+function placeHeaders({ source, gapFrom, gapSinceFrom }: NotificationContent): Readonly<Record<string, string>> {
+  if (typeof gapFrom !== 'number' || typeof gapSinceFrom !== 'string') return {};
+  return { 'spc-source': source, 'spc-since': gapSinceFrom, 'spc-received': new Date(gapFrom).toISOString() };
+}
+
 /** The core chooses each request and decides about each response. The task sends requests and builds records. */
 export function createCoreTask<Decision extends FollowerDecision<unknown, unknown>, Row, Request>(
   options: CoreTaskOptions,
@@ -92,8 +98,10 @@ export function createCoreTask<Decision extends FollowerDecision<unknown, unknow
   ): Promise<OutgoingRecord[]> {
     const records = parts.records(asked);
     for (const notification of asked.decision.notifications) {
-      const value = await encodeNotification(parts.notification(notification, offset), signal);
-      records.push(keyedRecord(notifications, source, value, {}));
+      const content = parts.notification(notification, offset);
+      records.push(
+        keyedRecord(notifications, source, await encodeNotification(content, signal), placeHeaders(content)),
+      );
     }
     return records;
   }

@@ -114,3 +114,25 @@ testInstallation('an offset is set as it is given, in its form only', {}, async 
     assert.match(refused.stderr, says);
   }
 });
+
+testInstallation(
+  'the command that a reset names knows the time of its offset, so that no gap is suspected',
+  {},
+  async (_t, scene) => {
+    const first = await scene.start();
+    await first.event('walkCompleted');
+    await scene.spconnect('stop instruments');
+    await first.event('sourceStopped');
+    const { stdout } = await scene.spconnect('offsets reset instruments --execute');
+    const [, received] = /^serverDate: (.*)$/m.exec(stdout) ?? [];
+    await scene.spconnect('resume instruments');
+    const notified = async () => (await scene.read('notifications')).map(({ value }) => String(value));
+    const reset = await eventually('the reset is reported', notified, (all) =>
+      all.some((one) => one.includes('reset')),
+    );
+    const [command = ''] = /offsets set instruments --since \d+-\d+/.exec(reset.join()) ?? [];
+    const says = await scene.spconnect(command);
+    assert.match(says.stderr, new RegExp(`^Nothing was changed.* The source read from this offset at ${received}`));
+    await first.stop();
+  },
+);

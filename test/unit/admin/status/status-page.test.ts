@@ -438,6 +438,9 @@ test('a long wait names the command that ends it, and no walk begins before the 
   board.events.polled({ ...POLL, secondsToNextWalk: 8 });
   assert.equal(await walks(), 'in 8 s');
   assert.match(await page(), /<dt>Last poll</);
+  board.events.responseDiscarded({ source, why: 'refused' });
+  assert.equal(await walks(), 'with the next response of the stream, at the earliest in 8 s');
+  board.events.polled({ ...POLL, secondsToNextWalk: 8 });
   board.events.attemptFailed({ ...FAILED, waitMs: 284_000, err: refused as Error });
   assert.match(await page(), hint);
   assert.match(await page(), /<dt>Last good poll</);
