@@ -134,7 +134,7 @@ function walkText(source: string, notification: WalkNotification) {
       const why = isEmpty ? 'the list was empty' : `${gone} of ${known} instruments are no longer in the list`;
       const message =
         `Walk ${walk} deleted nothing, because ${why}. If you have not changed the filter, ask the provider. ` +
-        `If this is correct, delete these instruments: \`spconnect walk ${source} --allow-shrink ${withMargin(gone)}\`.`;
+        `If this is correct, allow their deletion, and 5 % more for changes meanwhile: \`spconnect walk ${source} --allow-shrink ${withMargin(gone)}\`.`;
       return { kind: 'shrink-refused', message, gone, known, why };
     }
     case 'deletionSkipped': {
