@@ -19,7 +19,7 @@ const CHANGES_ARE_OFF =
 
 const UNKNOWN_NAME =
   'The Host header of this request is not a name of this server. Use the address of this server, localhost, or a ' +
-  'name in admin.allowedHosts (ADMIN_ALLOWED_HOSTS).';
+  'name in admin.allowedHosts.';
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 

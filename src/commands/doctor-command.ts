@@ -42,11 +42,14 @@ function finding(what: string, assumed: string, [found, isAsAssumed]: Verdict): 
   return { what, found, assumed, state: isAsAssumed === null ? 'unknown' : isAsAssumed ? 'ok' : 'differs' };
 }
 
-/** Judges a response. `unanswered` judges a failed request by its HTTP status; null: no response, or no token. */
+/**
+ * Judges a response. `unanswered` judges a failed request by its HTTP status; null: no response, or no token.
+ * @throws the error of the request if `unanswered` returns undefined.
+ */
 async function probe<Answer>(
   asked: Promise<Answer>,
   judge: (answer: Answer) => Verdict,
-  unanswered: (status: number | null) => boolean | null = () => false,
+  unanswered: (status: number | null) => boolean | null | undefined = () => false,
 ): Promise<Verdict> {
   try {
     return judge(await asked);
@@ -54,11 +57,15 @@ async function probe<Answer>(
     if (!(error instanceof ConnectorError)) throw error;
     const { status } = error.fields;
     // The status of TOKEN_FAILED comes from the token endpoint, not from the probed endpoint.
-    if (typeof status !== 'number' || error.code === 'TOKEN_FAILED') return [error.code, unanswered(null)];
-    return [`status ${status}`, unanswered(status)];
+    const answered = typeof status === 'number' && error.code !== 'TOKEN_FAILED' ? status : null;
+    const isAsAssumed = unanswered(answered);
+    if (isAsAssumed === undefined) throw error;
+    return [answered === null ? error.code : `status ${status}`, isAsAssumed];
   }
 }
 
+/** Without any response, nothing is known of the provider, and its address may be wrong. */
+const mustAnswer = (status: number | null) => (status === null ? undefined : false);
 const refuses = (status: number | null) => status !== null && status < 500;
 
 const OVERVIEW: PriceQuery = { kind: 'overview', fields: ['LastPrice'] };
@@ -236,7 +243,7 @@ async function probePrices(
   };
   const single = marketData.single({ isin, query: OVERVIEW }, wholeOf, signal);
   return [
-    finding('$type of an overview', expected, await probe(single, type)),
+    finding('$type of an overview', expected, await probe(single, type, mustAnswer)),
     finding('order of a bulk response', asked, await probe(marketData.bulk(two, wholeOf, signal), order)),
     await sizeFinding('bulk request', maxItems, [2 * maxItems], (size) => marketData.bulk(items(size), unread, signal)),
   ];

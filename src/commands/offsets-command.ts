@@ -67,7 +67,11 @@ export function offsetRow(
     String(offset.since ?? ''),
     shown(ownMs, since),
     shown(keptS, (seconds) => (seconds > 0 ? durationText(seconds) : 'perhaps lost in part')),
-    shown(walkMs, (ms) => `${offset.walk}, begun ${since(ms)}${offset.walkPending === true ? ', not ended' : ''}`),
+    shown(walkMs, (ms) =>
+      offset.walkPending === true && (offset.walkCursor ?? null) === null
+        ? `${offset.walk}, no page is written yet`
+        : `${offset.walk}, begun ${since(ms)}${offset.walkPending === true ? ', not ended' : ''}`,
+    ),
     shown(nextMs, (ms) => (ms > 0 ? `in ${durationText(ms / 1_000)}` : 'due')),
   ];
 }

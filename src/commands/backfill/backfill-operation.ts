@@ -254,8 +254,8 @@ function spreadOver(all: readonly AskedInstrument[]): readonly AskedInstrument[]
   return all.filter((_, at) => at % step === first);
 }
 
-/** The committed offset of a complete backfill. Exported for tests. */
-export const COMPLETE = 2n ** 63n - 1n;
+/** The highest committed offset. Exported for tests. */
+export const HIGHEST = 2n ** 63n - 1n;
 const BACK_OFF = { initialMs: 500, maximumMs: 30_000 };
 const MOST_OPENINGS = 10;
 
@@ -337,8 +337,9 @@ export async function backfillSeries(
       const together = pageFrom(instruments, done, instrumentsPerPage);
       const pages = await askFor(together, backfill);
       done += together.length;
-      const following = instruments[done];
-      const offset = following === undefined ? COMPLETE : progressOf(following);
+      const [last, following] = [instruments[done - 1] as AskedInstrument, instruments[done]];
+      // After the last instrument, a repeated command continues with new instruments, which usually have higher ids.
+      const offset = following === undefined ? progressOf(last) + 1n : progressOf(following);
       const records = pages.flatMap((page) => page.records);
       await writer.commit({ records, consumerOffset: { groupId, ...place, offset } });
       for (const page of pages) {
@@ -384,9 +385,9 @@ async function askFor(page: readonly AskedInstrument[], { slices, ask }: SeriesB
   return answered;
 }
 
-/** The id as a consumer offset below `COMPLETE`. The ids 7 and -7 give the same offset. Exported for tests. */
+/** The id as a consumer offset below `HIGHEST`. The ids 7 and -7 give the same offset. Exported for tests. */
 export function progressOf({ id }: Pick<AskedInstrument, 'id'>): bigint {
   const number = BigInt(id);
   const size = number < 0n ? -number : number;
-  return size < COMPLETE ? size : COMPLETE - 1n;
+  return size < HIGHEST ? size : HIGHEST - 1n;
 }

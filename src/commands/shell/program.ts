@@ -234,6 +234,7 @@ that left the list does not count as a difference in two cases: the next walk ca
     ],
     help: `The series are those of the settings (prices.kinds). After an interruption, run the same command again: it
 continues where it stopped, as long as the broker keeps the offsets of a group without members (seven days by default).
+After a complete run, it requests only products that are new and have a higher id. Name other new products by --isin.
 A command with another range, other products or other series writes all its windows, also windows that are on the topic.
 If the price processor follows this kind, the range must end an hour before its lookBack. A later --to is refused, and
 nothing is written. The message names the latest --to. A running connector sends its requests in addition to --rate. In

@@ -205,11 +205,17 @@ export class CallQueue<One extends QueuedQuestion> {
     const failures = group.failures + 1;
     const callsBefore = failures === 1 ? this.#calls : group.callsBefore;
     const failed = { group: { ...group, failures, callsBefore, partOf: null }, probed: 0, sentMs, error };
+    const report = (inARow: number, waitMs: number) => {
+      const { kind, events } = this.#options;
+      events.bulkAttemptFailed({ kind, items: asked.length, failures: inARow, waitMs, err: error });
+    };
     if ('heldBackBy' in error.fields) {
       // The HTTP client held the call back and did not send it.
       if (role === 'fresh') this.#fresh.unshift(group);
       if (role === 'suspected') this.#suspected.unshift(group);
       if (role === 'probe' && from === undefined) this.#witnesses?.unshift(...asked);
+      // After a restart of the prices, no failed call says why nothing is requested.
+      if (this.#waiting.length === 0) report(1, this.#pausedUntilMs - nowMs);
       return;
     }
     if (role === 'probe') {
@@ -223,8 +229,7 @@ export class CallQueue<One extends QueuedQuestion> {
     }
     const waitMs = Math.max(this.#probes.nextMs, this.#pausedUntilMs) - nowMs;
     const inARow = role === 'probe' ? this.#probes.failures : failures;
-    const { kind, events } = this.#options;
-    events.bulkAttemptFailed({ kind, items: asked.length, failures: inARow, waitMs, err: error });
+    report(inARow, waitMs);
   }
 
   /** Ends a call that counts neither as answered nor as failed, because its batches have ended. */

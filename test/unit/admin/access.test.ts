@@ -129,7 +129,7 @@ test('by itself, no name but localhost leads here, and a refusal names the setti
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   const sent = request(`${server.url}/livez`, { headers: { host: 'evil.test' } }, (answer) => resolve(text(answer)));
   sent.on('error', reject).end();
-  assert.match(await promise, /admin\.allowedHosts \(ADMIN_ALLOWED_HOSTS\)/);
+  assert.match(await promise, /admin\.allowedHosts\./);
 });
 
 test('with * every name leads here', async (t) => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
   backfillSeries,
-  COMPLETE,
+  HIGHEST,
   progressOf,
   readInstruments,
 } from '../../../src/commands/backfill/backfill-operation.ts';
@@ -80,7 +80,14 @@ test('instruments with negative ids are backfilled, once, wherever the run is en
     assert.deepEqual(parted, [], 'two ids with one progress are one page');
     assert.deepEqual((await run(at, ids)).asked, [], 'complete');
   }
-  assert.ok(progressOf(instrument(MINUS_SMALLEST)) < COMPLETE);
+  assert.ok(progressOf(instrument(MINUS_SMALLEST)) < HIGHEST);
+});
+
+test('a complete backfill that runs again requests only the products that came since', async () => {
+  const at = await memoryInstallation();
+  await run(at, ['1', '2', '3']);
+  assert.deepEqual((await run(at, ['1', '2', '3', '4', '5'])).asked, [['4', '5']]);
+  assert.deepEqual((await run(at, ['1', '2', '3', '4', '5'])).asked, []);
 });
 
 test('a run that goes on names what an interrupted one found without prices, and nothing of another request', async () => {

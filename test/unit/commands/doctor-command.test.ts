@@ -15,7 +15,7 @@ async function examined(t: TestContext, options: SimulatorOptions = {}, more: Re
   const { code, stdout, stderr } = await spconnect('doctor', '--output', 'json');
   const findings = (stdout === '' ? [] : JSON.parse(stdout)) as Found[];
   const of = (what: string) => findings.find((one) => one.what === what) ?? assert.fail(`${what} was not examined`);
-  return { simulator, spconnect, code, stderr, findings, of };
+  return { simulator, spconnect, code, stdout, stderr, findings, of };
 }
 
 test('a provider as we assume it is found to be so, with few requests that change nothing', async (t) => {
@@ -37,6 +37,12 @@ test('a provider as we assume it is found to be so, with few requests that chang
   const text = await spconnect('doctor');
   assert.match(text.stdout, /^unknown +an expired offset gets +not known: the oldest events came; perhaps no offset/m);
   assert.match(text.stdout, /^ok +minId +inclusive +inclusive or exclusive: a row on two pages/m);
+});
+
+test('where nothing answers, nothing is said of the provider', async (t) => {
+  const { code, stdout, stderr } = await examined(t, {}, { MARKET_DATA_URL: 'http://127.0.0.1:1' });
+  assert.deepEqual([code, stdout], [1, '']);
+  assert.match(stderr, /^PROVIDER_UNREACHABLE: .*127\.0\.0\.1:1/);
 });
 
 test('what a provider does otherwise is found', async (t) => {

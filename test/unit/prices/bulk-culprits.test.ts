@@ -110,7 +110,7 @@ test('an answer to a call that was in flight when all begins to fail blames nobo
   for (const { outcomes } of await Promise.all(asked)) assert.ok(outcomes.every(({ kind }) => kind === 'prices'));
 });
 
-test('calls that are not sent, since their endpoint is closed, are no failures', async () => {
+test('calls that are not sent, since their endpoint is closed, say so, and suspect no product', async () => {
   const clock = new SteppedClock();
   const closed = new ConnectorError('PROVIDER_BUSY', 'not sent', {
     fields: { heldBackBy: 429 },
@@ -124,7 +124,11 @@ test('calls that are not sent, since their endpoint is closed, are no failures',
   const answered = ask(caller, 'overview', questions(100), forever);
   await clock.advance(4 * MINUTE_MS);
   assert.ok((await answered).outcomes.every(({ kind }) => kind === 'prices'));
-  assert.deepEqual([calls, seen], [[100, 100, 100, 100], []]);
+  assert.deepEqual(calls, [100, 100, 100, 100]);
+  const said = (seen as { name: string; fields: Record<string, unknown> }[]).map(({ name, fields }) => {
+    return [name, fields.failures, fields.waitMs];
+  });
+  assert.deepEqual(said, Array(3).fill(['bulkAttemptFailed', 1, MINUTE_MS]));
 });
 
 test('a provider that is slow for all is waited for longer, and then no longer divided', async () => {
