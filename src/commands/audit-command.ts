@@ -96,8 +96,8 @@ function summaryOf(report: AuditReport): string {
       `The committed offset of source ${source} dates from ${unreadSince}. If the connector is stopped or behind, ` +
         'it may only have to read its stream first.',
     later.length > 0 &&
-      `An event of the last 90 minutes wrote ${countText(later.length)} of them. Such an instrument is corrected by its next ` +
-        'event, or by the first walk that begins more than 90 minutes after the event.',
+      `An event of the last 90 minutes wrote ${countText(later.length)} of the missing or different ones. Such an ` +
+        'instrument is corrected by its next event, or by the first walk that begins more than 90 minutes after the event.',
     differences.length > later.length &&
       `To correct the topic, request a walk, and audit again when it is done: spconnect walk ${source}${allowed}`,
   ];

@@ -1,7 +1,7 @@
 import { counted } from '../admin/texts.ts';
 import type { PriceQuery } from '../config/price-kinds/all.ts';
 import type { Settings } from '../config/settings.ts';
-import { ConnectorError } from '../errors.ts';
+import { ConnectorError, type ErrorCode } from '../errors.ts';
 import type { HttpClient } from '../provider/http/client.ts';
 import type { HttpResponse } from '../provider/http/http-response.ts';
 import { createMarketData, responseType } from '../provider/market-data.ts';
@@ -49,7 +49,7 @@ function finding(what: string, assumed: string, [found, isAsAssumed]: Verdict): 
 async function probe<Answer>(
   asked: Promise<Answer>,
   judge: (answer: Answer) => Verdict,
-  unanswered: (status: number | null) => boolean | null | undefined = () => false,
+  unanswered: (status: number | null, code: ErrorCode) => boolean | null | undefined = () => false,
 ): Promise<Verdict> {
   try {
     return judge(await asked);
@@ -58,14 +58,15 @@ async function probe<Answer>(
     const { status } = error.fields;
     // The status of TOKEN_FAILED comes from the token endpoint, not from the probed endpoint.
     const answered = typeof status === 'number' && error.code !== 'TOKEN_FAILED' ? status : null;
-    const isAsAssumed = unanswered(answered);
+    const isAsAssumed = unanswered(answered, error.code);
     if (isAsAssumed === undefined) throw error;
     return [answered === null ? error.code : `status ${status}`, isAsAssumed];
   }
 }
 
 /** Without any response, nothing is known of the provider, and its address may be wrong. */
-const mustAnswer = (status: number | null) => (status === null ? undefined : false);
+const mustAnswer = (_: number | null, code: ErrorCode) => (NO_RESPONSE.includes(code) ? undefined : false);
+const NO_RESPONSE: readonly ErrorCode[] = ['PROVIDER_UNREACHABLE', 'TOKEN_FAILED'];
 const refuses = (status: number | null) => status !== null && status < 500;
 
 const OVERVIEW: PriceQuery = { kind: 'overview', fields: ['LastPrice'] };

@@ -88,7 +88,7 @@ testInstallation(
     assert.match(
       again.stderr,
       new RegExp(
-        `${unread.source}An event of the last 90 minutes wrote 1 of them\\. .*\nTo correct the topic, .*: spconnect walk instruments\n$`,
+        `${unread.source}An event of the last 90 minutes wrote 1 of the missing or different ones\\. .*\nTo correct the topic, .*: spconnect walk instruments\n$`,
         'm',
       ),
     );

@@ -45,6 +45,13 @@ test('where nothing answers, nothing is said of the provider', async (t) => {
   assert.match(stderr, /^PROVIDER_UNREACHABLE: .*127\.0\.0\.1:1/);
 });
 
+test('a response that is no JSON is a finding beside the others', async (t) => {
+  const faults: FaultRule[] = [{ match: 'overview', count: 0, fault: { kind: 'body', body: 'no' } }];
+  const { of } = await examined(t, { faults });
+  const [type, order] = [of('$type of an overview'), of('order of a bulk response')];
+  assert.deepEqual([type.found, type.state, order.state], ['BODY_MALFORMED', 'differs', 'ok']);
+});
+
 test('what a provider does otherwise is found', async (t) => {
   const { of, code, stderr } = await examined(t, {
     minIdMode: 'exclusive',
