@@ -13,7 +13,7 @@ import { addStatusRoutes, type StatusRoutes } from './status/status-page.ts';
 const READING = ['GET', 'HEAD', 'OPTIONS'];
 
 const CHANGES_ARE_OFF =
-  'Changes through this server are off, because admin.token (ADMIN_TOKEN) is not set. Reading needs no token. To ' +
+  'Changes through this server are off, because admin.token is not set. Reading needs no token. To ' +
   'make the change without a token, use the commands spconnect pause, resume, stop or restart in a shell that has ' +
   'access to Kafka.';
 

@@ -26,7 +26,7 @@ import type {
   WalkRequest,
 } from './instruments-messages.ts';
 import {
-  beginWalk,
+  beginWalkInstead,
   firstOffset,
   type InstrumentsOffset,
   lowestStart,
@@ -316,7 +316,7 @@ function replaceWalk(state: CoreState, time: ResponseTime, at: CoreContext): Cor
     at.demand === null
       ? { walkRequest, walkAllowShrink }
       : { walkRequest: at.demand.id, walkAllowShrink: at.demand.allowShrink };
-  const offset = { ...beginWalk(state.offset, time, demand), topicId };
+  const offset = { ...beginWalkInstead(state.offset, time, demand), topicId };
   return { ...state, walk, offset, begunMs: at.nowMs, isBegunHere: true };
 }
 

@@ -83,6 +83,16 @@ export function beginWalk(
   return { ...offset, walkRequest, walkAllowShrink, ...freshWalk(offset.walk + 1, startedAt) };
 }
 
+/** Begins a walk in place of the pending walk. A pending walk without a page gives its number, so each number ends. */
+export function beginWalkInstead(
+  offset: InstrumentsOffset,
+  startedAt: Pick<ResponseTime, 'dateMs' | 'ownMs'>,
+  demand: WalkDemand,
+): InstrumentsOffset {
+  const isBegun = !offset.walkPending || offset.counts.pages > 0;
+  return beginWalk(isBegun ? offset : { ...offset, walk: offset.walk - 1 }, startedAt, demand);
+}
+
 function freshWalk(walk: number, { dateMs, ownMs }: Pick<ResponseTime, 'dateMs' | 'ownMs'>) {
   return {
     walk,
@@ -103,7 +113,7 @@ function freshWalk(walk: number, { dateMs, ownMs }: Pick<ResponseTime, 'dateMs' 
 export function walkTwice(offset: InstrumentsOffset, startedAtMs: number): InstrumentsOffset {
   const { walkRequest } = offset;
   const startedAt = { dateMs: startedAtMs, ownMs: startedAtMs };
-  return { ...beginWalk(offset, startedAt, { walkRequest, walkAllowShrink: null }), walkResumed: true };
+  return { ...beginWalkInstead(offset, startedAt, { walkRequest, walkAllowShrink: null }), walkResumed: true };
 }
 
 /** The offset of a new source. `since`: the offset that the list gave. The first walk also serves a walk request. */

@@ -499,3 +499,15 @@ test('many ids stay found while the census grows, also when most are taken out a
   for (let id = 0n; id < 100_000n; id++) if (id % 10n !== 0n) census.delete(id * 7n);
   for (let id = 0n; id < 100_000n; id++) assert.equal(census.compare(id * 7n, id), id % 10n === 0n ? 'same' : 'absent');
 });
+
+test('a walk that replaces one without a page has its number, and one that replaces pages has the next number', () => {
+  for (const [pages, number] of [
+    [0, 8],
+    [3, 9],
+  ] as const) {
+    const source = drive({ ...pending, walk: 8, walkCursor: pages > 0 ? '4' : null, counts: { ...NO_COUNTS, pages } });
+    source.ms = 8 * DAY_MS;
+    const { begun, offset } = source.stream([event(6)], '6-1');
+    assert.deepEqual([begun, offset?.walk], ['gapSuspected', number]);
+  }
+});
