@@ -26,6 +26,7 @@ import type {
   WalkRequest,
 } from './instruments-messages.ts';
 import {
+  beginWalk,
   beginWalkInstead,
   firstOffset,
   type InstrumentsOffset,
@@ -316,7 +317,9 @@ function replaceWalk(state: CoreState, time: ResponseTime, at: CoreContext): Cor
     at.demand === null
       ? { walkRequest, walkAllowShrink }
       : { walkRequest: at.demand.id, walkAllowShrink: at.demand.allowShrink };
-  const offset = { ...beginWalkInstead(state.offset, time, demand), topicId };
+  // A response to a page request of the replaced walk is recognised by its number.
+  const begin = state.walk.phase === 'census' ? beginWalkInstead : beginWalk;
+  const offset = { ...begin(state.offset, time, demand), topicId };
   return { ...state, walk, offset, begunMs: at.nowMs, isBegunHere: true };
 }
 

@@ -83,7 +83,10 @@ export function beginWalk(
   return { ...offset, walkRequest, walkAllowShrink, ...freshWalk(offset.walk + 1, startedAt) };
 }
 
-/** Begins a walk in place of the pending walk. A pending walk without a page gives its number, so each number ends. */
+/**
+ * Begins a walk in place of the pending walk, which has requested no page in this process. If no page is committed,
+ * the new walk takes its number, so each number in the log ends.
+ */
 export function beginWalkInstead(
   offset: InstrumentsOffset,
   startedAt: Pick<ResponseTime, 'dateMs' | 'ownMs'>,
