@@ -334,7 +334,7 @@ function violation(request: Exchange, what: string): ConnectorError {
 function timedOut(request: Exchange): ConnectorError {
   const advice = request.isOwnTimeout
     ? `a limit that follows the times of other responses, within ${request.name}.timeout. The connector repeats the request. Ask the provider for the reason, if it lasts`
-    : `request fewer items, or raise ${request.name}.timeout`;
+    : `if this lasts, raise ${request.name}.timeout`;
   return new ConnectorError(
     'PROVIDER_TIMEOUT',
     `${request.from} took longer than ${request.timeoutMs} ms, body included; ${advice}.`,

@@ -294,8 +294,12 @@ function tokenEndpoint(address: URL, name: string, login: string): TokenEndpoint
     name,
     login,
     turn: { key: `${address.origin} ${address.pathname}`, path: address.pathname, from },
-    failed: (what, fields = {}, retryAfterMs) =>
-      new ConnectorError('TOKEN_FAILED', `${from} ${what}; ${advice}.`, { fields, retryAfterMs }),
+    failed(what, fields = {}, retryAfterMs) {
+      const { status } = fields;
+      const isBusy = typeof status === 'number' && actionOf(status) === 'PROVIDER_BUSY';
+      const text = `${from} ${what}; ${isBusy ? 'the request is repeated' : advice}.`;
+      return new ConnectorError('TOKEN_FAILED', text, { fields, retryAfterMs });
+    },
   };
 }
 

@@ -252,6 +252,7 @@ test('token answers that hang, never end, redirect, or are no token fail with TO
     ['other type', { token_type: 'mac', access_token: 'canary' }, /something other than a token/],
     ['dpop', { token_type: 'dpop', access_token: 'canary' }, /not a bearer token/],
     ['header splitting', { token_type: 'bearer', access_token: 'canary\r\nx: y' }, /no header can carry/],
+    ['busy', (_, response) => void response.writeHead(503).end(), /answered 503; the request is repeated\.$/],
     ['html 404', (_, response) => void response.writeHead(404).end('<html>'), /404 .*no JSON/],
   ];
   await Promise.all(
