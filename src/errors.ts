@@ -21,7 +21,8 @@ export const ERROR_CODES = {
   SETTINGS_INVALID: { action: 'exit', remedy: 'Correct the settings that the message names.' },
   ADMIN_PORT_TAKEN: {
     action: 'exit',
-    remedy: 'Set admin.port (ADMIN_PORT) to a free port of this machine, or admin.enabled: false.',
+    remedy:
+      'Set admin.host to an address and admin.port (ADMIN_PORT) to a free port of this machine, or admin.enabled: false.',
   },
   ADMIN_UNREACHABLE: {
     action: 'exit',

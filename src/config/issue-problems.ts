@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { memberOf, type Problem, type SettingPath } from './problem.ts';
 import { FileReference } from './secret.ts';
+import { nameIn } from './setting.ts';
 import { nearestName } from './suggestion.ts';
 import type { SettingsTree } from './yaml-tree.ts';
 
@@ -111,7 +112,11 @@ function wrongValue(path: SettingPath, { schema, given, originsOf }: IssueContex
     };
   }
   const came = origins.length > 0 ? `the value of ${origins.join(' and ')}` : describe(value, secret);
-  return { path: place, message: `found ${came}; expected ${wanted}` };
+  const quotes =
+    typeof value !== 'object' && documentation.wouldBe(String(value)) && !wanted.includes('quotes')
+      ? ', in quotes'
+      : '';
+  return { path: place, message: `found ${came}; expected ${wanted}${quotes}` };
 }
 
 /** Texts with an address are not shown, because an address may contain a login. */
@@ -144,6 +149,8 @@ function documentationOf(root: z.ZodType, path: SettingPath, given: unknown) {
   return {
     wanted: layers.map((layer) => layer.meta()?.wanted).find((wanted) => wanted !== undefined),
     secret: isSecret(schema),
+    /** True if this text is right for a setting that is text. */
+    wouldBe: (text: string) => inner instanceof z.ZodString && inner.safeParse(text).success,
     /** The keys of a group, for secrets also `<key>File`; empty for a setting that is not a group. */
     knownKeys: inner instanceof z.ZodObject ? keysOf(inner) : [],
     /** The values of `type` with which the group has this key. */
@@ -182,7 +189,8 @@ export function alternativeFor(schema: z.ZodType, value: unknown): z.ZodType {
   if (!(inner instanceof z.ZodUnion)) return inner;
   const chosen = groupsOf(schema).find((option) => {
     const type: unknown = option.shape.type;
-    return !(type instanceof z.ZodLiteral) || type.values.has(memberOf(value, 'type') as z.core.util.Literal);
+    if (!(type instanceof z.ZodLiteral)) return true;
+    return type.values.has(nameIn([...type.values].map(String), memberOf(value, 'type')) as z.core.util.Literal);
   });
   return chosen ?? inner;
 }

@@ -59,12 +59,24 @@ export function flag() {
 }
 
 export function oneOf<const Names extends readonly [string, ...string[]]>(names: Names) {
-  return z
-    .preprocess(
-      (value) => names.find((name) => name.toLowerCase() === String(value).toLowerCase()) ?? value,
-      z.enum(names),
-    )
-    .meta({ wanted: `one of ${names.join(', ')}` });
+  return z.preprocess((value) => nameIn(names, value), z.enum(names)).meta({ wanted: `one of ${names.join(', ')}` });
+}
+
+/** The name that equals the value in upper or lower case; otherwise the value. */
+export function nameIn(names: readonly string[], value: unknown): unknown {
+  return names.find((name) => name.toLowerCase() === String(value).toLowerCase()) ?? value;
+}
+
+type TypedGroups = readonly [z.core.$ZodTypeDiscriminable, ...z.core.$ZodTypeDiscriminable[]];
+
+/** One of several groups, chosen by their `type`, in upper or lower case. */
+export function byType<const Groups extends TypedGroups>(groups: Groups) {
+  const union = z.discriminatedUnion('type', groups);
+  const types = [...(union._zod.propValues?.type ?? [])].map(String);
+  return z.preprocess((given) => {
+    if (given === null || typeof given !== 'object' || !('type' in given)) return given;
+    return { ...given, type: nameIn(types, given.type) };
+  }, union);
 }
 
 export function listOf<Entry extends z.ZodType>(entry: Entry) {

@@ -93,7 +93,7 @@ const logSettings = group({
 export function createSettingsSchema(secrets: SecretReader) {
   const settings = group({
     prefix: setting(
-      text('letters, digits, dots, - and _', /^[A-Za-z0-9._-]{1,150}$/),
+      text('1 to 150 letters, digits, dots, - and _', /^[A-Za-z0-9._-]{1,150}$/),
       'The prefix of all topics, groups and transactional ids: one per environment.',
       'structured-products',
     ),

@@ -1,3 +1,4 @@
+import { isIPv6 } from 'node:net';
 import type { SecretReader } from '../secret.ts';
 import { flag, group, nullable, secret, setting, text, wholeNumber, withSecretFiles } from '../setting.ts';
 
@@ -13,7 +14,9 @@ export function adminSettings(secrets: SecretReader) {
     group({
       enabled: setting(flag(), 'Run the admin server.', true),
       host: setting(
-        text('an address of this machine, like 127.0.0.1 or 0.0.0.0', HOST),
+        text('an address of this machine without a port, like 127.0.0.1 or 0.0.0.0', HOST).refine(
+          (host) => isIPv6(host) || !host.includes(':'),
+        ),
         'The address of the server: 127.0.0.1 for this machine only, 0.0.0.0 for every network.',
         '127.0.0.1',
       ),

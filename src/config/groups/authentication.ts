@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { SecretReader } from '../secret.ts';
 import {
+  byType,
   crossCheck,
   group,
   nullable,
@@ -35,13 +36,7 @@ export function authenticationSettings(secrets: SecretReader) {
   });
   return withSecretFiles(
     ['clientSecret', 'token', 'password', 'value'],
-    z.discriminatedUnion('type', [
-      oauth2,
-      bearerAuthentication(secrets),
-      basicAuthentication(secrets),
-      apiKey,
-      noAuthentication(),
-    ]),
+    byType([oauth2, bearerAuthentication(secrets), basicAuthentication(secrets), apiKey, noAuthentication()]),
   ).meta({ wanted: 'type and settings, like { type: oauth2, … }, or { type: none }' });
 }
 
@@ -49,7 +44,7 @@ export function authenticationSettings(secrets: SecretReader) {
 export function registryAuthenticationSettings(secrets: SecretReader) {
   const ways = withSecretFiles(
     ['clientSecret', 'password', 'token'],
-    z.discriminatedUnion('type', [
+    byType([
       oauth2Authentication(secrets, 'oauth2 (client credentials), basic, bearer or none.', null),
       basicAuthentication(secrets),
       bearerAuthentication(secrets),
@@ -61,11 +56,9 @@ export function registryAuthenticationSettings(secrets: SecretReader) {
   });
 }
 
-/** Removes empty values; accepts the type in upper or lower case, like other values from environment variables. */
 function withoutEmpty(given: unknown): unknown {
   if (given === null || typeof given !== 'object') return given;
-  const entries = Object.entries(given).filter(([, value]) => value !== '');
-  return Object.fromEntries(entries.map(([key, value]) => [key, key === 'type' ? String(value).toLowerCase() : value]));
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== ''));
 }
 
 function basicAuthentication(secrets: SecretReader) {

@@ -21,13 +21,26 @@ import { checkClient, clientSettings } from './authentication.ts';
 import { baseUrl, checkPair, pemSettings, proxySettings, requireTls } from './endpoint.ts';
 
 const WANTED_EXTENSIONS = 'names and values, like { logicalCluster: lkc-1 }, or the text logicalCluster=lkc-1,pool=2';
+const EXTENSION_NAME = /^(?!auth$)[A-Za-z]{1,100}$/;
+const EXTENSION_VALUE = /^[!-~][ -~]{0,999}$/;
 
 /** SASL extensions in the form of RFC 7628 (3.1). An environment variable gives all extensions as one text. */
 const extensions = z
   .preprocess(
     (given) => (typeof given === 'string' ? Object.fromEntries(given.split(',').map(splitAtEquals)) : given),
-    z.record(z.string().regex(/^(?!auth$)[A-Za-z]{1,100}$/), z.string().regex(/^[!-~][ -~]{0,999}$/)),
+    z.record(z.string(), z.string()),
   )
+  .superRefine((given, { addIssue }) => {
+    for (const [name, value] of Object.entries(given)) {
+      if (!EXTENSION_NAME.test(name)) {
+        addIssue(`found the name ${JSON.stringify(name)}; expected a name of 1 to 100 letters that is not auth`);
+      } else if (!EXTENSION_VALUE.test(value)) {
+        addIssue(
+          `found ${value === '' ? 'no value' : 'a wrong value'} of ${name}; expected 1 to 1000 printable ASCII characters`,
+        );
+      }
+    }
+  })
   .meta({ wanted: WANTED_EXTENSIONS });
 
 const OF_PASSWORDS = ['username', 'password'] as const;
@@ -173,6 +186,6 @@ function checkToken(value: Checked, report: Report): void {
 }
 
 function splitAtEquals(pair: string): [string, string] {
-  const at = pair.indexOf('=');
-  return [pair.slice(0, Math.max(at, 0)).trim(), pair.slice(at + 1).trim()];
+  const [name = '', ...value] = pair.split('=');
+  return [name.trim(), value.join('=').trim()];
 }

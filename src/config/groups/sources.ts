@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import {
+  byType,
   crossCheck,
   decimal,
   duration,
@@ -17,7 +18,7 @@ import {
 import { topicName } from './topics.ts';
 
 const name = setting(
-  text('a name of letters, digits, dots, - and _', /^[A-Za-z0-9._-]{1,100}$/),
+  text('a name of 1 to 100 letters, digits, dots, - and _', /^[A-Za-z0-9._-]{1,100}$/),
   'The name of the source in its offset, log lines and metrics. Do not change the name later.',
 );
 
@@ -135,9 +136,9 @@ export const SOURCE_WORDS = {
   'pre-trade-checks': { item: 'check', records: ['check'], polled: ['pretradechecks'] },
 } as const satisfies Readonly<Record<z.output<typeof source>['type'], object>>;
 
-const source = z
-  .discriminatedUnion('type', [instrumentsSource, eventsSource, preTradeChecksSource])
-  .meta({ wanted: 'the settings of a source' });
+const source = byType([instrumentsSource, eventsSource, preTradeChecksSource]).meta({
+  wanted: 'the settings of a source',
+});
 
 /** A source must not have these names, which already have a meaning in states, metrics and notifications. */
 const TAKEN: ReadonlyMap<string, string> = new Map([

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { crossCheck, flag, group, section, setting, text, wholeNumber } from '../setting.ts';
 
-export const topicName = () => text('a topic name of letters, digits, dots, - and _', /^[A-Za-z0-9._-]{1,98}$/);
+export const topicName = () => text('a topic name of 1 to 98 letters, digits, dots, - and _', /^[A-Za-z0-9._-]{1,98}$/);
 
 const names = group({
   instruments: setting(topicName(), 'Instruments by id. A source can have a separate topic.', 'instruments'),

@@ -263,3 +263,26 @@ test('a file of aliases that grow, or without end, is refused quickly', async ()
   assert.match((await problemsIn(`l0: &l0 [a]\n${levels.join('\n')}`)).join('\n'), /more than 10000 values/);
   assert.match((await problemsIn('a: &a { b: *a }')).join('\n'), /20 levels/);
 });
+
+test('a text that is too long, or is no text, gets what is missing', async () => {
+  const found = async (changes: Parameters<typeof settingsText>[0]) =>
+    (await problemsIn(settingsText(changes))).map((problem) => problem.replace(/^\S+ /, ''));
+  const prefix = 'prefix: found a string; expected 1 to 150 letters, digits, dots, - and _';
+  assert.deepEqual(await found({ prefix: `prefix: ${'a'.repeat(151)}` }), [prefix]);
+  const quoted = 'prefix: found the number 5; expected 1 to 150 letters, digits, dots, - and _, in quotes';
+  assert.deepEqual(await found({ prefix: 'prefix: 5' }), [quoted]);
+  const host = 'admin.host: found the string "0.0.0.0:8083"; expected an address of this machine without a port';
+  const [wrong = ''] = await found({ admin: 'admin: { host: "0.0.0.0:8083" }' });
+  assert.ok(wrong.startsWith(host), wrong);
+});
+
+test('a type may be in upper or lower case', async () => {
+  const referenceData =
+    'referenceData: { url: "https://a.example", auth: { type: BASIC, user: me, password: abcdef } }';
+  const sources = 'sources: [{ name: a, type: Instruments }]';
+  const settings = await loadSettings({ text: settingsText({ referenceData, sources }), env: {} });
+  assert.deepEqual([settings.referenceData.auth.type, settings.sources[0]?.type], ['basic', 'instruments']);
+  const unknown = sources.replace('Instruments', 'Instruments, walkIntervall: 1d');
+  const [problem = ''] = await problemsIn(settingsText({ referenceData, sources: unknown }));
+  assert.ok(problem.endsWith('walkIntervall: unknown setting; did you mean walkInterval?'), problem);
+});

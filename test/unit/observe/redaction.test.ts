@@ -53,6 +53,8 @@ test('logins, queries and users of URLs go without being registered', () => {
   const { redact } = createRedaction();
   assert.equal(redact('authorization: Bearer eyJh.bGci-x_y='), 'authorization: Bearer [redacted]');
   assert.equal(redact('basic dXNlcjpwYXNz'), 'basic [redacted]');
+  const words = 'not a bearer token; use basic authentication';
+  assert.equal(redact(words), words);
   assert.equal(redact('GET https://a.example/b?token=x&y=z failed'), 'GET https://a.example/b?[redacted] failed');
   assert.equal(redact('http://u:p@ss@a.example/b'), 'http://[redacted]@a.example/b');
   assert.equal(redact('https://a.example/x@y'), 'https://a.example/x@y');

@@ -41,7 +41,7 @@ export function createTokenRequest(
 ): (signal: AbortSignal) => Promise<FetchedToken> {
   const { name, timeoutMs, turns } = options;
   const login = loginOf(options);
-  const endpoint = tokenEndpoint(address, name, login);
+  const endpoint = tokenEndpoint(address, name, login, settings.clientAuthentication === 'private_key_jwt');
   let method = settings.clientAuthentication ?? 'client_secret_basic';
 
   async function requestToken(dispatcher: Dispatcher, signal: AbortSignal): Promise<FetchedToken> {
@@ -286,9 +286,10 @@ interface TokenEndpoint {
   failed(what: string, fields?: Readonly<Record<string, unknown>>, retryAfterMs?: number): ConnectorError;
 }
 
-function tokenEndpoint(address: URL, name: string, login: string): TokenEndpoint {
+function tokenEndpoint(address: URL, name: string, login: string, signs: boolean): TokenEndpoint {
   const from = `The token request of ${login} (POST ${address.origin}${address.pathname})`;
-  const advice = `check tokenUrl, clientId, clientSecret (or clientSecretFile) and scope of ${login}`;
+  const secret = signs ? 'privateKey, keyId, algorithm, assertionAudience' : 'clientSecret (or clientSecretFile)';
+  const advice = `check tokenUrl, clientId, ${secret} and scope of ${login}`;
   return {
     address,
     name,

@@ -347,3 +347,19 @@ test('a private key that cannot be used is reported by its setting, and never qu
   assert.doesNotMatch(error.message, /canary/);
   assert.deepEqual(requests, []);
 });
+
+test('a refused client is told to check the login that it has', async (t) => {
+  const { url } = await tokenEndpoint(t, [
+    (_, response) => void response.writeHead(400).end('{"error":"invalid_client"}'),
+  ]);
+  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2_048 });
+  const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+  const signing = { clientAuthentication: 'private_key_jwt', privateKey: async () => pem } as const;
+  for (const [settings, checks] of [
+    [oauth2(url), /check tokenUrl, clientId, clientSecret \(or clientSecretFile\) and scope of marketData\.auth\.$/],
+    [oauth2(url, signing), /check tokenUrl, clientId, privateKey, keyId, algorithm, assertionAudience and scope of /],
+  ] as const) {
+    const error = await value(createAuthorization(settings, options())).catch((caught) => caught);
+    assert.match(error.message, checks);
+  }
+});
