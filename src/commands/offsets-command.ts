@@ -164,7 +164,10 @@ async function moveStream(
 ) {
   let after: SourceOffset | undefined;
   const move = ({ offset }: Pick<StoredOffset, 'offset'>): SourceOffset | undefined => {
-    if (offset === null) throw notFound(`Source ${request.source.name} has no committed offset: it has not run yet.`);
+    if (offset === null)
+      throw notFound(
+        `Source ${request.source.name} has no committed offset: it has not run yet, or its offset was reset.`,
+      );
     const isThere = more.from === undefined || (offset.since ?? null) === more.from;
     after = isThere ? movedOffset(at.clock, request.source, offset, place) : undefined;
     return after;
@@ -297,7 +300,8 @@ async function skipPosition(at: Installation, session: ProviderSession, { source
   if (given !== undefined && given !== 'newest') assertForm(source, given);
   const planned = await changeOffset(at, { source, execute: false }, () => undefined);
   const { offset } = planned.before;
-  if (offset === null) throw notFound(`Source ${source.name} has no committed offset: it has not run yet.`);
+  if (offset === null)
+    throw notFound(`Source ${source.name} has no committed offset: it has not run yet, or its offset was reset.`);
   const from = typeof offset.since === 'string' ? offset.since : null;
   const { stream } = session.open(source, 1);
   const found = await unreadableFrom(session, stream, from, signal);
@@ -396,9 +400,12 @@ async function problemAt(
 ): Promise<string | null> {
   const attempt = async () => {
     try {
-      await stream.after(since, signal);
-      // A refusal is no unreadable response: the source treats a refusal as a gap.
-      return null;
+      const outcome = await stream.after(since, signal);
+      if (outcome.kind !== 'refused') return null;
+      throw notFound(
+        `The provider refuses the offset ${since} (status ${outcome.status}), so no response can be skipped. ` +
+          'While the source runs, it verifies this for the time of gapProof. Then it continues at a new offset by itself.',
+      );
     } catch (error) {
       if (error instanceof ConnectorError && UNREADABLE.has(error.code)) return `${error.code}: ${error.message}`;
       throw error;

@@ -78,7 +78,8 @@ function isInside(issue: Issue): boolean {
   return issue.path.length > 0 || issue.code === 'unrecognized_keys';
 }
 
-function unknownKey(path: SettingPath, { schema, given }: IssueContext): Problem {
+function unknownKey(path: SettingPath, context: IssueContext): Problem {
+  const { schema, given } = context;
   const parent = path.slice(0, -1);
   const { knownKeys, typesWith } = documentationOf(schema, parent, given);
   const checked = String(path.at(-1));
@@ -93,7 +94,11 @@ function unknownKey(path: SettingPath, { schema, given }: IssueContext): Problem
   const isElsewhere = groups.length > 0 && groups.length <= MOST_GROUPS;
   const known = isElsewhere ? `it belongs to ${groups.join(' or ')}` : `known here: ${knownKeys.join(', ')}`;
   const hint = nearest ? `did you mean ${nearest}?` : known;
-  return { path: [...parent, key], message: `unknown setting; ${types ? `only type ${types} has it` : hint}` };
+  const origins = context.originsOf([...parent, key]);
+  const [typeVariable] = context.variablesOf([...parent, 'type']);
+  const setType = typeVariable === undefined ? '' : `; ${typeVariable} sets the type`;
+  const from = origins.length > 0 ? ` (from ${origins.join(' and ')}${types ? setType : ''})` : '';
+  return { path: [...parent, key], message: `unknown setting; ${types ? `only type ${types} has it` : hint}${from}` };
 }
 
 function wrongValue(path: SettingPath, { schema, given, originsOf }: IssueContext, options?: string): Problem {

@@ -70,6 +70,8 @@ export function createStatusProcessor(options: {
       kinds = event.kinds;
       if (event.refreshed) refreshed = event.refreshed;
       setTask('unassigned');
+      // Until now an operator may have stopped it.
+      known = { ...known, changedAt: isoNow() };
     },
     processorJoined(joined) {
       assigned = joined.partitions;

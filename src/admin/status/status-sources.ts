@@ -63,6 +63,10 @@ export function createStatusSources(options: {
     Object.assign(known, { task, trace, trouble: null });
   }
 
+  function touch(known: Known): void {
+    if (known.task === 'unassigned') known.changedAt = isoNow();
+  }
+
   function setWriterTrouble(partition: number, writerTrouble: string | null): void {
     for (const known of all) if (known.partition === partition) known.writerTrouble = writerTrouble;
   }
@@ -187,7 +191,15 @@ export function createStatusSources(options: {
     schemasRegistered: ({ source }) => update(source, (known) => Object.assign(known, { schemasRegistered: true })),
     sourcePaused: ({ source }) => update(source, (known) => setTask(known, 'paused')),
     sourceResumed: ({ source }) => update(source, (known) => setTask(known, 'running')),
-    sourceStopped: ({ source }) => update(source, (known) => setTask(known, 'unassigned')),
+    sourceStopped({ source }) {
+      update(source, (known) => {
+        setTask(known, 'unassigned');
+        // From here on, a source that is not stopped any more waits for its task.
+        const isStopped = targets.of(source);
+        if (isStopped.state === 'stopped')
+          isStopped.changed.addEventListener('abort', () => touch(known), { once: true });
+      });
+    },
     sourceFailed: ({ source, err }) => update(source, (known) => setTask(known, 'failed', describe(err, source))),
   } satisfies Partial<Events>;
 
@@ -210,7 +222,7 @@ export function createStatusSources(options: {
         caughtUpAt: caughtUpAt && seenAt,
         // If another replica runs the source, that replica opens the writer.
         writerTrouble: known.owned === false ? null : writerTrouble,
-        walk: walk && { ...walk, running: walk.running && mayWalk },
+        walk: walk && { ...walk, running: walk.running && task === 'running' },
         wanted: targets.of(known.name).state,
         secondsToRetentionCliff: refusedAt === null ? secondsTo(cliffMs) : null,
         secondsToNextWalk: mayWalk ? secondsTo(nextWalkMs) : null,

@@ -98,8 +98,24 @@ test('a refusal of the control path names the unknown word, and the README lists
     ['faults', { match: 'events', fault: { kind: 'poison', rows: 0, how: { text: '' } } }, /poison: rows: .*array/],
     ['mutations', { perSecond: 'x' }, /perSecond: .*expected number/],
     ['stream/reset', { to: 5 }, /to: .*expected string/],
-    ['failover', { lagMs: 1 }, /beyond: /],
+    ['failover', { lagMs: 1 }, /beyond: echo, newest, back or a status from 200 to 599 is allowed/],
+    [
+      'faults',
+      { match: 'token', fault: { kind: 'edit', edits: [{ pointer: '/a', value: 'abc' }] } },
+      /JSON text is exp/,
+    ],
+    ['faults', { match: 'token', fault: { kind: 'edit', edits: [{ pointer: 'a' }] } }, /a JSON pointer begins with/],
   ];
+  for (const [path, error] of [
+    ['requests?last=abc', /last: a whole number is expected/],
+    ['requests?foo=1', /The query of GET requests has no member foo; there are: last/],
+    ['ledger/instruments?scope=mine', /scope: .* one of "all"\|"my"/],
+    ['ledger/instruments?country=CH', /no member country; there are: scope, legalCountry/],
+  ] as const) {
+    const refused = await control('GET', path);
+    assert.equal(refused.status, 400);
+    assert.match(JSON.parse(refused.text).error, error);
+  }
   for (const [path, body, error] of refusals) {
     const refused = await control('POST', path, body);
     assert.equal(refused.status, 400);

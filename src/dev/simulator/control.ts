@@ -14,13 +14,29 @@ export const CONTROL_BASE = '/_simulator/';
 const MAX_CONTROL_BODY_BYTES = 64 * 2 ** 20;
 type Handler = (body: unknown, parameters: URLSearchParams) => unknown;
 
+const BEYOND = z.union(
+  [z.enum(['echo', 'newest', 'back']), z.int().min(200).max(599)],
+  'echo, newest, back or a status from 200 to 599 is allowed',
+);
+const FILTER: Members = {
+  scope: z.enum(['all', 'my']).optional(),
+  legalCountry: TEXT.regex(/^[A-Z]{2}$/, 'two capital letters are expected').optional(),
+};
+
+/** For each control path with parameters: its parameters. */
+const PARAMETERS: Readonly<Record<string, Members>> = {
+  'GET ledger/instruments': FILTER,
+  'GET ledger/events': FILTER,
+  'GET requests': { last: TEXT.regex(/^\d{1,9}$/, 'a whole number is expected').optional() },
+};
+
 /** For each control path whose request body is a JSON object: its members. */
 const BODIES: Readonly<Record<string, Members>> = {
   'POST checks': { id: TEXT, raw: TEXT.optional() },
   'POST mutations': { count: COUNT.optional(), perSecond: z.number().min(0).optional() },
   'POST list': { lagMs: MS },
   'POST clock': { advanceMs: MS },
-  'POST failover': { lagMs: MS, beyond: z.union([z.enum(['echo', 'newest', 'back']), z.int().min(200).max(599)]) },
+  'POST failover': { lagMs: MS, beyond: BEYOND },
   'POST stream/reset': { to: TEXT.regex(/^\d+-\d+$/) },
 };
 
@@ -85,13 +101,18 @@ export function createControl(
   return async (request, response, url) => {
     const path = url.pathname.slice(CONTROL_BASE.length);
     if (!isLoopback(request.socket.remoteAddress)) return answer(response, 403, { error: 'Loopback only.' });
+    const name = `${request.method} ${path}`;
+    try {
+      assertMembers(`The query of ${name}`, Object.fromEntries(url.searchParams), PARAMETERS[name] ?? {});
+    } catch (error) {
+      return answer(response, 400, { error: String(error) });
+    }
     const lines = request.method === 'GET' ? ledgerLines(simulator.ledger, path, url.searchParams) : undefined;
     if (lines) {
       response.writeHead(200, { 'content-type': 'application/x-ndjson' });
       // Ignores the error of the pipeline when the client disconnects.
       return pipeline(Readable.from(lines), response).catch(() => undefined);
     }
-    const name = `${request.method} ${path}`;
     const handler = handlers[name];
     if (!handler) return answer(response, 404, { error: `There is no control ${name}.` });
     const body = await readBody(request, MAX_CONTROL_BODY_BYTES);

@@ -76,7 +76,8 @@ export function unanswered(cause: unknown, from: string, name: string): Connecto
 export function unansweredText(cause: unknown, from: string, name: string, address = urlSetting(name)): string {
   const code = codeOf(cause);
   if (PROTOCOL_CODE.test(code)) return `${from} was answered with something that is not HTTP (${code}).`;
-  const advice = tlsAdvice(cause, `${name}.ca`, address) ?? `check ${address}, DNS, proxy and firewall`;
+  const either = `${address}, or in ${name}.proxy if it is set,`;
+  const advice = tlsAdvice(cause, `${name}.ca`, either) ?? `check ${address}, DNS, proxy and firewall`;
   return `${from} got no response (${code}): ${advice}.`;
 }
 

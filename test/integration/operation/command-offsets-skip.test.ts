@@ -48,6 +48,11 @@ testInstallation(
     await eventually('what comes after it', writtenAfter, (all) => all.length >= good.length);
     assert.deepEqual((await writtenAfter()).includes(bad), false);
     assert.equal((await writtenAfter()).length, good.length, 'no good event is lost, and none is written twice');
+
+    simulator.injectFaults([{ match: 'events', count: 0, fault: { kind: 'status', status: 410 } }]);
+    const refused = await scene.spconnect('offsets skip instruments');
+    assert.equal(refused.code, 1, refused.stderr);
+    assert.match(refused.stderr, /The provider refuses the offset \S+ \(status 410\), so no response can be skipped/);
   },
 );
 

@@ -286,3 +286,14 @@ test('a type may be in upper or lower case', async () => {
   const [problem = ''] = await problemsIn(settingsText({ referenceData, sources: unknown }));
   assert.ok(problem.endsWith('walkIntervall: unknown setting; did you mean walkInterval?'), problem);
 });
+
+test('a setting of another type names the variable that sets it, and the variable of the type', async () => {
+  const schemaRegistry = [
+    'schemaRegistry:',
+    '  url: http://127.0.0.1:8081',
+    '  auth: { type: "${REGISTRY_AUTH:-none}", user: "${REGISTRY_USER:-}" }',
+  ].join('\n');
+  const [problem = ''] = await problemsIn(settingsText({ schemaRegistry }), { env: { REGISTRY_USER: 'me' } });
+  const says = 'auth.user: unknown setting; only type basic has it (from REGISTRY_USER; REGISTRY_AUTH sets the type)';
+  assert.ok(problem.endsWith(says), problem);
+});

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { readSchemaText } from '../../../src/records/avro/schema-files.ts';
+import { readInstrumentsOffset, writeInstrumentsOffset } from '../../../src/sources/walk/instruments-offset.ts';
 import { chunked, decodeRows, readRow } from '../../support/decoding/avro-decoding.ts';
 import { bulkPricesFrom, questionsFor, recordsOf } from '../../support/decoding/bulk-answers.ts';
 import { checkDecoder, decodeEvents, reader } from '../../support/decoding/stream-decoding.ts';
@@ -79,5 +80,15 @@ test('schemas/samples.json has a record of each topic, with fields that its sche
     if (schema === undefined) continue;
     const unknown = unknownFields(samples[at].value, JSON.parse(readSchemaText(schema as 'Instrument')), topic);
     assert.deepEqual(unknown, []);
+    // Only instruments are shortened.
+    const names: readonly string[] = JSON.parse(readSchemaText(schema as 'Instrument')).fields.map(
+      ({ name }: Json) => name,
+    );
+    const own = (name: string) => name !== 'instrument' || schema !== 'InstrumentEvent';
+    if (schema !== 'Instrument')
+      assert.deepEqual(Object.keys(samples[at].value).filter(own).sort(), names.filter(own).sort());
   }
+  const offset = samples.find(({ topic }) => topic.endsWith('.offsets')).value;
+  const committed = readInstrumentsOffset(offset, 'instruments', 'scope=all');
+  assert.deepEqual(writeInstrumentsOffset(committed, offset.walkIntervalMs), offset);
 });

@@ -76,7 +76,9 @@ export type Poison = { readonly edit: readonly Edit[] } | { readonly extraBytes:
 
 const STATUS = z.int().min(200).max(599);
 const SHARE = z.number().min(0).max(1);
-const EDITS = z.array(z.strictObject({ pointer: TEXT, value: TEXT }));
+const POINTER = TEXT.regex(/^(\/.*)?$/s, 'a JSON pointer begins with /');
+const JSON_TEXT = TEXT.refine(isJson, 'JSON text is expected; for a text: "\\"abc\\""');
+const EDITS = z.array(z.strictObject({ pointer: POINTER, value: JSON_TEXT.optional() }));
 const SPOILS = ['swap', 'drop', 'add', 'mismatch', 'type', 'null', 'flag', 'refuse'];
 const POISON = z.union(
   [z.strictObject({ edit: EDITS }), z.strictObject({ extraBytes: COUNT }), z.strictObject({ text: TEXT })],
@@ -110,6 +112,16 @@ const MEMBERS: { readonly [Kind in Fault['kind']]: Members } = {
   edit: { edits: EDITS },
   bulk: { how: z.enum(SPOILS), isins: z.array(TEXT).optional() },
 };
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 const PAGES = ['instruments', 'instruments-my', 'events', 'events-my', 'pre-trade-checks'] as const;
 /** The endpoints whose responses a kind of fault can change; all endpoints if the kind is absent. */
 const CHANGES: { readonly [Kind in Fault['kind']]?: readonly Endpoint[] } = {

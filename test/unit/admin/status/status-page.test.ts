@@ -496,6 +496,25 @@ test('a source that is restarted while it runs has been running since then', asy
   assert.equal(Date.parse(first()?.changedAt ?? '') - Date.parse(before ?? ''), 60_000);
 });
 
+test('no walk runs while its source is paused', async (t) => {
+  const { board, page, walkStarted } = await pageScene(t);
+  walkStarted(3);
+  assert.match(await page(), /no\. 3 running/);
+  board.events.sourcePaused({ source });
+  assert.match(await page(), /no\. 3 not running/);
+  board.events.sourceResumed({ source });
+  assert.match(await page(), /no\. 3 running/);
+});
+
+test('a source that waits for its task after a stop has been waiting since its resume', async (t) => {
+  const { scene, board, operator, first } = await pageScene(t);
+  operator.wants(source, { state: 'stopped' });
+  board.events.sourceStopped({ source });
+  scene.now += 60_000;
+  operator.wants(source, { state: 'running' });
+  assert.equal(Date.parse(first()?.changedAt ?? ''), scene.now);
+});
+
 test('the trouble of the list is shown until the list is asked again, also while the stream answers', async (t) => {
   const { scene, board, first, page } = await pageScene(t);
   const trouble = () => first()?.trouble;

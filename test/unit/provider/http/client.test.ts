@@ -444,7 +444,7 @@ test('a port that speaks no TLS is named with the request and its setting', asyn
   await assert.rejects(clientFor(t, url.replace('http:', 'https:')).get(page, text, never), {
     code: 'PROVIDER_UNREACHABLE',
     message:
-      /^GET https:[^ ]+\/v1\/instruments of referenceData .*: check that the port in referenceData\.url \(REFERENCE_DATA_URL\) speaks TLS\.$/,
+      /^GET https:[^ ]+\/v1\/instruments of referenceData .*: check that the port in referenceData\.url \(REFERENCE_DATA_URL\), or in referenceData\.proxy if it is set, speaks TLS\.$/,
   });
 });
 
