@@ -37,7 +37,10 @@ export const SOURCE_METRICS = {
     'Status of the source: 1 for the current status, 0 for all others; absent while it waits for Kafka.',
     { status: STATUSES },
   ),
-  spconnect_source_caught_up: gauge(['source'], '1: the stream was read to its end; 0: not; absent: polls fail.'),
+  spconnect_source_caught_up: gauge(
+    ['source'],
+    '1: the stream was read to its end; 0: not; absent: polls fail, or the source does not run.',
+  ),
   spconnect_source_last_poll_timestamp_seconds: gauge(
     ['source'],
     'Time of the last answered and committed poll, in seconds since 1970; before the first such poll: the start of the process.',

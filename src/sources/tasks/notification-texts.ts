@@ -1,3 +1,4 @@
+import { durationText as settingText } from '../../config/duration.ts';
 import type { NotificationContent } from '../../records/avro/record-encoder.ts';
 import type { FollowerNotification } from '../stream/follower-messages.ts';
 import { RETENTION_MS } from '../stream/retention-gap.ts';
@@ -51,8 +52,8 @@ function followerText(source: string, notification: FollowerNotification, words:
         kind: 'stream-behind',
         message:
           `The provider's stream ends at ${endsAt}, before our offset ${since}. Nothing is lost or repeated. The source ` +
-          'continues when the provider serves our offset again. After ' +
-          `${Math.round(limitMs / 60_000)} minutes, the source adopts the lower offset.`,
+          'continues when the provider serves our offset again. If this lasts for ' +
+          `${settingText(limitMs)} in all (behindLimit), the source adopts the lower offset.`,
         gapSinceFrom: since,
         gapSinceTo: endsAt,
         why: SIGNS.lower,
