@@ -106,7 +106,8 @@ function summaryOf(report: AuditReport): string {
 
 function whenDeleted(walks: WalkTimes | null): string {
   if (walks === null) return 'The source deletes nothing.';
-  const { startedAt, nextAt, isRunning } = walks;
+  const { startedAt, nextAt, isRunning, repeats } = walks;
+  if (repeats) return 'The stream repeats earlier events, and no walk deletes anything before that ends.';
   if (isRunning) return `The last walk started at ${startedAt} and has not ended.`;
   const next = `The last walk started at ${startedAt}. The next begins at ${nextAt}, or on request.`;
   return `${next} If the list is complete, that walk deletes instruments that no recent event names.`;
@@ -211,9 +212,10 @@ async function audit(at: Installation, session: ProviderSession, { source, settl
 
 /** The last walk and the next walk. `withoutDeletion`: consecutive walks that could not decide what to delete. */
 function walksOf(committed: NonNullable<Awaited<ReturnType<typeof compareList>>['committed']>) {
-  const { walk, walkStartedOwnMs, walkPending: isRunning, walkIntervalMs: intervalMs } = committed;
+  const { walk, walkStartedOwnMs, walkPending: isRunning, walkIntervalMs: intervalMs, again } = committed;
+  const { walksWithoutDeletion: withoutDeletion } = committed;
   const [startedAt, nextAt] = [walkStartedOwnMs, walkStartedOwnMs + intervalMs].map((ms) => new Date(ms).toISOString());
-  return { walk, startedAt, isRunning, nextAt, intervalMs, withoutDeletion: committed.walksWithoutDeletion };
+  return { walk, startedAt, isRunning, nextAt, intervalMs, withoutDeletion, repeats: again !== null };
 }
 
 type WalkTimes = ReturnType<typeof walksOf>;

@@ -198,7 +198,10 @@ export function movedOffset(
   const isAgain = known !== null && isBefore(since, known);
   const again = { againUpTo: isAgain ? known : null, againFrom: isAgain ? new Date(nowMs).toISOString() : null };
   const moved = { ...offset, since, serverDate: date, ownDate: date, ...nothing, ...again };
-  return kindOf(source).moved(source, moved, nowMs);
+  // The last response showed by how much the provider's clock differs from ours.
+  const [providerMs, ownMs] = [Date.parse(String(offset.serverDate)), Date.parse(String(offset.ownDate))];
+  const aheadMs = Number.isNaN(providerMs - ownMs) ? 0 : providerMs - ownMs;
+  return kindOf(source).moved(source, moved, { dateMs: nowMs + aheadMs, ownMs: nowMs });
 }
 
 /**

@@ -81,6 +81,7 @@ function rowsOf({ counts, ids }: WalkPlan): string[][] {
 const DELETES_NOT = {
   emptyList: 'the list is empty, so a walk would delete nothing without --allow-shrink',
   tooMany: 'a walk would not delete so many instruments without --allow-shrink',
+  repeats: 'the stream repeats earlier events, so no walk deletes anything yet',
   tombstonesOff: 'the source deletes nothing (tombstones: false)',
 };
 
@@ -182,8 +183,9 @@ async function planWalk(at: Installation, session: ProviderSession, request: Pla
     settings: { ...source, shrinkAlwaysAllowed: SHRINK_ALWAYS_ALLOWED },
   });
   const [refusal] = sweep.notifications;
-  const deletes = source.tombstones && sweep.outcome === 'gone';
-  const refused = refusal?.kind === 'shrinkRefused' ? refusal.why : [...flaws];
+  const repeats = committed !== null && committed.again !== null;
+  const deletes = source.tombstones && !repeats && sweep.outcome === 'gone';
+  const refused = repeats ? ('repeats' as const) : refusal?.kind === 'shrinkRefused' ? refusal.why : [...flaws];
   return {
     source: source.name,
     topic: topic.name,

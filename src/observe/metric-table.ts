@@ -88,7 +88,7 @@ export const SOURCE_METRICS = {
   ),
   spconnect_notifications_total: counter(
     ['source', 'kind'],
-    'Notifications, except the notifications of completed walks and failed sources.',
+    'Notifications of the running source, except of completed walks and its failure. Commands and prices are not counted.',
     { kind: NOTIFICATION_KINDS },
   ),
   spconnect_walk_running: gauge(['source'], '1 while a walk runs, else 0.'),

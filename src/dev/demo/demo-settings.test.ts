@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { demoEnvironment, demoSettings, writeShellFile } from './demo-settings.ts';
 
 const SIMULATOR = {
@@ -44,4 +45,15 @@ test('the file for another shell gives commands the settings of the demo; it is 
   assert.equal(sourced.CLIENT_SECRET, SIMULATOR.clientSecret);
   await cleanUp.disposeAsync();
   assert.equal(existsSync(path), false);
+});
+
+test('a wrong variable is reported before the demo starts anything', () => {
+  const program = fileURLToPath(new URL('../../bin/spconnect.js', import.meta.url));
+  const { status, stdout, stderr } = spawnSync(process.execPath, [program, 'demo', '--once'], {
+    env: { ...process.env, ADMIN_PORT: 'abc' },
+    encoding: 'utf8',
+  });
+  assert.equal(status, 2);
+  assert.match(stderr, /admin\.port: .*\n(.*\n)*Nothing was started/);
+  assert.doesNotMatch(stdout + stderr, /Kafka/);
 });

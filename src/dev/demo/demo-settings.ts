@@ -33,6 +33,19 @@ interface DemoInstallation {
   readonly adminToken: string;
 }
 
+const NOWHERE = 'http://127.0.0.1:1';
+/** In place of the parts, before they are started. */
+export const NOT_STARTED: Pick<DemoInstallation, 'stack' | 'simulator'> = {
+  stack: { brokers: ['127.0.0.1:1'], registryUrl: NOWHERE },
+  simulator: {
+    referenceDataUrl: NOWHERE,
+    marketDataUrl: NOWHERE,
+    tokenUrl: NOWHERE,
+    clientId: 'not-started',
+    clientSecret: 'not-started',
+  },
+};
+
 /** Default values. A value in the demo's environment replaces the default value of the same variable. */
 const USUAL = {
   POLL_INTERVAL: '2s',

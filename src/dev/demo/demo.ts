@@ -26,6 +26,7 @@ import {
   demoEnvironment,
   demoSettings,
   exportLines,
+  NOT_STARTED,
   type ShellSettings,
   writeShellFile,
 } from './demo-settings.ts';
@@ -170,6 +171,10 @@ async function startParts(
   print: (text: string) => void,
   cleanUp: AsyncDisposableStack,
 ): Promise<DemoParts> {
+  const adminToken = randomBytes(9).toString('base64url');
+  const prefix = `demo-${clock.wallMs().toString(36)}`;
+  // A wrong variable is reported before anything starts.
+  await demoSettings({ ...env, ...demoEnvironment({ ...NOT_STARTED, env, prefix, adminToken }) }, () => {});
   // Each line stays visible: a line may say why Docker or Java cannot be used, or where a log is.
   const stack = await startLocalStack({ env, clock, signal, onProgress: print });
   cleanUp.defer(() => stack.stop());
@@ -177,8 +182,6 @@ async function startParts(
   cleanUp.defer(() => simulator.close());
   print(`Kafka at ${stack.brokers.join(',')}, schema registry at ${stack.registryUrl} (${stack.how})`);
   const redaction = createRedaction();
-  const adminToken = randomBytes(9).toString('base64url');
-  const prefix = `demo-${clock.wallMs().toString(36)}`;
   const environment = demoEnvironment({ env, stack, simulator, prefix, adminToken });
   const settings = await demoSettings({ ...env, ...environment }, redaction.register);
   const log = createLog({

@@ -35,8 +35,8 @@ export const INSTRUMENTS: SourceKind<SourceSettingsOf<'instruments'>, Instrument
   offsets: { words: '<digits>-<digits>', form: EVENT_OFFSET, areOrdered: true },
   streamTopic: ({ topics }) => topics['instrument-events'],
   readOffset: (source, committed) => readInstrumentsOffset(committed, source.name, filterText(source)),
-  moved(source, offset, nowMs) {
-    const walking = walkTwice(readInstrumentsOffset(offset, source.name, String(offset.filter)), nowMs);
+  moved(source, offset, now) {
+    const walking = walkTwice(readInstrumentsOffset(offset, source.name, String(offset.filter)), now);
     return writeInstrumentsOffset(walking, committedWalkIntervalMs(offset));
   },
   open(source, context) {

@@ -20,6 +20,7 @@ import type { SourceTask } from '../source-worker.ts';
 import type { FollowerOffset, ResetOffset } from '../stream/committed-stream.ts';
 import { FollowerCore } from '../stream/follower-core.ts';
 import type { FollowerSettings } from '../stream/follower-steps.ts';
+import type { ResponseTime } from '../stream/response-time.ts';
 import { type CoreTaskOptions, createFollowerTask, type FollowerRows } from '../tasks/core-task.ts';
 import type { FollowedStream } from '../tasks/followed-stream.ts';
 import type { WalkRequests } from '../wanted-states.ts';
@@ -39,8 +40,8 @@ export interface SourceKind<Own extends SourceSettings = SourceSettings, Offset 
   streamTopic(source: Own): string;
   /** @throws ConnectorError OFFSET_UNREADABLE, FILTER_CHANGED. */
   readOffset(source: Own, committed: SourceOffset): Offset;
-  /** An operator has set `offset`. Returns the offset to commit. `nowMs`: epoch milliseconds, our clock. */
-  moved(source: Own, offset: SourceOffset, nowMs: number): SourceOffset;
+  /** An operator has set `offset`. Returns the offset to commit. `now`: by the provider's clock and by ours. */
+  moved(source: Own, offset: SourceOffset, now: Pick<ResponseTime, 'dateMs' | 'ownMs'>): SourceOffset;
   open(source: Own, context: SourceContext): OpenedSource<Offset>;
 }
 

@@ -111,12 +111,16 @@ export function instrumentsNotification(
   return { source, at, walk: notification.walk, ...walkText(source, notification) };
 }
 
+const RESUMED =
+  ' It deleted nothing, because a restart had interrupted it, or an operator had moved the offset. Another walk follows.';
+const REPEATS = ' It deleted nothing, because the stream repeats earlier events.';
+
 function walkText(source: string, notification: WalkNotification) {
   const { walk } = notification;
   switch (notification.kind) {
     case 'walkCompleted': {
       const { added, corrected, unchanged, touched, gone, reEncoded, deadLetters: dead } = notification.counts;
-      const how = notification.resumed ? ' The walk was resumed after a restart, so it deleted nothing.' : '';
+      const how = notification.resumed ? RESUMED : notification.repeats ? REPEATS : '';
       return {
         kind: 'walk-completed',
         message: `Walk ${walk} is complete: ${added} added, ${corrected} corrected, ${unchanged} unchanged, ${touched} touched, ${gone} gone.${how}`,
@@ -163,8 +167,7 @@ function walkText(source: string, notification: WalkNotification) {
         kind: 'deletions-stand-still',
         message:
           `${notification.walks} consecutive walks could not determine which instruments are gone. Instruments that the ` +
-          'provider has dropped stay on the topic. The notifications deletion-skipped give the reasons. A walk that a ' +
-          'restart interrupted cannot determine gone instruments either.',
+          'provider has dropped stay on the topic. The notifications deletion-skipped and walk-completed give the reasons.',
       };
     case 'topicReplaced':
       return {

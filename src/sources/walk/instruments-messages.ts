@@ -73,7 +73,10 @@ export type WalkNotification =
       readonly kind: 'walkCompleted';
       readonly walk: number;
       readonly startedAtMs: number;
+      /** After a restart, or after an operator has moved the offset, a walk deletes nothing, and another walk follows. */
       readonly resumed: boolean;
+      /** While the stream repeats earlier events, a walk deletes nothing. */
+      readonly repeats: boolean;
       readonly counts: WalkCounts;
     }
   | {

@@ -113,9 +113,11 @@ function freshWalk(walk: number, { dateMs, ownMs }: Pick<ResponseTime, 'dateMs' 
  * Begins a walk after an operator has changed the stream's offset. Repeated events touch their instruments, so this
  * walk cannot correct or delete them. The walk counts as resumed, so a second walk follows.
  */
-export function walkTwice(offset: InstrumentsOffset, startedAtMs: number): InstrumentsOffset {
+export function walkTwice(
+  offset: InstrumentsOffset,
+  startedAt: Pick<ResponseTime, 'dateMs' | 'ownMs'>,
+): InstrumentsOffset {
   const { walkRequest } = offset;
-  const startedAt = { dateMs: startedAtMs, ownMs: startedAtMs };
   return { ...beginWalkInstead(offset, startedAt, { walkRequest, walkAllowShrink: null }), walkResumed: true };
 }
 

@@ -6,8 +6,11 @@ import type { InstrumentsOffset } from './instruments-offset.ts';
 export interface SweepPlan {
   readonly gone: readonly bigint[];
   readonly notifications: readonly WalkNotification[];
-  /** `refused`: an operator must confirm the deletions. `nothing`: the walk cannot know which instruments are gone. */
-  readonly outcome: 'gone' | 'refused' | 'nothing';
+  /**
+   * `refused`: an operator must confirm the deletions. `nothing`: the walk cannot know which instruments are gone.
+   * `repeats`: nobody can know this yet, because the stream repeats earlier events.
+   */
+  readonly outcome: 'gone' | 'refused' | 'nothing' | 'repeats';
 }
 
 export const NOTHING_DECIDED: SweepPlan = { gone: [], notifications: [], outcome: 'nothing' };

@@ -144,7 +144,7 @@ function sweep(walk: In<'closing'>, _: Of<'sweep'>, at: WalkContext): WalkStep {
   const seen = isOld ? null : judgeLag(walk.lag, { ...at, isResumed: offset.walkResumed });
   if (seen !== null) flaws.add('listLags');
   // While the stream repeats events, the list may be old too and lack new instruments.
-  const plan: SweepPlan = isOld ? { ...NOTHING_DECIDED, outcome: 'refused' } : planSweep({ ...at, flaws });
+  const plan: SweepPlan = isOld ? { ...NOTHING_DECIDED, outcome: 'repeats' } : planSweep({ ...at, flaws });
   const ids = plan.gone.slice(0, TOMBSTONES_AT_ONCE);
   const counts = { ...offset.counts, gone: offset.counts.gone + ids.length };
   const write: CoreWrite = ids.length === 0 ? { kind: 'nothing' } : { kind: 'tombstones', ids };
@@ -165,10 +165,18 @@ function sweep(walk: In<'closing'>, _: Of<'sweep'>, at: WalkContext): WalkStep {
 /** A walk that was resumed after a restart cannot find the removed instruments, so a fresh walk follows. */
 function endWalk(before: InstrumentsOffset, { outcome, notifications }: SweepPlan): WalkStep {
   const { walk, walkStartedAtMs, walkResumed, counts, walksWithoutDeletion: earlier } = before;
-  const walksWithoutDeletion = { gone: 0, refused: earlier, nothing: earlier + 1 }[outcome];
+  const walksWithoutDeletion = { gone: 0, refused: 0, repeats: earlier, nothing: earlier + 1 }[outcome];
   const offset = { ...before, walksGivenUp: 0, walksWithoutDeletion };
   const startedAtMs = walkStartedAtMs;
-  const completed: WalkNotification = { kind: 'walkCompleted', walk, startedAtMs, resumed: walkResumed, counts };
+  const repeats = outcome === 'repeats';
+  const completed: WalkNotification = {
+    kind: 'walkCompleted',
+    walk,
+    startedAtMs,
+    resumed: walkResumed,
+    repeats,
+    counts,
+  };
   const standStill = { kind: 'deletionsStandStill', walk, walks: walksWithoutDeletion } as const;
   const isReported = outcome === 'nothing' && walksWithoutDeletion >= WALKS_TO_REPORT;
   const reported = [completed, ...notifications, ...(isReported ? [standStill] : [])];

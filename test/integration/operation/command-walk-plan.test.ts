@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { testInstallation } from '../../support/connectors/installation.ts';
+import { eventually } from '../../support/runner/eventually.ts';
 
 testInstallation(
   'a dry run says what a walk would write and delete, while another process owns the source, and writes nothing',
@@ -95,5 +96,30 @@ testInstallation(
     });
     const issued = await plan();
     assert.deepEqual([issued.deletes, issued.deletesNot, asked > 2], [true, null, true]);
+  },
+);
+
+testInstallation(
+  'while the stream repeats events, a dry run and an audit say that no walk deletes anything',
+  { simulator: { instruments: 10 }, source: { walkInterval: '365d' } },
+  async (_t, scene) => {
+    const { simulator } = scene;
+    const connector = await scene.start();
+    await connector.event('walkCompleted');
+    const [first = '', second = ''] = [...simulator.ledger.instruments()].map(({ id }) => id);
+    const { offset } = simulator.publish({ kind: 'datachange', id: first });
+    simulator.publish({ kind: 'datachange', id: first });
+    const written = () => scene.read('instrument-events');
+    await eventually('both events', written, (records) => records.length === 2);
+    await scene.spconnect('stop instruments');
+    const set = await scene.spconnect(`offsets set instruments --since ${offset} --execute`);
+    assert.equal(set.code, 0, set.stderr);
+    simulator.publish({ kind: 'vanish', id: second });
+    const plan = await scene.spconnect('walk instruments --dry-run --settle 1s');
+    assert.match(plan.stderr, /Only the topic has 1 instrument: the stream repeats earlier events, so no walk deletes/);
+    const audit = await scene.spconnect('audit --settle 1s');
+    assert.equal(audit.code, 0, audit.stderr);
+    assert.match(audit.stdout + audit.stderr, /The stream repeats earlier events, and no walk deletes anything/);
+    await connector.stop();
   },
 );

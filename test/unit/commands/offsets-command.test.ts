@@ -34,6 +34,19 @@ test('what was suspected of the earlier place, and held beside it, does not go a
   );
 });
 
+test('the walk after a moved offset begins now by both clocks', async () => {
+  const { sources } = await loadSettings({ text: settingsText({}), env: {} });
+  const [source] = sources;
+  assert.ok(source);
+  const ahead = { dateMs: 3_600_000, from: 'provider', ownMs: 0 } as const;
+  const committed = writeInstrumentsOffset(firstOffset('scope=all', '5-0', ahead, null));
+  const { walkStartedAt, walkStartedOwn } = movedOffset({ wallMs: () => 60_000 }, source, committed, {
+    since: '4-0',
+    received: null,
+  });
+  assert.deepEqual([walkStartedAt, walkStartedOwn], ['1970-01-01T01:01:00.000Z', '1970-01-01T00:01:00.000Z']);
+});
+
 test('a reset tells how a source of each type continues, and only instruments have a walk', () => {
   for (const [type, continues] of [
     ['instruments', /stream continues from now, and a walk updates every instrument\. Events .* are lost/],

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { responseTime } from '../../../../src/sources/stream/response-time.ts';
+import { instrumentsNotification } from '../../../../src/sources/tasks/notification-texts.ts';
 import { Census } from '../../../../src/sources/walk/census.ts';
 import type { CoreDecision, RowFacts, WalkFlaw } from '../../../../src/sources/walk/instruments-messages.ts';
 import { firstOffset, NO_COUNTS } from '../../../../src/sources/walk/instruments-offset.ts';
@@ -91,6 +92,26 @@ test('the second walk in a row that cannot determine what is gone is reported as
   const resumed = walkWithRowsBehind([], [], { walksWithoutDeletion: 1, walkResumed: true });
   assert.deepEqual(kinds(resumed), ['walkCompleted', 'deletionsStandStill']);
   assert.equal(walkWithRowsBehind([60], [60], { walksWithoutDeletion: 5 }).offset?.walksWithoutDeletion, 0);
+});
+
+test('a walk beside a stream that repeats events deletes nothing and says so; a refused shrink begins the count again', () => {
+  const again = { since: '9-0', fromMs: time(0).ownMs };
+  const repeating = walkWithRowsBehind([], [], { walksWithoutDeletion: 1, again });
+  assert.deepEqual([repeating.write.kind, repeating.offset?.walksWithoutDeletion], ['nothing', 1]);
+  const [completed] = repeating.notifications;
+  assert.ok(completed !== undefined);
+  const { message } = instrumentsNotification('a', completed, 0);
+  assert.match(message, /0 gone\. It deleted nothing, because the stream repeats earlier events\.$/);
+
+  const source = drive({ ...pending, walksWithoutDeletion: 1 }, { shrinkAlwaysAllowed: 0, maxShrink: 0 });
+  source.walkTo([1], [1, 2]);
+  source.close(['1', '2']);
+  const refused = source.commit();
+  assert.deepEqual(
+    refused.notifications.map(({ kind }) => kind),
+    ['walkCompleted', 'shrinkRefused'],
+  );
+  assert.equal(refused.offset?.walksWithoutDeletion, 0, 'it could determine what is gone');
 });
 
 test('an empty list is asked for once more, and the highest id has nothing behind it', () => {
