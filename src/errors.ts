@@ -91,11 +91,11 @@ export const ERROR_CODES = {
   },
   FILTER_CHANGED: {
     action: 'stopSource',
-    remedy: `Restore the filter of the source, or let the source start from the beginning: ${START_OVER}.`,
+    remedy: `Restore the filter of the source, or let it begin as a new source, without its unread items: ${START_OVER}.`,
   },
   OFFSET_UNREADABLE: {
     action: 'stopSource',
-    remedy: `Write a correct offset with Kafka Connect's tools, or let the source start from the beginning: ${START_OVER}.`,
+    remedy: `Write a correct offset with Kafka Connect's tools, or let it begin as a new source, without its unread items: ${START_OVER}.`,
   },
   SOURCE_NOT_STOPPED: {
     action: 'exit',

@@ -37,7 +37,7 @@ export async function auditCommand(
   const rows = reports.flatMap(rowsOf);
   print(context, reports, rows.length === 0 ? '' : textTable([['source', 'instrument', 'found', 'field'], ...rows]));
   for (const report of reports) stderr.write(summaryOf(report));
-  if (reports.some(({ differences, withoutId }) => differences.length > 0 || withoutId > 0))
+  if (reports.some(({ differences, withoutId, stopsWalk }) => differences.length + withoutId > 0 || stopsWalk !== null))
     exitWith(EXIT_CODES.failed);
 }
 
@@ -69,7 +69,7 @@ function short(value: unknown): string {
 
 function summaryOf(report: AuditReport): string {
   const { source, topic, rows, unmapped, withoutId, differences, left, staying, walks, unsettled } = report;
-  const { unreadSince, remainsBecause, later } = report;
+  const { unreadSince, remainsBecause, later, stopsWalk } = report;
   const meanings = { ...MEANINGS, extra: [MEANINGS.extra, ...remainsBecause].join('; ') };
   const kinds = Object.entries(meanings).flatMap(([kind, meaning]) => {
     const count = differences.filter((one) => one.kind === kind).length;
@@ -86,7 +86,9 @@ function summaryOf(report: AuditReport): string {
     left.length > 0 &&
       `${counted(left.length, 'instrument')} left the list. This does not count as a difference. ${whenDeleted(walks)}`,
     staying.length > 0 && stayingText(staying.length),
-    unmapped > 0 && `${counted(unmapped, 'row')} could not be mapped and compared: see spconnect dead-letters list.`,
+    unmapped > 0 &&
+      `${counted(unmapped, 'row')} could not be mapped and compared: see spconnect dead-letters list and spconnect preview ${source}.`,
+    stopsWalk !== null && `A walk would stop the source (TOO_MANY_DEAD_LETTERS): ${stopsWalk}`,
     withoutId > 0 &&
       `${counted(withoutId, 'row')} without a readable id: the audit did not look for instruments that left the list.`,
     unsettled.length > 0 &&
@@ -148,16 +150,17 @@ async function audit(at: Installation, session: ProviderSession, { source, settl
     }
     suspects.set(id, value);
   };
-  const { committed, topic, provider, digestOf, read, settled, census, counts, withoutId, gone, staying, unreadSince } =
-    await compareList(at, session, {
-      source,
-      asWalk: false,
-      settle,
-      onProgress,
-      onRow(difference, row) {
-        if (row.kind === 'record' && difference !== 'reEncoded') suspect(row.id, row.value);
-      },
-    });
+  const comparison = await compareList(at, session, {
+    source,
+    asWalk: false,
+    settle,
+    onProgress,
+    onRow(difference, row) {
+      if (row.kind === 'record' && difference !== 'reEncoded') suspect(row.id, row.value);
+    },
+  });
+  const { committed, topic, provider, digestOf, read, settled, census, counts } = comparison;
+  const { withoutId, gone, staying, unreadSince, stopsWalk } = comparison;
   // A row without a readable id may belong to any instrument in `gone` or `staying`. Then none of them is suspected.
   if (withoutId === 0) for (const id of [...gone, ...staying]) suspect(id, null);
   const walks = committed && walksOf(committed);
@@ -205,6 +208,7 @@ async function audit(at: Installation, session: ProviderSession, { source, settl
     later: inOrder.filter(({ id, kind }) => kind !== 'extra' && isWritten(id)).map(({ id }) => id),
     staying: extra.filter((id) => named.has(id)),
     unreadSince,
+    stopsWalk,
     walks: source.tombstones ? walks : null,
     unsettled: [...suspects.keys()].map(String),
   };

@@ -139,10 +139,12 @@ export async function productsOption(isins: readonly string[], folder = '.'): Pr
   return `--isin-file ${shellWord(file)}`;
 }
 
-/** Reads one ISIN from each line. Exported for tests. @throws Error that names an unreadable file. */
+/** Reads one ISIN from each line. Exported for tests. @throws Error that names an unreadable or empty file. */
 export async function isinsOf(file: string): Promise<readonly string[]> {
   const lines = (await readFile(file, 'utf8')).split('\n').map((line) => line.trim());
-  return lines.filter((isin) => isin !== '');
+  const isins = lines.filter((isin) => isin !== '');
+  if (isins.length === 0) throw new Error(`${file} has no ISIN; expected an ISIN in each line`);
+  return isins;
 }
 
 function shellWord(text: string): string {

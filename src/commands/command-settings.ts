@@ -118,6 +118,7 @@ export function refuseName(
 ): never {
   const nearest = nearestName(name, names);
   const meant = nearest === undefined ? '' : `\n(Did you mean ${nearest}?)`;
-  const there = names.length === 0 ? 'The settings have none' : `The settings have: ${names.join(', ')}`;
+  const have = what === 'topic' ? 'The settings have' : 'The settings enable';
+  const there = names.length === 0 ? `${have} none` : `${have}: ${names.join(', ')}`;
   return refuse(`unknown ${what} ${JSON.stringify(name)}. ${there}.${meant}`);
 }

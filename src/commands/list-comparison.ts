@@ -12,6 +12,7 @@ import type { Installation } from '../run/installation.ts';
 import { createRegistry } from '../run/registry-client.ts';
 import { readUpTo } from '../sources/stream/committed-stream.ts';
 import { instrumentId, readCensus, recordAge } from '../sources/tasks/census-reader.ts';
+import { DeadLetterShare } from '../sources/tasks/dead-letter-share.ts';
 import { rowFacts } from '../sources/tasks/instrument-records.ts';
 import type { Census } from '../sources/walk/census.ts';
 import type { RowFacts, WalkFlaw } from '../sources/walk/instruments-messages.ts';
@@ -46,6 +47,7 @@ const NO_EVENT: ReadonlySet<bigint> = new Set();
  * number of instruments on the topic. `gone` and `staying`: instruments on the topic without a row in the list. A walk
  * would delete the instruments in `gone`. Recent events name the instruments in `staying`: they are not deleted yet.
  * `withoutId`: number of rows without a readable id; each may belong to an instrument in `gone` or `staying`.
+ * `stopsWalk`: the error with which the list stops a walk; null if it stops none.
  * `unreadSince`: the committed offset's time, ISO 8601, if this time is so long ago that events may be unread; else null.
  *
  * @throws ConnectorError FILTER_CHANGED if the topic holds another list; or an error of provider, registry or Kafka.
@@ -73,7 +75,14 @@ export async function compareList(
   const flaws = new Set<WalkFlaw>();
   let counts = NO_COUNTS;
   let [lastId, minId, withoutId]: [bigint | null, string | null, number] = [null, null, 0];
+  const share = new DeadLetterShare(settings.mapping.maxDeadLetters);
+  let stopsWalk: string | null = null;
   for await (const page of session.pages(provider)) {
+    try {
+      share.check(page.decoded.rows, `the list, minId=${minId ?? 'none'}`);
+    } catch (error) {
+      stopsWalk ??= (error as Error).message;
+    }
     const rows = rowFacts(page.decoded.rows);
     const sorted: SortedRows = sortRows({ minId, rows }, NO_EVENT, census, lastId);
     for (const position of asWalk ? sorted.write : rows.keys()) {
@@ -117,7 +126,7 @@ export async function compareList(
   }
   return {
     ...{ committed, topic, provider, digestOf, read, settled, census, held, counts, flaws, lastId, withoutId },
-    ...{ gone, staying, unreadSince },
+    ...{ gone, staying, unreadSince, stopsWalk },
   };
 }
 

@@ -49,7 +49,7 @@ export function offsetRow(
   intervalMs: number | null,
   nowMs: number,
 ): string[] {
-  const name = [source, `${type ?? 'the key of another program'}${configured ? '' : ' (not in the settings)'}`];
+  const name = [source, `${type ?? 'the key of another program'}${configured ? '' : ' (not enabled in the settings)'}`];
   if (offset === null) return [...name, problem ?? 'nothing is committed'];
   const dateOf = (key: string) => Date.parse(String(offset[key]));
   const now = new Date(nowMs).toISOString();

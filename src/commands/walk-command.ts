@@ -85,7 +85,8 @@ const DELETES_NOT = {
   tombstonesOff: 'the source deletes nothing (tombstones: false)',
 };
 
-function planText({ source, topic, rows, held, counts, deletes, deletesNot, isSettled }: WalkPlan): string {
+function planText(plan: WalkPlan): string {
+  const { source, topic, rows, held, counts, deletes, deletesNot, isSettled, stopsWalk } = plan;
   const why =
     typeof deletesNot === 'string'
       ? DELETES_NOT[deletesNot]
@@ -93,6 +94,7 @@ function planText({ source, topic, rows, held, counts, deletes, deletesNot, isSe
   const { gone, staying, contradicting, touched, knownDeadLetters: known } = counts;
   const sentences = [
     'Nothing was written.',
+    stopsWalk !== null && `A walk would stop the source (TOO_MANY_DEAD_LETTERS): ${stopsWalk}`,
     `The list of source ${source} has ${counted(rows, 'row')}, ${topic} holds ${counted(held, 'instrument')}.`,
     gone > 0 &&
       (deletes
@@ -196,6 +198,7 @@ async function planWalk(at: Installation, session: ProviderSession, request: Pla
     deletesNot: deletes ? null : source.tombstones ? refused : ('tombstonesOff' as const),
     ids,
     isSettled,
+    stopsWalk: comparison.stopsWalk,
   };
 }
 

@@ -124,7 +124,10 @@ export function createStatusProcessor(options: {
       known = { ...known, trouble };
     },
     processorRests: ({ wanted }) => setTask(wanted === 'paused' ? 'paused' : 'unassigned'),
-    processorFailed: ({ err }) => setTask('failed', describe(err)),
+    processorFailed({ err }) {
+      setTask('failed', describe(err));
+      known = { ...known, changedAt: isoNow() };
+    },
   } satisfies Partial<Events>;
 
   return {

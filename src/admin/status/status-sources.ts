@@ -152,7 +152,8 @@ export function createStatusSources(options: {
         const since = known.trouble?.since ?? isoNow();
         if (isLeft) setTask(known, 'unassigned');
         if (isLeft) known.owned = null;
-        const part = endpoint === 'instruments' ? OF_LIST : null;
+        const isRegistry = err instanceof ConnectorError && /^(REGISTRY|SCHEMA)_/.test(err.code);
+        const part = endpoint === 'instruments' && !isRegistry ? OF_LIST : null;
         const restartTriesNow =
           !isLeft && part === null && !(err instanceof ConnectorError && err.retryAfterMs !== undefined);
         const times = { since, nextTryAt: isoNow(waitMs) };
@@ -200,7 +201,13 @@ export function createStatusSources(options: {
           isStopped.changed.addEventListener('abort', () => touch(known), { once: true });
       });
     },
-    sourceFailed: ({ source, err }) => update(source, (known) => setTask(known, 'failed', describe(err, source))),
+    sourceFailed({ source, err }) {
+      update(source, (known) => {
+        setTask(known, 'failed', describe(err, source));
+        // A restart that failed again is a new failure.
+        known.changedAt = isoNow();
+      });
+    },
   } satisfies Partial<Events>;
 
   /** @param kafkaAnsweredAt the time of Kafka's last answer; null if Kafka is not silent */

@@ -124,7 +124,9 @@ function oauth2Authentication(secrets: SecretReader, types: string, scope: strin
   return crossCheck(settings, (value, report) => checkClient(value, [], report), ['clientAuthentication']);
 }
 
-type Client = Unchecked<{ clientAuthentication: unknown; clientSecret: unknown; privateKey: unknown }>;
+type Client = Unchecked<
+  Readonly<Record<'clientAuthentication' | 'clientSecret' | 'privateKey' | 'keyId' | 'assertionAudience', unknown>>
+>;
 
 /** Checks that a client has the secret or the private key that its way of authentication needs. */
 export function checkClient(value: Client, path: readonly string[], report: Report): void {
@@ -133,5 +135,7 @@ export function checkClient(value: Client, path: readonly string[], report: Repo
   if (signs && !privateKey) report([...path, 'privateKey'], 'is missing; private_key_jwt signs with this key');
   if (signs && clientSecret) report([...path, 'clientSecret'], 'is not used by private_key_jwt; remove it');
   if (!signs && !clientSecret) report([...path, 'clientSecret'], 'is missing; expected the secret as text in quotes');
-  if (!signs && privateKey) report([...path, 'privateKey'], 'needs clientAuthentication: private_key_jwt');
+  for (const name of ['privateKey', 'keyId', 'assertionAudience'] as const) {
+    if (!signs && value[name]) report([...path, name], 'needs clientAuthentication: private_key_jwt');
+  }
 }

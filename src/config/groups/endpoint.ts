@@ -3,9 +3,12 @@ import type { SettingPath } from '../problem.ts';
 import type { SecretReader } from '../secret.ts';
 import { nullable, pemFile, type Report, secret, setting, text, type Unchecked } from '../setting.ts';
 
-const noProxy = text('hosts separated by commas (.example.com,10.0.0.7,172.16.0.0/12)', /^[\w.*:/[\],\s-]+$/).transform(
-  (given) => given.split(/[,\s]+/).filter((host) => host !== ''),
-);
+const noProxy = text(
+  'hosts without a scheme, separated by commas (.example.com,10.0.0.7,172.16.0.0/12)',
+  /^[\w.*:/[\],\s-]+$/,
+)
+  .refine((given) => !given.includes('://'))
+  .transform((given) => given.split(/[,\s]+/).filter((host) => host !== ''));
 
 /** A base URL without credentials, query or fragment, so that the URL can be shown and paths can be appended. */
 export const baseUrl = (example: string) =>

@@ -44,7 +44,11 @@ const extensions = z
   .meta({ wanted: WANTED_EXTENSIONS });
 
 const OF_PASSWORDS = ['username', 'password'] as const;
-const OF_TOKENS = ['token', 'tokenUrl', 'clientId', 'clientSecret', 'privateKey', 'extensions'] as const;
+// Not `algorithm`, which has a default, and not proxy and ca, which other parts can share.
+const OF_TOKENS = [
+  ...(['token', 'tokenUrl', 'clientId', 'clientSecret', 'clientAuthentication', 'privateKey', 'keyId'] as const),
+  ...(['assertionAudience', 'audience', 'resource', 'scope', 'extensions'] as const),
+];
 const BROKER = /^(\[[0-9A-Fa-f:.]{2,45}\]|[A-Za-z0-9._-]{1,253}):[0-9]{1,5}$/;
 const WANTED_BROKERS = 'one or more host:port, separated by commas (kafka-1:9092,kafka-2:9092)';
 const HIGHEST_PORT = 65_535;

@@ -50,6 +50,16 @@ test('a reset breaks the connection before or in the middle of the body', async 
   }
 });
 
+test('the share of the body arrives before the reset', async (t) => {
+  for (const share of [0.5, 0.95]) {
+    const provider = await struck(t, { kind: 'reset', share });
+    const { received } = await receiveUntil(provider, () => false, true);
+    const [head = '', body = ''] = received.toString('latin1').split('\r\n\r\n');
+    const whole = Number(/content-length: (\d+)/i.exec(head)?.[1]);
+    assert.equal(body.length, Math.floor(whole * share));
+  }
+});
+
 test('a cut body ends the connection early, with the requested framing', async (t) => {
   for (const how of ['contentLength', 'chunked'] as const) {
     const provider = await struck(t, { kind: 'truncate', how });
@@ -68,19 +78,23 @@ test('a cut body ends the connection early, with the requested framing', async (
 async function receiveUntil(
   provider: ProviderClient,
   isEnough: (received: Buffer) => boolean,
+  toReset = false,
 ): Promise<{ received: Buffer; seconds: number }> {
   const { hostname, port } = new URL(provider.simulator.url);
   const startedMs = performance.now();
   const socket = connect(Number(port), hostname);
+  const chunks: Buffer[] = [];
+  const result = () => ({ received: Buffer.concat(chunks), seconds: (performance.now() - startedMs) / 1_000 });
   try {
     socket.write(`GET ${LIST} HTTP/1.1\r\nhost: x\r\n\r\n`);
-    const chunks: Buffer[] = [];
     for await (const chunk of socket) {
       chunks.push(chunk as Buffer);
-      const received = Buffer.concat(chunks);
-      if (isEnough(received)) return { received, seconds: (performance.now() - startedMs) / 1_000 };
+      if (isEnough(Buffer.concat(chunks))) return result();
     }
     return assert.fail('The connection ended before that.');
+  } catch (error) {
+    if (toReset && (error as NodeJS.ErrnoException).code === 'ECONNRESET') return result();
+    throw error;
   } finally {
     socket.destroy();
   }

@@ -1,6 +1,7 @@
 import { ConnectorError, type ErrorCode } from '../../errors.ts';
 import type { Log } from '../../support/log.ts';
 import { untilAborted } from '../../support/until-aborted.ts';
+import { avscType } from './avsc-type.ts';
 import {
   createRegistryHttp,
   isNotFound,
@@ -177,29 +178,36 @@ export function createRegistrySubjects(http: RegistryHttp): RegistrySubjects {
     return response;
   }
 
+  async function level(subject: string, signal: AbortSignal): Promise<string | null> {
+    const response = await get(`/config/${encodeURIComponent(subject)}`, `the compatibility of ${subject}`, signal);
+    const found = response?.body.compatibilityLevel;
+    return typeof found === 'string' ? found : null;
+  }
+
+  async function heldVersions(subject: string, signal: AbortSignal) {
+    const path = `/subjects/${encodeURIComponent(subject)}/versions`;
+    const response = await get(path, `the versions of ${subject}`, signal);
+    if (response !== null && !Array.isArray(response.body)) throw refused(response, `the versions of ${subject}`);
+    const numbers = (response === null ? [] : Object.values(response.body)).filter(
+      (value) => typeof value === 'number',
+    );
+    const found: { readonly version: number; readonly id: number; readonly schema: string }[] = [];
+    for (const version of numbers.slice(-MOST_VERSIONS)) {
+      const held = await get(`${path}/${version}`, `version ${version} of ${subject}`, signal);
+      const { id, schema } = held?.body ?? {};
+      if (typeof id !== 'number' || typeof schema !== 'string') continue;
+      found.push({ version, id, schema });
+    }
+    return found;
+  }
+
   return {
     async versions(subject, ours, signal) {
-      const path = `/subjects/${encodeURIComponent(subject)}/versions`;
-      const response = await get(path, `the versions of ${subject}`, signal);
-      if (response !== null && !Array.isArray(response.body)) throw refused(response, `the versions of ${subject}`);
-      const numbers = (response === null ? [] : Object.values(response.body)).filter(
-        (value) => typeof value === 'number',
-      );
-      const found: SubjectVersion[] = [];
-      for (const version of numbers.slice(-MOST_VERSIONS)) {
-        const held = await get(`${path}/${version}`, `version ${version} of ${subject}`, signal);
-        const { id, schema } = held?.body ?? {};
-        if (typeof id !== 'number' || typeof schema !== 'string') continue;
-        found.push({ version, id, isOurs: isSameSchema(schema, ours) });
-      }
-      return found;
+      const held = await heldVersions(subject, signal);
+      return held.map(({ version, id, schema }) => ({ version, id, isOurs: isSameSchema(schema, ours) }));
     },
 
-    async level(subject, signal) {
-      const response = await get(`/config/${encodeURIComponent(subject)}`, `the compatibility of ${subject}`, signal);
-      const level = response?.body.compatibilityLevel;
-      return typeof level === 'string' ? level : null;
-    },
+    level,
 
     async isCompatible(subject, ours, signal) {
       const path = `/compatibility/subjects/${encodeURIComponent(subject)}/versions`;
@@ -209,7 +217,20 @@ export function createRegistrySubjects(http: RegistryHttp): RegistrySubjects {
       if (response.status !== 200 || typeof isCompatible !== 'boolean') {
         throw refused(response, `the compatibility with ${subject}`);
       }
-      return isCompatible;
+      // The registry answers under the level of now, but a registration sets LEVEL first.
+      if (!isCompatible || (await level(subject, signal)) === LEVEL) return isCompatible;
+      return (await heldVersions(subject, signal)).every((held) => canReadEachOther(ours, held.schema));
     },
   };
+}
+
+function canReadEachOther(ours: string, theirs: string): boolean {
+  try {
+    const [a, b] = [avscType(ours), avscType(theirs)];
+    a.createResolver(b);
+    b.createResolver(a);
+    return true;
+  } catch {
+    return false;
+  }
 }

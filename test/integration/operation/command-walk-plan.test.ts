@@ -18,6 +18,18 @@ testInstallation(
     const same = await plan();
     assert.deepEqual([same.rows, same.held, same.deletes, same.counts.unchanged], [40, 40, true, 40]);
 
+    const unmapped = { kind: 'poison', share: 1, how: { edit: [{ pointer: '/issuePrice', value: '"x"' }] } } as const;
+    simulator.injectFaults([{ match: 'instruments', count: 0, fault: unmapped }]);
+    const { stopsWalk, said } = await plan();
+    const audit = await scene.spconnect('audit --settle 1s');
+    simulator.clearFaults();
+    assert.match(
+      stopsWalk,
+      /^30 of 30 recent rows, up to the list, minId=\d+, do not map, more than mapping\.maxDeadLetters/,
+    );
+    assert.match(said, /A walk would stop the source \(TOO_MANY_DEAD_LETTERS\): 30 of 30/);
+    assert.equal(audit.code, 1, 'it compared next to nothing');
+
     // A list that is cut, although the topic has every instrument behind its end.
     simulator.injectFaults([{ match: 'instruments', nth: 2, fault: { kind: 'links', how: 'end' } }]);
     const short = await plan();

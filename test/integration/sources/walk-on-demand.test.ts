@@ -149,7 +149,7 @@ testInstallation(
     ]) {
       const { code, stdout, stderr } = await scene.spconnect(String(line));
       assert.deepEqual([code, stdout], [2, '']);
-      const says = `unknown ${what} "instrument". The settings have: instruments.\n(Did you mean instruments?)`;
+      const says = `unknown ${what} "instrument". The settings enable: instruments.\n(Did you mean instruments?)`;
       assert.ok(stderr.includes(says), stderr);
     }
   },

@@ -52,7 +52,7 @@ test('a topic or a source that the settings do not have is refused with those th
   assert.match(topic.stderr, /have: instruments, instrument-events.*\n\(Did you mean instruments\?/);
   assert.match(
     (await runWith(['pause', 'x'], { env: ELSEWHERE })).stderr,
-    /unknown source "x"\. The settings have: inst/,
+    /unknown source "x"\. The settings enable: inst/,
   );
   const walk = await runWith(['walk', 'instruments', '--ids', '3'], { env: ELSEWHERE });
   assert.deepEqual([walk.code, walk.stderr.split('\n')[0]], [2, 'error: --ids and --settle need --dry-run']);

@@ -62,6 +62,7 @@ test('each SASL mechanism has what it needs and nothing else', async () => {
     ['username: a', /sasl\.mechanism: is missing, although username is set; expected plain/],
     ['mechanism: plain, username: a', /sasl\.password: is missing; plain needs it/],
     ['mechanism: plain, username: a, password: abcdef, clientId: x', /sasl\.clientId: is not used by plain; remove it/],
+    ['mechanism: plain, username: a, password: abcdef, scope: kafka', /sasl\.scope: is not used by plain; remove it/],
     ['mechanism: oauthbearer, token: abcdef, username: a', /sasl\.username: is not used by oauthbearer/],
     [`mechanism: oauthbearer, token: abcdef, ${endpoint}`, /sasl\.token: is given in addition to tokenUrl; keep one/],
     [`mechanism: oauthbearer, ${endpoint}`, /sasl\.clientSecret: is missing; expected the secret/],

@@ -231,6 +231,8 @@ test("a company's NO_PROXY is taken as it is, ranges of addresses among it", asy
     'referenceData: { url: "https://provider.example/api", auth: { type: none }, noProxy: "${NO_PROXY}" }';
   const settings = await loadSettings({ text: settingsText({ referenceData }), env: { NO_PROXY } });
   assert.deepEqual(settings.referenceData.noProxy, NO_PROXY.split(','));
+  const [problem = ''] = await problemsIn(settingsText({ referenceData }), { env: { NO_PROXY: 'http://a.example' } });
+  assert.match(problem, /noProxy: .*; expected hosts without a scheme, separated by commas/);
 });
 
 test('a second document in the file is refused, not passed over', async () => {

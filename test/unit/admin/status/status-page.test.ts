@@ -603,3 +603,21 @@ interface Held {
   readonly topic: string;
   readonly partition: number;
 }
+
+test('a source or processor that failed again failed just now', async (t) => {
+  const { scene, board, first } = await pageScene(t);
+  for (const _ of [1, 2]) {
+    board.events.sourceFailed({ source, err: BUSY });
+    board.events.processorFailed({ err: BUSY });
+    scene.now += 60_000;
+  }
+  const failedMs = [first()?.changedAt, board.status().processor?.changedAt].map((text) => Date.parse(text ?? ''));
+  assert.deepEqual(failedMs, [scene.now - 60_000, scene.now - 60_000]);
+});
+
+test('a registry that is away is no failure of the list', async (t) => {
+  const { board, first } = await pageScene(t);
+  const away = new ConnectorError('REGISTRY_UNREACHABLE', 'It is away.');
+  board.events.attemptFailed({ ...FAILED, endpoint: 'instruments', err: away });
+  assert.equal(first()?.trouble?.part, null);
+});

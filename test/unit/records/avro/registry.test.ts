@@ -186,7 +186,7 @@ for (const { what, reply, code } of FAULTS) {
 test('a port that speaks no TLS is named with the request and its setting', async (t) => {
   const { url } = await startFakeRegistry(t);
   const says =
-    /^GET https:[^ ]+ of schemaRegistry .*: check that the port in schemaRegistry\.url \(SCHEMA_REGISTRY_URL\) speaks TLS\.$/;
+    /^GET https:[^ ]+ of schemaRegistry .*: check that the port in schemaRegistry\.url \(SCHEMA_REGISTRY_URL\), or in schemaRegistry\.proxy if it is set, speaks TLS\.$/;
   const asked = registryAt(url.replace('http:', 'https:')).schemaId(SUBJECT, SCHEMA, NO_STOP);
   await assert.rejects(asked, failsWith('REGISTRY_UNREACHABLE', says));
 });
@@ -247,6 +247,29 @@ for (const [what, status, type, body] of [
     await assert.rejects(subjects.isCompatible('s', SCHEMA, NO_STOP), hint);
   });
 }
+
+test('under another level, a schema must fit all versions as FULL_TRANSITIVE asks', async (t) => {
+  const held = { type: 'record', name: 'Other', fields: [{ name: 'a', type: 'string' }] };
+  for (const [level, schema, expected] of [
+    ['NONE', JSON.stringify(held), false],
+    ['NONE', SCHEMA, true],
+    ['FULL_TRANSITIVE', JSON.stringify(held), true],
+  ] as const) {
+    const server = createServer(({ url = '' }, response) => {
+      const answer = url.startsWith('/compatibility')
+        ? { is_compatible: true }
+        : url.startsWith('/config')
+          ? { compatibilityLevel: level }
+          : url.endsWith('/versions')
+            ? [1]
+            : { id: 7, version: 1, schema };
+      response.writeHead(200, { 'content-type': JSON_TYPE }).end(JSON.stringify(answer));
+    });
+    const url = `http://127.0.0.1:${await portOf(t, server)}`;
+    const subjects = createRegistrySubjects(createRegistryHttp({ url, timeoutMs: 20_000, clock: systemClock }));
+    assert.equal(await subjects.isCompatible('s', SCHEMA, NO_STOP), expected, `${level} ${schema}`);
+  }
+});
 
 test('a subject that a registry does not know has no versions, and takes any schema', async (t) => {
   const subjects = await subjectsAt(t, 404, JSON_TYPE, '{"error_code":40401,"message":"Subject not found."}');
