@@ -411,7 +411,7 @@ async function send(
   response.sendDate = false;
   const headers = { date: new Date(clock.wallMs()).toUTCString(), ...answer.headers };
   for (const fault of faults) {
-    if (fault.kind === 'reset') return reset(response, { status, headers, body }, fault.share ?? 0.5);
+    if (fault.kind === 'reset') return reset(response, { status, headers, body }, fault.share ?? 0.5, clock);
     if (fault.kind === 'truncate') return cutShort(response, { status, headers, body }, fault.how, fault.share ?? 0.5);
     if (fault.kind === 'slow') return slowly(response, { status, headers, body }, fault, clock);
   }

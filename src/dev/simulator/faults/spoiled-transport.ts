@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import { type ServerResponse, STATUS_CODES } from 'node:http';
-import { setTimeout } from 'node:timers/promises';
 import type { Answer } from '../answer.ts';
 import type { SimulatorClock } from '../clock.ts';
 
@@ -8,13 +7,18 @@ const SLOW_HEAD_BYTES = 65_536;
 const UNTIL_READ_MS = 100;
 const SLOW_STEPS_PER_SECOND = 20;
 
-export async function reset(response: ServerResponse, answer: Answer, share: number): Promise<void> {
+export async function reset(
+  response: ServerResponse,
+  answer: Answer,
+  share: number,
+  clock: SimulatorClock,
+): Promise<void> {
   const { socket } = response;
   if (share > 0) {
     response.writeHead(answer.status, { ...answer.headers, 'content-length': String(answer.body.length) });
     await written(response, answer.body.subarray(0, Math.floor(answer.body.length * share)));
     // A reset also discards bytes that the client has not read yet.
-    await setTimeout(UNTIL_READ_MS);
+    await clock.sleep(UNTIL_READ_MS);
   }
   socket?.resetAndDestroy();
 }
