@@ -103,8 +103,7 @@ export const ERROR_CODES = {
   },
   OFFSET_NOT_FOUND: {
     action: 'exit',
-    remedy:
-      'See `spconnect offsets list`. Name another time or offset. A source without an offset must run once first.',
+    remedy: '`spconnect offsets list` shows the offsets. A source without an offset must run once first.',
   },
   REGISTRY_UNREACHABLE: {
     action: 'retry',

@@ -9,7 +9,7 @@ import type { InstrumentsProvider } from '../sources/tasks/instruments-provider.
 import { SHRINK_ALWAYS_ALLOWED } from '../sources/walk/instruments-messages.ts';
 import { mayDelete, withMargin } from '../sources/walk/sweep.ts';
 import { knownSource, loadWholeSettings } from './command-settings.ts';
-import { type ComparisonOptions, compareList, MOST_SUSPECTS, stayingText } from './list-comparison.ts';
+import { type ComparisonOptions, compareList, idsBehind, MOST_SUSPECTS, stayingText } from './list-comparison.ts';
 import { atProvider, type ProviderSession, sessionReader } from './provider-session.ts';
 import { commandProgress, print, textTable } from './shell/output.ts';
 import { type CommandContext, EXIT_CODES } from './shell/terminal.ts';
@@ -37,7 +37,12 @@ export async function auditCommand(
   const rows = reports.flatMap(rowsOf);
   print(context, reports, rows.length === 0 ? '' : textTable([['source', 'instrument', 'found', 'field'], ...rows]));
   for (const report of reports) stderr.write(summaryOf(report));
-  if (reports.some(({ differences, withoutId, stopsWalk }) => differences.length + withoutId > 0 || stopsWalk !== null))
+  if (
+    reports.some(
+      ({ differences, withoutId, stopsWalk, isCut }) =>
+        differences.length + withoutId > 0 || stopsWalk !== null || isCut,
+    )
+  )
     exitWith(EXIT_CODES.failed);
 }
 
@@ -69,7 +74,7 @@ function short(value: unknown): string {
 
 function summaryOf(report: AuditReport): string {
   const { source, topic, rows, unmapped, withoutId, differences, left, staying, walks, unsettled } = report;
-  const { unreadSince, remainsBecause, later, stopsWalk } = report;
+  const { unreadSince, remainsBecause, later, stopsWalk, isCut } = report;
   const meanings = { ...MEANINGS, extra: [MEANINGS.extra, ...remainsBecause].join('; ') };
   const kinds = Object.entries(meanings).flatMap(([kind, meaning]) => {
     const count = differences.filter((one) => one.kind === kind).length;
@@ -91,6 +96,8 @@ function summaryOf(report: AuditReport): string {
     stopsWalk !== null && `A walk would stop the source (TOO_MANY_DEAD_LETTERS): ${stopsWalk}`,
     withoutId > 0 &&
       `${counted(withoutId, 'row')} without a readable id: the audit did not look for instruments that left the list.`,
+    isCut &&
+      'The list has more rows after its last page: the audit is not complete, and did not look for instruments that left the list.',
     unsettled.length > 0 &&
       `${counted(unsettled.length, 'instrument')} changed during the audit and could not be compared.`,
     kinds.length > 0 &&
@@ -161,8 +168,14 @@ async function audit(at: Installation, session: ProviderSession, { source, settl
   });
   const { committed, topic, provider, digestOf, read, settled, census, counts } = comparison;
   const { withoutId, gone, staying, unreadSince, stopsWalk } = comparison;
+  // An instrument of the topic behind the last page shows that the list was cut. Others may be newer than the last page.
+  const behind = await idsBehind(
+    (after) => session.patiently(() => provider.page(after, at.signal)),
+    comparison.lastId,
+  );
+  const isCut = behind === null || [...behind].some((id) => census.digestOf(id) !== null);
   // A row without a readable id may belong to any instrument in `gone` or `staying`. Then none of them is suspected.
-  if (withoutId === 0) for (const id of [...gone, ...staying]) suspect(id, null);
+  if (withoutId === 0 && !isCut) for (const id of [...gone, ...staying]) suspect(id, null);
   const walks = committed && walksOf(committed);
   const providerReader = sessionReader('Instrument');
   const differenceOf = async (id: bigint, row: Buffer | null, onTopic: Buffer | null): Promise<AuditDifference> => {
@@ -209,6 +222,7 @@ async function audit(at: Installation, session: ProviderSession, { source, settl
     staying: extra.filter((id) => named.has(id)),
     unreadSince,
     stopsWalk,
+    isCut,
     walks: source.tombstones ? walks : null,
     unsettled: [...suspects.keys()].map(String),
   };

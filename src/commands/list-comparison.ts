@@ -14,11 +14,13 @@ import { readUpTo } from '../sources/stream/committed-stream.ts';
 import { instrumentId, readCensus, recordAge } from '../sources/tasks/census-reader.ts';
 import { DeadLetterShare } from '../sources/tasks/dead-letter-share.ts';
 import { rowFacts } from '../sources/tasks/instrument-records.ts';
+import type { InstrumentsProvider } from '../sources/tasks/instruments-provider.ts';
 import type { Census } from '../sources/walk/census.ts';
 import type { RowFacts, WalkFlaw } from '../sources/walk/instruments-messages.ts';
 import { committedWalkIntervalMs, NO_COUNTS, readInstrumentsOffset } from '../sources/walk/instruments-offset.ts';
 import { addCounts, recordRows, type SortedRows, sortRows } from '../sources/walk/page-rows.ts';
 import { missingIds } from '../sources/walk/sweep.ts';
+import { MOST_VERIFYING, placesToVerify } from '../sources/walk/walk-steps.ts';
 import { silentLog } from '../support/log.ts';
 import type { ProviderSession } from './provider-session.ts';
 
@@ -128,6 +130,27 @@ export async function compareList(
     ...{ committed, topic, provider, digestOf, read, settled, census, held, counts, flaws, lastId, withoutId },
     ...{ gone, staying, unreadSince, stopsWalk },
   };
+}
+
+/** The ids of the rows that follow the last row that was read; null if these rows cannot be read to their end. */
+export async function idsBehind(
+  pageAt: (minId: string | null) => ReturnType<InstrumentsProvider['page']>,
+  lastId: bigint | null,
+): Promise<ReadonlySet<bigint> | null> {
+  const found = new Set<bigint>();
+  const places = [...placesToVerify(lastId)];
+  for (let asked = 0; places.length > 0; asked++) {
+    const minId = places.shift() ?? null;
+    const { decoded, next } = await pageAt(minId);
+    for (const { id } of rowFacts(decoded.rows)) {
+      if (id === null) return null;
+      if (lastId === null || id > lastId) found.add(id);
+    }
+    if (next === null) continue;
+    if (asked === MOST_VERIFYING || (minId !== null && BigInt(next) <= BigInt(minId))) return null;
+    places.unshift(next);
+  }
+  return found;
 }
 
 export function stayingText(count: number): string {

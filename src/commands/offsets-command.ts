@@ -124,7 +124,7 @@ export async function offsetsSet(
   const needs = [...NEEDS, 'notifications'] as const;
   const { place, after, change } = await atInstallation({ settings, signal, needs }, async (at) => {
     const place = await (since === undefined ? placeAt(at, source, to ?? 0) : placeOf(at, source, since));
-    return { place, ...(await moveStream(at, { source, execute }, place)) };
+    return { place, ...(await moveStream(at, { source, execute }, place, { isSet: true })) };
   });
   const { before } = change;
   const { offsets, walks } = kindOf(source);
@@ -160,7 +160,11 @@ async function moveStream(
   at: Installation,
   request: { readonly source: SourceSettings; readonly execute: boolean },
   place: Place,
-  more: { readonly from?: string | null; readonly notices?: Parameters<typeof changeOffset>[3] } = {},
+  more: {
+    readonly from?: string | null;
+    readonly isSet?: boolean;
+    readonly notices?: Parameters<typeof changeOffset>[3];
+  } = {},
 ) {
   let after: SourceOffset | undefined;
   const move = ({ offset }: Pick<StoredOffset, 'offset'>): SourceOffset | undefined => {
@@ -168,6 +172,7 @@ async function moveStream(
       throw notFound(
         `Source ${request.source.name} has no committed offset: it has not run yet, or its offset was reset.`,
       );
+    if (more.isSet === true) assertKnown(request.source, offset, place);
     const isThere = more.from === undefined || (offset.since ?? null) === more.from;
     after = isThere ? movedOffset(at.clock, request.source, offset, place) : undefined;
     return after;
@@ -175,6 +180,17 @@ async function moveStream(
   const change = await changeOffset(at, request, move, more.notices);
   if (!request.execute) move(change.before);
   return { after, change };
+}
+
+/** An offset that no record has can be after the newest offset of the provider. Then new events would count as repeated. */
+function assertKnown(source: SourceSettings, { since, againUpTo }: SourceOffset, place: Place): void {
+  const furthest = againUpTo ?? since;
+  if (place.received !== null || typeof furthest !== 'string' || !kindOf(source).offsets.areOrdered) return;
+  if (!isBefore(furthest, place.since)) return;
+  throw notFound(
+    `No record of source ${source.name} has the offset ${place.since}, and it is after the furthest offset ${furthest}. ` +
+      'A source that continues there would lose the items between them.',
+  );
 }
 
 /**

@@ -2,15 +2,12 @@ import { counted, countText } from '../admin/texts.ts';
 import { topicOf } from '../config/settings.ts';
 import { atInstallation, type Installation } from '../run/installation.ts';
 import { requestWalk } from '../run/state-operation.ts';
-import { rowFacts } from '../sources/tasks/instrument-records.ts';
-import type { InstrumentsProvider } from '../sources/tasks/instruments-provider.ts';
 import { KnownDeadRows, readKnownDeadRows } from '../sources/tasks/known-dead-rows.ts';
 import type { Census } from '../sources/walk/census.ts';
 import { SHRINK_ALWAYS_ALLOWED } from '../sources/walk/instruments-messages.ts';
 import { planSweep } from '../sources/walk/sweep.ts';
-import { MOST_VERIFYING, placesToVerify } from '../sources/walk/walk-steps.ts';
 import { knownSource, loadWholeSettings } from './command-settings.ts';
-import { type ComparisonOptions, compareList, MOST_SUSPECTS, stayingText } from './list-comparison.ts';
+import { type ComparisonOptions, compareList, idsBehind, MOST_SUSPECTS, stayingText } from './list-comparison.ts';
 import { atProvider, type ProviderSession } from './provider-session.ts';
 import { commandProgress, print, textTable } from './shell/output.ts';
 import type { CommandContext } from './shell/terminal.ts';
@@ -200,25 +197,4 @@ async function planWalk(at: Installation, session: ProviderSession, request: Pla
     isSettled,
     stopsWalk: comparison.stopsWalk,
   };
-}
-
-/** The ids of the rows that follow the last row that was read; null if these rows cannot be read to their end. */
-async function idsBehind(
-  pageAt: (minId: string | null) => ReturnType<InstrumentsProvider['page']>,
-  lastId: bigint | null,
-): Promise<ReadonlySet<bigint> | null> {
-  const found = new Set<bigint>();
-  const places = [...placesToVerify(lastId)];
-  for (let asked = 0; places.length > 0; asked++) {
-    const minId = places.shift() ?? null;
-    const { decoded, next } = await pageAt(minId);
-    for (const { id } of rowFacts(decoded.rows)) {
-      if (id === null) return null;
-      if (lastId === null || id > lastId) found.add(id);
-    }
-    if (next === null) continue;
-    if (asked === MOST_VERIFYING || (minId !== null && BigInt(next) <= BigInt(minId))) return null;
-    places.unshift(next);
-  }
-  return found;
 }

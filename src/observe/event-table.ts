@@ -58,7 +58,7 @@ const EVENTS: { readonly [Of in Name]: Row<Parameters<Events[Of]>[0]> } = {
   streamCommitted: {
     level: 'debug',
     text: 'stream committed',
-    fields: ({ events: _, ...response }) => withoutZeros(response),
+    fields: ({ events: _, isAgain, ...response }) => withoutZeros({ ...response, ...(isAgain && { isAgain }) }),
     minute: ['committed during the last minute', 'source', 'items', 'deadLetters'],
     count: (response, add, observe) => responseCommitted(response, response.record, response.items, add, observe),
   },

@@ -282,6 +282,8 @@ export interface StreamCommitted extends ResponseCounts {
   readonly items: number;
   readonly since: string;
   readonly commitMs: number;
+  /** True if the events repeat: they change no instrument. */
+  readonly isAgain?: boolean;
   /** The provider's events, for the demo; not logged. Absent for pre-trade checks, because the holder of a check can trade. */
   readonly events?: readonly EventItem[];
 }

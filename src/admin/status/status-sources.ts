@@ -143,7 +143,8 @@ export function createStatusSources(options: {
         update(source, (known) => Object.assign(known, { refusedAt: known.refusedAt ?? isoNow() }));
     },
     // Each event in the stream of an instruments source writes its instrument or a tombstone.
-    streamCommitted: ({ source, items, deadLetters }) => addWritten(source, { items, instruments: items, deadLetters }),
+    streamCommitted: ({ source, items, deadLetters, isAgain = false }) =>
+      addWritten(source, { items, instruments: isAgain ? 0 : items, deadLetters }),
     attemptFailed({ source, part: where, endpoint, failures, waitMs, err }) {
       const isLeft = where === 'replicas';
       for (const known of all) {

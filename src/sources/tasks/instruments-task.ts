@@ -83,7 +83,7 @@ export function createInstrumentsTask(options: InstrumentsTaskOptions): SourceTa
     }),
     committed({ decision, answer }, commitMs) {
       if (decision.writes && answer !== null) {
-        events.streamCommitted(eventsReport(source, answer, commitMs));
+        events.streamCommitted({ ...eventsReport(source, answer, commitMs), isAgain: decision.isAgain });
         const instruments = answer.decoded.rows.filter((event) => isDeletion(event, options.settings)).length;
         if (instruments > 0 && !decision.isAgain) events.instrumentsDeleted({ source, why: 'event', instruments });
       }

@@ -35,6 +35,12 @@ testInstallation(
     const short = await plan();
     simulator.clearFaults();
     assert.deepEqual([short.deletes, short.deletesNot, short.counts.gone], [false, ['rowsBehindTheEnd'], 20]);
+    simulator.injectFaults([{ match: 'instruments', nth: 2, fault: { kind: 'links', how: 'end' } }]);
+    const cutAudit = await scene.spconnect('audit --settle 1s');
+    simulator.clearFaults();
+    assert.equal(cutAudit.code, 1);
+    assert.match(cutAudit.stderr, /The list has more rows after its last page: the audit is not complete/);
+    assert.doesNotMatch(cutAudit.stderr, /extra|allow-shrink/);
 
     // The stream changes rows before the list shows them: a walk leaves these to the stream.
     let at = 0;

@@ -621,3 +621,11 @@ test('a registry that is away is no failure of the list', async (t) => {
   board.events.attemptFailed({ ...FAILED, endpoint: 'instruments', err: away });
   assert.equal(first()?.trouble?.part, null);
 });
+
+test('events that repeat are written, and no instrument is', async (t) => {
+  const { board, first } = await pageScene(t);
+  for (const isAgain of [false, true])
+    board.events.streamCommitted({ source, items: 3, deadLetters: 0, isAgain } as never);
+  const { instruments, items } = first()?.written ?? {};
+  assert.deepEqual([instruments, items], [3, 6]);
+});
