@@ -18,7 +18,8 @@ export const SHORTEST_SECRET = 6;
 /** Of a changing secret, at most this many values are removed from texts: the newest. Older values have expired long ago. */
 const MAXIMUM_VALUES = 100;
 
-const LOGIN = /\b(bearer|basic) {1,8}(?!(?:token|authentication)\b)[A-Za-z0-9+/=._~-]{4,}/gi;
+// "a bearer token" and "basic authentication" are words of messages. A value that only begins with them is none.
+const LOGIN = /\b(bearer|basic) {1,8}(?!(?:token|authentication)[.;,:)\]}"'\\]*(?:\s|$))[A-Za-z0-9+/=._~-]{4,}/gi;
 const URL_TEXT = /\bhttps?:\/\/[^\s"'<>]+/gi;
 const SECRET_KEY =
   /authorization|cookie|token|secret|password|passphrase|apikey|privatekey|credential|simulationurl|assertion/;

@@ -21,6 +21,7 @@ import { checkClient, clientSettings } from './authentication.ts';
 import { baseUrl, checkPair, pemSettings, proxySettings, requireTls } from './endpoint.ts';
 
 const WANTED_EXTENSIONS = 'names and values, like { logicalCluster: lkc-1 }, or the text logicalCluster=lkc-1,pool=2';
+const LONGEST_SHOWN_NAME = 40;
 const EXTENSION_NAME = /^(?!auth$)[A-Za-z]{1,100}$/;
 const EXTENSION_VALUE = /^[!-~][ -~]{0,999}$/;
 
@@ -32,11 +33,13 @@ const extensions = z
   )
   .superRefine((given, { addIssue }) => {
     for (const [name, value] of Object.entries(given)) {
+      // A long text is perhaps a token.
+      const shown = name.length > LONGEST_SHOWN_NAME ? 'a long name' : JSON.stringify(name);
       if (!EXTENSION_NAME.test(name)) {
-        addIssue(`found the name ${JSON.stringify(name)}; expected a name of 1 to 100 letters that is not auth`);
+        addIssue(`found ${shown}; expected a name of 1 to 100 letters that is not auth`);
       } else if (!EXTENSION_VALUE.test(value)) {
         addIssue(
-          `found ${value === '' ? 'no value' : 'a wrong value'} of ${name}; expected 1 to 1000 printable ASCII characters`,
+          `found ${value === '' ? 'no value' : 'a wrong value'} of ${shown}; expected 1 to 1000 printable ASCII characters`,
         );
       }
     }

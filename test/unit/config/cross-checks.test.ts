@@ -72,11 +72,11 @@ test('each SASL mechanism has what it needs and nothing else', async () => {
     ],
     [
       'mechanism: oauthbearer, token: abcdef, extensions: { auth: x }',
-      /sasl\.extensions: found the name "auth"; expected a name of 1 to 100 letters that is not auth$/,
+      /sasl\.extensions: found "auth"; expected a name of 1 to 100 letters that is not auth$/,
     ],
     [
       'mechanism: oauthbearer, token: abcdef, extensions: logicalCluster',
-      /sasl\.extensions: found no value of logicalCluster; expected 1 to 1000 printable/,
+      /sasl\.extensions: found no value of "logicalCluster"; expected 1 to 1000 printable/,
     ],
     // No problem follows from a wrong mechanism.
     [`mechanism: kerberos, ${endpoint}, clientSecret: abcdef`, /sasl\.mechanism: found the string "kerberos"/],

@@ -55,6 +55,9 @@ test('logins, queries and users of URLs go without being registered', () => {
   assert.equal(redact('basic dXNlcjpwYXNz'), 'basic [redacted]');
   const words = 'not a bearer token; use basic authentication';
   assert.equal(redact(words), words);
+  assert.equal(redact('send a bearer token.'), 'send a bearer token.');
+  for (const secret of ['token-abc', 'token.abc', 'tokens', 'authentication=', 'authentication.x'])
+    assert.equal(redact(`Bearer ${secret}`), 'Bearer [redacted]');
   assert.equal(redact('GET https://a.example/b?token=x&y=z failed'), 'GET https://a.example/b?[redacted] failed');
   assert.equal(redact('http://u:p@ss@a.example/b'), 'http://[redacted]@a.example/b');
   assert.equal(redact('https://a.example/x@y'), 'https://a.example/x@y');
