@@ -54,7 +54,13 @@ export async function validateCommand(
   const ok = found.every(({ state }) => state === 'ok' || state === 'differs');
   const { redact } = redaction;
   const checks = found.map((check) => ({ ...check, says: redact(check.says), toDo: redact(check.toDo) }));
-  const rows = checks.map(({ what, state, says, toDo }) => [state, what, `${says} ${toDo}`]);
+  const first = new Map<string, string>();
+  const rows = checks.map(({ what, state, says, toDo }) => {
+    const text = `${says} ${toDo}`;
+    const earlier = first.get(text);
+    if (earlier === undefined) first.set(text, what);
+    return [state, what, earlier === undefined || text.length <= SHORT_TEXT ? text : `the same as ${earlier}`];
+  });
   print(context, { ok, problems: [], warnings, checks }, textTable(rows));
   if (ok) return;
   stderr.write('Some checks failed. The lines above name each problem and its remedy.\n');
@@ -97,6 +103,9 @@ async function problemsOf(error: unknown, context: CommandContext) {
     warnings: [warnings ?? []].flat().map((warning) => redaction.redact(String(warning))),
   };
 }
+
+/** A longer text stands once, with the first check that has it. */
+const SHORT_TEXT = 60;
 
 interface ConnectionCheck {
   readonly what: string;

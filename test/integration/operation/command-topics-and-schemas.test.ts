@@ -111,8 +111,9 @@ topics: { replicationFactor: "\${REPLICATION_FACTOR:-1}" }`;
   assert.equal(elsewhere.code, 1, elsewhere.stdout);
   assert.match(
     elsewhere.stdout,
-    /^failed +prices of marketData, daily +POST http[^ ]+\/wrong\/[^ ]+ .*404.*check marketData\.url \(MARKET_DATA_URL\)/m,
+    /^failed +prices of marketData, overview +POST http[^ ]+\/wrong\/[^ ]+ .*404.*check marketData\.url \(MARKET_DATA_URL\)/m,
   );
+  assert.match(elsewhere.stdout, /^failed +prices of marketData, daily +the same as prices of marketData, overview$/m);
   const foreign = createServer((_, response) =>
     response.setHeader('content-type', 'application/json').end('{"ok":true}'),
   );
