@@ -117,10 +117,8 @@ function wrongValue(path: SettingPath, { schema, given, originsOf }: IssueContex
     };
   }
   const came = origins.length > 0 ? `the value of ${origins.join(' and ')}` : describe(value, secret);
-  const quotes =
-    typeof value !== 'object' && documentation.wouldBe(String(value)) && !wanted.includes('quotes')
-      ? ', in quotes'
-      : '';
+  const isRead = typeof value === 'number' || typeof value === 'boolean';
+  const quotes = isRead && documentation.wouldBe(String(value)) && !wanted.includes('quotes') ? ', in quotes' : '';
   return { path: place, message: `found ${came}; expected ${wanted}${quotes}` };
 }
 

@@ -273,6 +273,8 @@ test('a text that is too long, or is no text, gets what is missing', async () =>
   assert.deepEqual(await found({ prefix: `prefix: ${'a'.repeat(151)}` }), [prefix]);
   const quoted = 'prefix: found the number 5; expected 1 to 150 letters, digits, dots, - and _, in quotes';
   assert.deepEqual(await found({ prefix: 'prefix: 5' }), [quoted]);
+  const sources = 'sources: [{ name: a, type: instruments, pollInterval: 0s }]';
+  assert.match((await found({ sources })).join(), /pollInterval: found the string "0s"; .* ms, s, m, h or d$/);
   const host = 'admin.host: found the string "0.0.0.0:8083"; expected an address of this machine without a port';
   const [wrong = ''] = await found({ admin: 'admin: { host: "0.0.0.0:8083" }' });
   assert.ok(wrong.startsWith(host), wrong);
