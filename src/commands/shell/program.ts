@@ -272,8 +272,8 @@ each offset.`,
       EXECUTE,
     ],
     help: `Events that were already written are written again to the events topic, but they do not change their instruments.
-Events that are skipped are missing on the events topic. Walks follow and correct the instruments. Stop the source
-first (spconnect stop), and resume it afterwards.`,
+Events that are skipped are missing on the events topic. Walks follow and correct the instruments. An offset after all
+that the source has read is refused. Stop the source first (spconnect stop), and resume it afterwards.`,
     examples: ['offsets set instruments --to 6h'],
     load: async () => (await import('../offsets-command.ts')).offsetsSet,
   },
