@@ -7,7 +7,6 @@ import { keyedRecord } from '../kafka/record.ts';
 import { notificationEncoder } from '../records/avro/record-encoder.ts';
 import { atInstallation, type Installation } from '../run/installation.ts';
 import {
-  assertForm,
   changeOffset,
   type ListedOffset,
   listOffsets,
@@ -27,7 +26,7 @@ import { silentLog } from '../support/log.ts';
 import { knownSource, loadWholeSettings, loadWithoutProvider } from './command-settings.ts';
 import { atProvider, type ProviderSession } from './provider-session.ts';
 import { withoutControls } from './shell/describe-error.ts';
-import { listTable, print } from './shell/output.ts';
+import { listTable, print, printable } from './shell/output.ts';
 import { type CommandContext, EXIT_CODES } from './shell/terminal.ts';
 
 const NEEDS = ['offsets', 'states'] as const;
@@ -121,6 +120,7 @@ export async function offsetsSet(
   if (since === undefined && to === undefined) refuse('expected --since or --to');
   const settings = await loadWithoutProvider(context);
   const source = knownSource(context, name, settings.sources);
+  refuseForm(context, source, '--since', since);
   const needs = [...NEEDS, 'notifications'] as const;
   const { place, after, change } = await atInstallation({ settings, signal, needs }, async (at) => {
     const place = await (since === undefined ? placeAt(at, source, to ?? 0) : placeOf(at, source, since));
@@ -146,6 +146,16 @@ export async function offsetsSet(
     ...(change.done ? [`The source continues from this offset when it is resumed (spconnect resume ${name}).`] : []),
   ];
   stderr.write(withoutControls(`${sentences.join(' ')}${besidesText(change)}\n`));
+}
+
+function refuseForm(
+  { refuse }: CommandContext,
+  source: SourceSettings,
+  option: string,
+  given: string | undefined,
+): void {
+  const { form, words } = kindOf(source).offsets;
+  if (given !== undefined && !form.test(given)) refuse(`found ${option} ${printable(given)}; expected ${words}`);
 }
 
 type Place = Pick<StreamPlace, 'since' | 'received'>;
@@ -241,7 +251,6 @@ async function placeAt(at: Installation, source: SourceSettings, atMs: number) {
  * notification of a gap or reset names; null if unknown. No record has the last offset before a reset.
  */
 async function placeOf(at: Installation, source: SourceSettings, since: string) {
-  assertForm(source, since);
   const isLater = (one: StreamPlace, kept: StreamPlace | null) =>
     one.since === since && (one.received ?? '') > (kept?.received ?? '');
   const { place } = await firstPlace(at, source, (one) => one.since === since);
@@ -270,6 +279,7 @@ export async function offsetsSkip(
   const { stderr, signal, exitWith } = context;
   const settings = await loadWholeSettings(context);
   const source = knownSource(context, name, settings.sources);
+  refuseForm(context, source, '--to', given === 'newest' ? undefined : given);
   const needs = [...NEEDS, 'notifications'] as const;
   const skip = await atInstallation({ settings, signal, needs }, (at) =>
     atProvider(at, (session) => skipPosition(at, session, { source, given, execute })),
@@ -316,7 +326,6 @@ interface SkipRequest {
  */
 async function skipPosition(at: Installation, session: ProviderSession, { source, given, execute }: SkipRequest) {
   const { settings, clock, signal, topics } = at;
-  if (given !== undefined && given !== 'newest') assertForm(source, given);
   const planned = await changeOffset(at, { source, execute: false }, () => undefined);
   const { offset } = planned.before;
   if (offset === null)

@@ -156,7 +156,7 @@ export function assertUsable(source: SourceSettings, offset: SourceOffset): void
   if (since !== null) assertForm(source, since);
 }
 
-export function assertForm(source: Pick<SourceSettings, 'type'>, since: string): void {
+function assertForm(source: Pick<SourceSettings, 'type'>, since: string): void {
   const { form, words } = kindOf(source).offsets;
   if (form.test(since)) return;
   throw new ConnectorError(

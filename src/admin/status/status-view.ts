@@ -219,7 +219,7 @@ function sourceFacts(source: SourceStatus, now: string): readonly Fact[] {
     // An operator may change the offset of a stopped source.
     ...(since === null ? [] : [fact(wanted === 'stopped' ? 'Offset at its stop' : 'Offset', since)]),
     refusedAt === null
-      ? sinceFact(trouble?.part === null ? 'Last good poll' : 'Last poll', lastPollAt, now)
+      ? sinceFact(trouble?.part === null && lastPollAt !== null ? 'Last good poll' : 'Last poll', lastPollAt, now)
       : fact('Last poll', 'refused', 'wait'),
     ...cliffFacts(source),
     ...(walk === null ? [] : [walkFact(walk, now)]),
