@@ -31,7 +31,7 @@ interface Known {
 
 /**
  * A source is ready if its earlier writers are fenced, its offset is read, and its schemas are registered. It is also
- * ready if it is paused or stopped, or if another replica runs it.
+ * ready if it is paused or stopped, or if its partition belongs to another replica.
  */
 export function readinessChecks(known: Omit<Known, 'clocksAheadMs' | 'at'>): readonly ReadinessCheck[] {
   const { kafka, topics, isStopping, sources, processor } = known;
@@ -106,7 +106,12 @@ function sourceCheck(source: SourceStatus, { isSilent, answeredAt }: Kafka): Rea
   if (task === 'failed') return isReady(false, `failed: ${problemOf(trace)}`);
   if (wanted === 'stopped') return isReady(true, 'stopped as requested');
   if (owned === false)
-    return isReady(true, isSilent ? `another replica ran it at ${timeText(answeredAt)}` : 'another replica runs it');
+    return isReady(
+      true,
+      isSilent
+        ? `its partition belonged to another replica at ${timeText(answeredAt)}`
+        : 'its partition belongs to another replica',
+    );
   if (isSilent) return isReady(false, WAITS);
   if (writerTrouble !== null) return isReady(false, `its writer is being opened again: ${problemOf(writerTrouble)}`);
   if (task === 'unassigned') {

@@ -115,13 +115,18 @@ const STATE_LEVELS: Readonly<Record<TaskState | 'stopped' | typeof WAITING, Leve
   [WAITING]: 'wait',
 };
 
+function isOfOthers(shown: SourceStatus | ProcessorStatus): boolean {
+  return 'owned' in shown && shown.owned === false;
+}
+
 /**
- * The state for people. A task that an operator has stopped is shown as stopped, not as unassigned. Without Kafka it is
- * unknown if another replica runs an unassigned source.
+ * The state for people. A task that an operator has stopped is shown as stopped, not as unassigned; so is a task of
+ * another replica that an operator has paused. Without Kafka it is unknown if another replica has an unassigned source.
  */
 export function stateIn(shown: SourceStatus | ProcessorStatus, { kafkaIsSilent }: Pick<Now, 'kafkaIsSilent'>) {
-  const state = shown.task !== 'failed' && shown.wanted === 'stopped' ? 'stopped' : shown.task;
-  const isOthers = 'owned' in shown && shown.owned === false;
+  const isOthers = isOfOthers(shown);
+  const isKnown = shown.task === 'failed' || (shown.wanted !== 'stopped' && !isOthers);
+  const state = isKnown || shown.wanted === 'running' ? shown.task : shown.wanted;
   return kafkaIsSilent && state === 'unassigned' && !isOthers ? WAITING : state;
 }
 
@@ -165,7 +170,9 @@ function heading(shown: SourceStatus | ProcessorStatus, { at, kafkaIsSilent, kaf
   }
   const retriedAt = waits ? trouble?.since : undefined;
   const isWaiting = [state, waits].includes(WAITING);
-  const age = `for ${durationText(isWaiting ? kafkaSilentSeconds : secondsBetween(retriedAt ?? changedAt, at))}`;
+  const since = `for ${durationText(isWaiting ? kafkaSilentSeconds : secondsBetween(retriedAt ?? changedAt, at))}`;
+  // Only the owner knows since when.
+  const age = isOfOthers(shown) && shown.wanted !== 'running' ? 'as requested' : since;
   return { name, state: words, level, age, notes };
 }
 
@@ -195,8 +202,8 @@ function sourceCard(source: SourceStatus, status: Now, fleet: Fleet | null): Car
   if (owned === false) {
     const answeredAt = new Date(Date.parse(status.at) - status.kafkaSilentSeconds * 1_000).toISOString();
     const text = status.kafkaIsSilent
-      ? `Another replica ran it at ${timeText(answeredAt)}.`
-      : 'Its partition belongs to another replica.';
+      ? `Its partition belonged to another replica at ${timeText(answeredAt)}.`
+      : 'Its partition belongs to another replica, which shows its state.';
     return {
       ...head,
       notes: [...head.notes, { level: 'plain', label: '', text }],
@@ -364,7 +371,7 @@ function fleetOf({ whole, sources, processor, at }: WholeStatus): Fleet | null {
   return {
     lines: [
       ...(running.length > 1
-        ? [`${running.length} replicas run sources; this one runs ${own} of ${sources.length}`]
+        ? [`${running.length} replicas share the sources; this one has ${own} of ${sources.length}`]
         : []),
       ...(pricing.length > 1 ? [`${pricing.length} replicas request prices; ${share}`] : []),
     ],
@@ -375,7 +382,7 @@ function fleetOf({ whole, sources, processor, at }: WholeStatus): Fleet | null {
           partitions.some(({ partition }) => partition === source.partition);
         const offset = whole.offsets[name];
         return [
-          { label: 'Runs at', value: running.find(holds)?.host ?? 'not known' },
+          { label: 'Assigned to', value: running.find(holds)?.host ?? 'not known' },
           ...(offset ? [{ label: 'Offset', value: offset }] : []),
         ];
       }

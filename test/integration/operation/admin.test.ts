@@ -157,13 +157,13 @@ testAdmin(
       const share = `this one has ${processor?.partitions.length} of ${whole?.pricedPartitions} partitions`;
       assert.match(
         stdout,
-        new RegExp(`2 replicas run sources; this one runs 1 of 2; 2 replicas request prices; ${share}`),
+        new RegExp(`2 replicas share the sources; this one has 1 of 2; 2 replicas request prices; ${share}`),
       );
       const elsewhere = sources.find(({ owned }) => owned === false)?.name ?? '';
       assert.match(
         stdout,
         new RegExp(
-          `^${elsewhere}: UNASSIGNED .*\\n  +Its partition belongs to another replica\\.\\n  Runs at +\\S+\\n  Offset +\\d+-\\d+$`,
+          `^${elsewhere}: UNASSIGNED .*\\n  +Its partition belongs to another replica, which shows its state\\.\\n  Assigned to +\\S+\\n  Offset +\\d+-\\d+$`,
           'm',
         ),
       );

@@ -49,7 +49,10 @@ test('status shows each source with its facts, or all as JSON, and says by its e
     /^instruments: RUNNING, retrying .*\n {2}Retrying +4 failures in a row, next try in 30 s\. PROVIDER_BUSY: The provider answered with 503\./m,
   );
   scene.board.events.replicaJoined({ partitions: [], sources: [] });
-  assert.match((await status()).stdout, /^checks: UNASSIGNED .*\n {2}Its partition belongs to another replica\.$/m);
+  assert.match(
+    (await status()).stdout,
+    /^checks: UNASSIGNED .*\n {2}Its partition belongs to another replica, which shows its state\.$/m,
+  );
   // Somebody elsewhere has the address alone.
   const remote = await runWith(['status', '--url', scene.server.url]);
   assert.deepEqual([remote.code, remote.stdout.match(/^\S/gm)?.length, remote.stderr], [0, 5, '']);

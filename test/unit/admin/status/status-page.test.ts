@@ -167,11 +167,11 @@ test('what another replica runs is shown from the groups and the topics, with no
   board.events.writerLost({ partition: instruments, err: BUSY });
   const unknown = await page();
   assert.doesNotMatch(unknown, /opened again/);
-  assert.match(unknown, /Its partition belongs to another replica\./);
-  assert.doesNotMatch(unknown, /replicas|Runs at/);
+  assert.match(unknown, /Its partition belongs to another replica, which shows its state\./);
+  assert.doesNotMatch(unknown, /replicas|Assigned to/);
   scene.kafkaAnsweredMs = scene.now - 80_000;
-  assert.match(await page(), /Another replica ran it at 09:58:40 UTC\./);
-  assert.match(await page(), /source instruments: another replica ran it at 09:58:40 UTC/);
+  assert.match(await page(), /Its partition belonged to another replica at 09:58:40 UTC\./);
+  assert.match(await page(), /source instruments: its partition belonged to another replica at 09:58:40 UTC/);
   scene.kafkaAnsweredMs = null;
   const priced = (partition: number) => ({ topic: 'p.instruments', partition });
   board.events.processorJoined({ partitions: 1 });
@@ -193,8 +193,8 @@ test('what another replica runs is shown from the groups and the topics, with no
   };
   const shown = await page();
   for (const part of [
-    '2 replicas run sources; this one runs 1 of 2; 4 replicas request prices; this one has 1 of 4 partitions',
-    '<dt>Runs at</dt><dd>10.0.0.2</dd>\n<dt>Offset</dt><dd>8-1</dd>',
+    '2 replicas share the sources; this one has 1 of 2; 4 replicas request prices; this one has 1 of 4 partitions',
+    '<dt>Assigned to</dt><dd>10.0.0.2</dd>\n<dt>Offset</dt><dd>8-1</dd>',
     '<dt>At 10.0.0.2</dt><dd>2 partitions (1, 2), the newest price of each partition is at most 1 min old</dd>',
     '<dt>At 10.0.0.3</dt><dd>1 partition (3), one without a price</dd>',
     '<dt>At 10.0.0.4</dt><dd>0 partitions</dd>',
@@ -628,4 +628,18 @@ test('events that repeat are written, and no instrument is', async (t) => {
     board.events.streamCommitted({ source, items: 3, deadLetters: 0, isAgain } as never);
   const { instruments, items } = first()?.written ?? {};
   assert.deepEqual([instruments, items], [3, 6]);
+});
+
+test('a replica knows no age of what an operator has asked of the source of another replica', async (t) => {
+  const { scene, board, operator, page } = await pageScene(t);
+  board.events.replicaJoined({ partitions: [], sources: [] });
+  for (const state of ['stopped', 'paused'] as const) {
+    operator.wants(source, { state });
+    scene.now += 60_000;
+    assert.match(
+      (await page()).replace(/<[^>]*>/g, ' '),
+      new RegExp(`instruments[^.]*${state} +as requested`, 'i'),
+      state,
+    );
+  }
 });
