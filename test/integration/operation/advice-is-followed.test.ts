@@ -118,7 +118,7 @@ testInstallation(
     });
 
     await t.test('OFFSET_NOT_FOUND', async () => {
-      const { stderr } = await scene.spconnect('offsets set instruments --since nonsense');
+      const { stderr } = await scene.spconnect('offsets set instruments --since 99999999999999-0');
       const [listed] = await follow(scene, 'OFFSET_NOT_FOUND', stderr);
       const since = /\b\d+-\d+\b/.exec(listed?.stdout ?? '')?.[0];
       await run(scene, `offsets set instruments --since ${since}`);
