@@ -124,7 +124,7 @@ export async function offsetsSet(
   const needs = [...NEEDS, 'notifications'] as const;
   const { place, after, change } = await atInstallation({ settings, signal, needs }, async (at) => {
     const place = await (since === undefined ? placeAt(at, source, to ?? 0) : placeOf(at, source, since));
-    return { place, ...(await moveStream(at, { source, execute }, place, { isSet: true })) };
+    return { place, ...(await moveStream(at, { source, execute }, place)) };
   });
   const { before } = change;
   const { offsets, walks } = kindOf(source);
@@ -172,17 +172,14 @@ async function moveStream(
   place: Place,
   more: {
     readonly from?: string | null;
-    readonly isSet?: boolean;
     readonly notices?: Parameters<typeof changeOffset>[3];
   } = {},
 ) {
   let after: SourceOffset | undefined;
   const move = ({ offset }: Pick<StoredOffset, 'offset'>): SourceOffset | undefined => {
-    if (offset === null)
-      throw notFound(
-        `Source ${request.source.name} has no committed offset: it has not run yet, or its offset was reset.`,
-      );
-    if (more.isSet === true) assertKnown(request.source, offset, place);
+    if (offset === null) throw nothingCommitted(request.source);
+    // With `from`, the provider has shown the place.
+    if (more.from === undefined) assertKnown(request.source, offset, place);
     const isThere = more.from === undefined || (offset.since ?? null) === more.from;
     after = isThere ? movedOffset(at.clock, request.source, offset, place) : undefined;
     return after;
@@ -263,6 +260,10 @@ function firstPlace(at: Installation, source: SourceSettings, accepts: (place: S
   return placeOnTopic(at, source, (place, kept) => accepts(place) && !(kept && kept.timestampMs <= place.timestampMs));
 }
 
+function nothingCommitted({ name }: SourceSettings): ConnectorError {
+  return notFound(`Source ${name} has no committed offset: it has not run yet, or its offset was reset.`);
+}
+
 function notFound(text: string): ConnectorError {
   return new ConnectorError('OFFSET_NOT_FOUND', text);
 }
@@ -328,8 +329,7 @@ async function skipPosition(at: Installation, session: ProviderSession, { source
   const { settings, clock, signal, topics } = at;
   const planned = await changeOffset(at, { source, execute: false }, () => undefined);
   const { offset } = planned.before;
-  if (offset === null)
-    throw notFound(`Source ${source.name} has no committed offset: it has not run yet, or its offset was reset.`);
+  if (offset === null) throw nothingCommitted(source);
   const from = typeof offset.since === 'string' ? offset.since : null;
   const { stream } = session.open(source, 1);
   const found = await unreadableFrom(session, stream, from, signal);

@@ -268,7 +268,7 @@ export const CORE_MUTANTS: readonly CoreMutant[] = [
   {
     mistake: 'a walk deletes what a provider that is behind lacks',
     file: 'walk-steps.ts',
-    right: "isOld ? { ...NOTHING_DECIDED, outcome: 'repeats' } :",
+    right: "isOld && settings.tombstones ? { ...NOTHING_DECIDED, outcome: 'repeats' } :",
     wrong: '',
   },
   {

@@ -36,7 +36,8 @@ export function createStatusProcessor(options: {
   const keyOf = ({ topic, partition }: { topic: string; partition: number }) => `${topic}-${partition}`;
 
   function setTask(task: TaskState, trace: string | null = null): void {
-    const changedAt = known.task === task ? known.changedAt : isoNow();
+    // A restart that failed again is a new failure.
+    const changedAt = known.task === task && task !== 'failed' ? known.changedAt : isoNow();
     known = { ...known, task, trace, changedAt, trouble: null };
     failing.clear();
   }
@@ -124,10 +125,7 @@ export function createStatusProcessor(options: {
       known = { ...known, trouble };
     },
     processorRests: ({ wanted }) => setTask(wanted === 'paused' ? 'paused' : 'unassigned'),
-    processorFailed({ err }) {
-      setTask('failed', describe(err));
-      known = { ...known, changedAt: isoNow() };
-    },
+    processorFailed: ({ err }) => setTask('failed', describe(err)),
   } satisfies Partial<Events>;
 
   return {

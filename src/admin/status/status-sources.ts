@@ -59,12 +59,9 @@ export function createStatusSources(options: {
   }
 
   function setTask(known: Known, task: TaskState, trace: string | null = null): void {
-    if (known.task !== task) known.changedAt = isoNow();
+    // A restart that failed again is a new failure.
+    if (known.task !== task || task === 'failed') known.changedAt = isoNow();
     Object.assign(known, { task, trace, trouble: null });
-  }
-
-  function touch(known: Known): void {
-    if (known.task === 'unassigned') known.changedAt = isoNow();
   }
 
   function setWriterTrouble(partition: number, writerTrouble: string | null): void {
@@ -196,19 +193,15 @@ export function createStatusSources(options: {
     sourceStopped({ source }) {
       update(source, (known) => {
         setTask(known, 'unassigned');
-        // From here on, a source that is not stopped any more waits for its task.
-        const isStopped = targets.of(source);
-        if (isStopped.state === 'stopped')
-          isStopped.changed.addEventListener('abort', () => touch(known), { once: true });
+        // When an operator resumes it, the source begins to wait for its task.
+        const resumed = () => {
+          if (known.task === 'unassigned') known.changedAt = isoNow();
+        };
+        const { state, changed } = targets.of(source);
+        if (state === 'stopped') changed.addEventListener('abort', resumed, { once: true });
       });
     },
-    sourceFailed({ source, err }) {
-      update(source, (known) => {
-        setTask(known, 'failed', describe(err, source));
-        // A restart that failed again is a new failure.
-        known.changedAt = isoNow();
-      });
-    },
+    sourceFailed: ({ source, err }) => update(source, (known) => setTask(known, 'failed', describe(err, source))),
   } satisfies Partial<Events>;
 
   /** @param kafkaAnsweredAt the time of Kafka's last answer; null if Kafka is not silent */

@@ -125,8 +125,9 @@ function isOfOthers(shown: SourceStatus | ProcessorStatus): boolean {
  */
 export function stateIn(shown: SourceStatus | ProcessorStatus, { kafkaIsSilent }: Pick<Now, 'kafkaIsSilent'>) {
   const isOthers = isOfOthers(shown);
-  const isKnown = shown.task === 'failed' || (shown.wanted !== 'stopped' && !isOthers);
-  const state = isKnown || shown.wanted === 'running' ? shown.task : shown.wanted;
+  const isShownAsWanted =
+    shown.task !== 'failed' && (shown.wanted === 'stopped' || (isOthers && shown.wanted === 'paused'));
+  const state = isShownAsWanted ? shown.wanted : shown.task;
   return kafkaIsSilent && state === 'unassigned' && !isOthers ? WAITING : state;
 }
 

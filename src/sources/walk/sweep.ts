@@ -8,7 +8,7 @@ export interface SweepPlan {
   readonly notifications: readonly WalkNotification[];
   /**
    * `refused`: an operator must confirm the deletions. `nothing`: the walk cannot know which instruments are gone.
-   * `repeats`: nobody can know this yet, because the stream repeats earlier events.
+   * `repeats`: no walk can know this yet, because the stream repeats earlier events.
    */
   readonly outcome: 'gone' | 'refused' | 'nothing' | 'repeats';
 }

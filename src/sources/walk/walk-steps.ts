@@ -144,7 +144,8 @@ function sweep(walk: In<'closing'>, _: Of<'sweep'>, at: WalkContext): WalkStep {
   const seen = isOld ? null : judgeLag(walk.lag, { ...at, isResumed: offset.walkResumed });
   if (seen !== null) flaws.add('listLags');
   // While the stream repeats events, the list may be old too and lack new instruments.
-  const plan: SweepPlan = isOld ? { ...NOTHING_DECIDED, outcome: 'repeats' } : planSweep({ ...at, flaws });
+  const plan: SweepPlan =
+    isOld && settings.tombstones ? { ...NOTHING_DECIDED, outcome: 'repeats' } : planSweep({ ...at, flaws });
   const ids = plan.gone.slice(0, TOMBSTONES_AT_ONCE);
   const counts = { ...offset.counts, gone: offset.counts.gone + ids.length };
   const write: CoreWrite = ids.length === 0 ? { kind: 'nothing' } : { kind: 'tombstones', ids };

@@ -506,13 +506,17 @@ test('no walk runs while its source is paused', async (t) => {
   assert.match(await page(), /no\. 3 running/);
 });
 
-test('a source that waits for its task after a stop has been waiting since its resume', async (t) => {
+test('a source or processor that waits after a stop has been waiting since its resume', async (t) => {
   const { scene, board, operator, first } = await pageScene(t);
   operator.wants(source, { state: 'stopped' });
   board.events.sourceStopped({ source });
   scene.now += 60_000;
   operator.wants(source, { state: 'running' });
   assert.equal(Date.parse(first()?.changedAt ?? ''), scene.now);
+  board.events.processorRests({ wanted: 'stopped' });
+  scene.now += 60_000;
+  board.events.processorStarted({ ...PROCESSOR, freshness: () => null });
+  assert.equal(Date.parse(board.status().processor?.changedAt ?? ''), scene.now);
 });
 
 test('the trouble of the list is shown until the list is asked again, also while the stream answers', async (t) => {

@@ -103,6 +103,12 @@ test('a walk beside a stream that repeats events deletes nothing and says so; a 
   const { message } = instrumentsNotification('a', completed, 0);
   assert.match(message, /0 gone\. It deleted nothing, because the stream repeats earlier events\.$/);
 
+  const never = drive({ ...pending, again }, { tombstones: false });
+  never.walkTo([1], [1, 2]);
+  never.close(['1', '2']);
+  const [ended] = never.commit().notifications;
+  assert.ok(ended?.kind === 'walkCompleted' && !ended.repeats, 'a source that never deletes gives no reason');
+
   const source = drive({ ...pending, walksWithoutDeletion: 1 }, { shrinkAlwaysAllowed: 0, maxShrink: 0 });
   source.walkTo([1], [1, 2]);
   source.close(['1', '2']);
