@@ -92,10 +92,10 @@ function endOf(child: ChildProcess, logFile: string): string {
   return `${basename(logFile, '.log')} ended with ${how}; ${lastWords(logFile)}`;
 }
 
-/** The last non-empty line of a log, shortened, with the path of the log. */
-function lastWords(logFile: string): string {
+/** The last line of a log outside stack traces, shortened, with the path of the log. Exported for tests. */
+export function lastWords(logFile: string): string {
   const lines = readFileSync(logFile, 'utf8').split('\n');
-  const last = lines.findLast((line) => line.trim() !== '' && !/^\s+at /.test(line)) ?? 'nothing';
+  const last = lines.findLast((line) => line.trim() !== '' && !/^\s+(at |\.\.\. \d+ more)/.test(line)) ?? 'nothing';
   return `its last line: ${last.trim().slice(0, 200)} (log: ${logFile})`;
 }
 
