@@ -101,7 +101,8 @@ function unknownKey(path: SettingPath, context: IssueContext): Problem {
   return { path: [...parent, key], message: `unknown setting; ${types ? `only type ${types} has it` : hint}${from}` };
 }
 
-function wrongValue(path: SettingPath, { schema, given, originsOf }: IssueContext, options?: string): Problem {
+function wrongValue(path: SettingPath, context: IssueContext, options?: string): Problem {
+  const { schema, given, variablesOf, originsOf } = context;
   // If a list is given as one text, the schema splits the text. Then an entry has no position of its own in the file.
   const place = valueAt(given, path) === undefined && typeof path.at(-1) === 'number' ? path.slice(0, -1) : path;
   const documentation = documentationOf(schema, place, given);
@@ -109,7 +110,11 @@ function wrongValue(path: SettingPath, { schema, given, originsOf }: IssueContex
   const wanted = options ?? documentation.wanted ?? 'another value';
   const value = valueAt(given, place);
   const origins = originsOf(place);
-  if (value === undefined) return { path: place, message: `is missing; expected ${wanted}` };
+  // An empty variable counts as not set.
+  if (value === undefined || (value === '' && variablesOf(place).length > 0)) {
+    const message = `is missing; expected ${wanted}`;
+    return { path: place, message: `${message}${variableHint(message, place, context)}` };
+  }
   if (value instanceof FileReference && !secret) {
     return {
       path: place,

@@ -361,11 +361,12 @@ export class ProcessorWorld {
   #checkTransaction({ parts }: CoreTransaction): void {
     const known = tableAt(this.#log, this.#core.position);
     if (new Set(parts.map(({ batch }) => batch.kind)).size !== 1) this.#violated('kinds share a transaction');
-    const postponed = parts.flatMap(({ results }) =>
-      results.flatMap((result) => (result.kind === 'postponed' ? result.offsets : [])),
-    );
-    const waitedMs = Math.max(...postponed.map((offset) => this.#answers.waitedMs(offset, this.#freeMs)));
-    if (postponed.length > 0 && waitedMs < LINGER_MS) this.#violated(`a record is postponed after ${waitedMs} ms`);
+    const results = parts.flatMap((part) => part.results.filter((result) => result.kind !== 'dropped'));
+    const isPostponed = results.some(({ kind, offsets }) => kind === 'postponed' && offsets.length > 0);
+    // Behind the postponed records, the record that has waited for too long may need no price.
+    const unpriced = results.flatMap(({ kind, offsets }) => (kind === 'prices' || kind === 'failure' ? [] : offsets));
+    const waitedMs = Math.max(...unpriced.map((offset) => this.#answers.waitedMs(offset, this.#freeMs)));
+    if (isPostponed && waitedMs < LINGER_MS) this.#violated(`a record is postponed after ${waitedMs} ms`);
     for (const { batch, results } of parts) {
       for (const result of results) {
         if (result.kind !== 'prices' && result.kind !== 'failure' && result.kind !== 'postponed') continue;

@@ -108,6 +108,20 @@ test('a wrong value of one variable is one problem, whose line names each of its
   });
 });
 
+test('each login that an empty variable leaves out is missing, and the line names the variable', async () => {
+  const logins = {
+    basic: ['USER', 'PASSWORD'],
+    bearer: ['TOKEN'],
+    oauth2: ['TOKEN_URL', 'CLIENT_ID', 'CLIENT_SECRET'],
+  };
+  for (const [type, variables] of Object.entries(logins)) {
+    const env = { ...REQUIRED, SCHEMA_REGISTRY_URL: 'https://registry.example', SCHEMA_REGISTRY_AUTH: type };
+    const problems = await problemsIn(text, { file: 'config/connector.yaml', env });
+    const named = problems.map((line) => /: is missing; .*\(set SCHEMA_REGISTRY_(\w+)/.exec(line)?.[1]);
+    assert.deepEqual(named, variables);
+  }
+});
+
 test('every setting stands in the file with its line, and the file has no other', () => {
   const known = settingsOf(settingsJsonSchema() as Schema);
   const active = settingsIn(text);
