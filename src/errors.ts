@@ -87,7 +87,7 @@ export const ERROR_CODES = {
   TOO_MANY_DEAD_LETTERS: {
     action: 'stopSource',
     remedy:
-      'If the provider changed a type, `spconnect preview <source>` (for a stream, with --from) shows it: report this, or raise mapping.maxDeadLetters. If rows are too large, raise max.message.bytes of the topic. Then run `spconnect restart <source>`.',
+      '`spconnect preview <source>` (for a stream, with --from) shows the rows: report them, and after their correction run `spconnect restart <source>`. Or raise mapping.maxDeadLetters, then restart the connector.',
   },
   FILTER_CHANGED: {
     action: 'stopSource',
@@ -170,7 +170,8 @@ export const ERROR_CODES = {
   },
   WRITER_REFUSED: {
     action: 'stopSource',
-    remedy: 'Give the account the right that the message names, or correct the setting; then restart the source.',
+    remedy:
+      'Give the account the right that the message names, then restart the source; or correct the setting, then restart the connector.',
   },
   TRANSACTION_FAILED: {
     action: 'reopenWriter',

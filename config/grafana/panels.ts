@@ -274,7 +274,7 @@ const PRICES: readonly Panel[] = [
   },
   {
     title: 'Ask and commit, p95',
-    description: 'From the first call of a batch to its last response, and its transaction.',
+    description: 'The time of an answered bulk call, and of the transaction of a batch.',
     unit: 's',
     queries: [
       [quantile(0.95, 'spconnect_prices_ask_duration_seconds', 'price', J), '{{price}} ask'],

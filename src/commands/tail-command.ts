@@ -96,7 +96,7 @@ export async function tailTopic(at: Installation, request: TailRequest): Promise
     else await kafka.logTail.follow({ ...log, onlyNew: !fromBeginning });
     await shown;
   } catch (error) {
-    if (error !== enough && !(signal.aborted && error === signal.reason)) throw error;
+    if (error !== enough && (untilEnd || !(signal.aborted && error === signal.reason))) throw error;
   }
 }
 

@@ -43,7 +43,7 @@ export async function walkCommand(context: CommandContext, options: WalkOptions,
   const walk = await atInstallation({ settings, signal, needs: ['states'] }, (at) =>
     requestWalk(at, { source: name, allowShrink }),
   );
-  const allowed = allowShrink === null ? '' : `may delete ${allowShrink} instruments`;
+  const allowed = allowShrink === null ? '' : `may delete ${allowShrink} instruments, even if maxShrink allows fewer`;
   print(context, { source: name, ...walk }, textTable([[name, 'walk requested', allowed]]));
   stderr.write(walksText([name]));
 }

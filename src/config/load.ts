@@ -62,10 +62,9 @@ export async function loadSettingsTree(options: LoadSettingsOptions): Promise<Lo
   return { settings: checked.data, tree, schema, warnings };
 }
 
-/** The settings file that a command reads. SPCONNECT_CONFIG counts if no other file than the default is given. */
+/** The settings file that a command reads: the given file, or the file in SPCONNECT_CONFIG, or else the default. */
 export function settingsFile(given: string | undefined, env: Environment): string {
-  const isUsual = given === undefined || given === DEFAULT_SETTINGS_FILE;
-  return (isUsual && env[SETTINGS_FILE_VARIABLE]) || (given ?? DEFAULT_SETTINGS_FILE);
+  return given ?? (env[SETTINGS_FILE_VARIABLE] || DEFAULT_SETTINGS_FILE);
 }
 
 async function readSettingsFile(file: string, readFile: (path: string) => Promise<string>): Promise<string> {

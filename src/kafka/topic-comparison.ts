@@ -33,7 +33,9 @@ export function compareTopic(wanted: TopicSpecification, found: FoundTopic): str
   if (mismatches.length > 0)
     throw new ConnectorError('TOPIC_MISMATCH', mismatches.join(' '), { fields: { topic: name } });
   const warnings = Object.entries(wanted.settings)
-    .filter(([setting, value]) => setting !== 'cleanup.policy' && found.settings.get(setting) !== value)
+    .filter(
+      ([setting, value]) => setting !== 'cleanup.policy' && !isEnough(setting, found.settings.get(setting), value),
+    )
     .map(([setting, value]) => {
       const has = found.settings.get(setting) ?? 'nothing';
       return (
@@ -50,6 +52,11 @@ export function compareTopic(wanted: TopicSpecification, found: FoundTopic): str
     );
   }
   return warnings;
+}
+
+/** Operators may raise the size limit of a topic. All other values must be equal. */
+function isEnough(setting: string, found: string | undefined, wanted: string): boolean {
+  return found === wanted || (setting === 'max.message.bytes' && Number(found) > Number(wanted));
 }
 
 /** `compact,delete` and `delete,compact` are the same policy. */

@@ -169,7 +169,11 @@ when it is not ready or cannot be reached.
     description: 'Request a walk: the source reads its complete list now and writes what differs.',
     arguments: [INSTRUMENTS_SOURCE],
     options: [
-      value('--allow-shrink <count>', 'the most instruments that this walk may delete', wholeNumberOption),
+      value(
+        '--allow-shrink <count>',
+        'this walk may delete this number, even if maxShrink allows fewer',
+        wholeNumberOption,
+      ),
       flag('--dry-run', 'only show what a walk would write and delete; request nothing'),
       value(
         '--ids <count>',
@@ -216,9 +220,10 @@ list and the topic, and writes nothing. Like a walk, it does not count instrumen
     arguments: [new Argument('[source]', 'the name of an instruments source; without it, all of them')],
     options: [settle()],
     help: `Rows that differ are compared again after --settle, because the provider may change its list meanwhile. The
-exit code is 1 when the topic differs, or could not be compared completely: a walk corrects the topic. An instrument
-that left the list does not count as a difference in two cases: the next walk can delete it, or an event of the last
-90 minutes names it, so that it stays for now.`,
+exit code is 1 when the topic differs (a walk corrects the topic), when the list goes on after its end or has a row
+without a readable id, and when a walk would stop the source. Rows that cannot be mapped, and instruments that change
+during the audit, are only counted. An instrument that left the list does not count as a difference in three cases: the
+next walk can delete it, an event of the last 90 minutes names it, or the source has tombstones: false.`,
     examples: ['audit instruments'],
     load: async () => (await import('../audit-command.ts')).auditCommand,
   },
@@ -476,11 +481,13 @@ export async function runCommandLine(terminal: Terminal): Promise<number> {
   const program = createProgram({ ...terminal, exitWith, redaction });
   program.hook('preAction', async (all, chosen) => {
     if (chosen.opts().config !== undefined) {
-      config = settingsFile(chosen.opts().config, terminal.env);
+      const given = chosen.getOptionValueSource('config') === 'default' ? undefined : chosen.opts().config;
+      config = settingsFile(given, terminal.env);
       chosen.setOptionValue('config', config);
       await (await import('../command-settings.ts')).omitUnused({ config, env: terminal.env, redaction });
     }
-    isEndless = chosen.parent === all && ENDLESS.includes(chosen.name()) && !chosen.opts().untilEnd;
+    const { untilEnd, once } = chosen.opts();
+    isEndless = chosen.parent === all && ENDLESS.includes(chosen.name()) && !untilEnd && !once;
   });
   try {
     await program.parseAsync(optionsLast(terminal.arguments), { from: 'user' });

@@ -14,7 +14,9 @@ export async function demoCommand(
   options: { readonly once: boolean; readonly instruments: number },
 ): Promise<void> {
   const isComplete = await runDemo({ ...options, env, stdout, stderr, signal });
-  if (!isComplete) exitWith(1);
+  if (isComplete) return;
+  signal.throwIfAborted();
+  exitWith(1);
 }
 
 interface SimulateOptions {

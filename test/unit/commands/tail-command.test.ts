@@ -43,6 +43,18 @@ for (const [role, key] of [
   });
 }
 
+test('a signal ends it with success, but not one that is to read to the end', async () => {
+  const at = await memoryInstallation();
+  for (const untilEnd of [false, true]) {
+    const stopped = new AbortController();
+    const request = { topic: topics.prices, key: null, fromBeginning: true, untilEnd, limit: 10 };
+    const tail = tailTopic({ ...at, signal: stopped.signal }, { ...request, onRecord: async () => {} });
+    const reason = new Error('stopped');
+    stopped.abort(reason);
+    await (untilEnd ? assert.rejects(tail, reason) : tail);
+  }
+});
+
 test('dead letters are shown as they are, also those that are no text or look like Avro', async () => {
   const letters = [Buffer.from([0, 0, 0, 0, 9, 255]), Buffer.from('{"id":"Zürich"}')];
   const records = letters.map((value) => ({ value }));

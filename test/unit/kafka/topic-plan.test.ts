@@ -37,3 +37,13 @@ test('the mark of a reset outlives the longest absence of an operator; a topic t
   );
   assert.deepEqual(others, []);
 });
+
+test('a topic may accept larger records than the connector needs, but not smaller ones', () => {
+  const { instruments } = plan;
+  const warnings = (bytes: string) => {
+    const settings = new Map([...Object.entries(instruments.settings), ['max.message.bytes', bytes]] as const);
+    return compareTopic(instruments, { partitions: instruments.partitions, replicas: 3, settings });
+  };
+  assert.deepEqual(warnings('8388608'), []);
+  assert.match(warnings('1048588').join(), /has max\.message\.bytes=1048588, but the connector needs 4194304/);
+});

@@ -32,6 +32,8 @@ test('the settings file stands before the command, behind it, or in the environm
   assert.match((await runWith(['config', 'print'], { env })).stdout, /^prefix: mine # file$/m);
   const ok = `${file}: ok; sources: instruments; prices: none\n`;
   assert.equal((await runWith(['validate'], { env })).stdout, ok, 'the named file is the file that is read');
+  const usual = await runWith(['validate', '--config', 'config/connector.yaml'], { env: { ...REQUIRED, ...env } });
+  assert.match(usual.stdout, /^config\/connector\.yaml: ok;/, 'the option wins, also if it names the usual file');
   assert.equal((await runWith(['--config', file])).code, 2);
 });
 
