@@ -3,7 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { countText } from '../admin/texts.ts';
-import { DEFAULT_SETTINGS_FILE } from '../config/load.ts';
+import { settingsFile } from '../config/load.ts';
 import { saysThatThereIsNone } from '../prices/core/price-state.ts';
 import { epochDays } from '../records/avro/instant.ts';
 import { atInstallation } from '../run/installation.ts';
@@ -56,7 +56,7 @@ export async function backfillCommand(
   const again = [
     `spconnect backfill ${kind} --from ${from} --to ${to}`,
     ...(rate === undefined ? [] : [`--rate ${rate}`]),
-    ...(config === DEFAULT_SETTINGS_FILE ? [] : [`--config ${shellWord(config)}`]),
+    ...(config === settingsFile(undefined, context.env) ? [] : [`--config ${shellWord(config)}`]),
   ].join(' ');
   const say = (lines: readonly string[]) => stderr.write(lines.map((line) => `${line}\n`).join(''));
   try {
@@ -97,10 +97,15 @@ export async function backfillCommand(
  */
 async function problemsOf(
   { absent, unreadable }: Pick<BackfillReport, 'absent' | 'unreadable'>,
-  series: readonly Pick<SeriesReport, 'series' | 'failed'>[],
+  series: readonly (Pick<SeriesReport, 'series' | 'failed'> & Partial<SeriesReport>)[],
   command: string,
 ) {
-  const notes: string[] = [];
+  const notes = series
+    .filter(({ windows, instruments = 0, failed }) => windows === 0 && instruments > failed.length)
+    .map(
+      ({ series: name }) =>
+        `${name}: no window was written. The provider has none in this range, or an earlier run wrote them.`,
+    );
   const problems = unreadable.map(
     ({ topic, partition, reason, records, firstOffset }) =>
       `${records} records of ${topic}, partition ${partition}, cannot be read (${reason}; first offset: ${firstOffset}). Instruments of these records were omitted.`,
@@ -174,8 +179,5 @@ function asText(reports: readonly SeriesReport[]): string {
     topic,
     ...[instruments, windows, deadLetters, failed.length].map(countText),
   ]);
-  return textTable([
-    ['series', 'topic', 'instruments', 'windows written now', 'dead letters', 'without prices'],
-    ...rows,
-  ]);
+  return textTable([['series', 'topic', 'instruments', 'windows written now', 'dead letters', 'failed'], ...rows]);
 }

@@ -49,17 +49,21 @@ function setIn(env: Given['env']): Record<string, string | undefined> {
 }
 
 /** Loads the settings, with warnings about values that are allowed but probably a mistake. @throws the errors of loadSettings. */
-export async function loadWithWarnings({
-  config: file,
-  env,
-  redaction,
-}: Given): Promise<{ readonly settings: Settings; readonly warnings: readonly string[] }> {
+export async function loadWithWarnings(
+  { config: file, env, redaction }: Given,
+  onUnreadable?: (problem: string) => void,
+): Promise<{ readonly settings: Settings; readonly warnings: readonly string[] }> {
   const short = new Set<string>();
   const onSecret = (value: string, from?: string) => {
     redaction.register(value, from);
     if (isTooShortToRedact(value)) short.add(value);
   };
-  const { settings, tree, warnings } = await loadSettingsTree({ file, env, onSecret });
+  const { settings, tree, warnings } = await loadSettingsTree({
+    file,
+    env,
+    onSecret,
+    ...(onUnreadable && { onUnreadable }),
+  });
   const ofSecrets = [...short].map(
     () =>
       `A secret has fewer than ${SHORTEST_SECRET} characters. Its value is not removed from messages, because it may be ` +

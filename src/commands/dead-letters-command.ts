@@ -142,6 +142,8 @@ const UNMAPPED_ADVICE =
 const BY_WALK =
   'the walk writes the instrument; if the source wrote it for an event in the last 90 minutes, only a walk after this time does';
 const BY_REFRESH = 'needs no retry: the next refresh of the product requests the price again';
+const NO_PRICE =
+  'its record on the instruments topic cannot be read, so no price is requested before a readable record replaces it';
 const SUPERSEDED = 'the topic already has this record or a newer record';
 
 interface Reread {
@@ -237,7 +239,7 @@ async function planRetry(
   return all.map(({ letter, now }): Retried => {
     const { id } = letter;
     const source = sourceOf(at, letter);
-    if (letter.source === PRICE_PROCESSOR)
+    if (letter.source === PRICE_PROCESSOR && letter.headers['spc-problem'] !== undefined)
       return { id, outcome: 'notNeeded', says: BY_REFRESH, records: [], walks: [] };
     if (typeof now === 'string') return { id, outcome: 'impossible', says: now, records: [], walks: [] };
     if (superseded.has(id)) return { id, outcome: 'superseded', says: SUPERSEDED, records: [], walks: [] };
@@ -284,7 +286,7 @@ async function reread(
 ): Promise<RereadLetter> {
   const { settings, topics, kafka, clock, signal } = at;
   const source = sourceOf(at, letter);
-  if (letter.source === PRICE_PROCESSOR) return null;
+  if (letter.source === PRICE_PROCESSOR) return NO_PRICE;
   if (letter.source === BACKFILL) {
     const request = letter.headers[BACKFILL_REQUEST] ?? 'daily|intraday --from … --to …';
     return `it belongs to a backfill: run \`spconnect backfill ${request} --isin <its ISIN>\``;

@@ -10,6 +10,7 @@ import { createPreTradeChecks, newestCheckOffset, nextCheckOffset } from '../pro
 import type { ReferenceData } from '../provider/reference-data.ts';
 import { readJson } from '../records/json/json-scanner.ts';
 import type { JsonObject, JsonValue } from '../records/json/json-value.ts';
+import { refusesOffset } from '../sources/stream/retention-gap.ts';
 import { systemClock } from '../support/clock.ts';
 import { loadWithoutKafka } from './command-settings.ts';
 import { atMarketData, atProvider, type ProviderSession } from './provider-session.ts';
@@ -67,7 +68,9 @@ async function probe<Answer>(
 /** Without any response, nothing is known of the provider, and its address may be wrong. */
 const mustAnswer = (_: number | null, code: ErrorCode) => (NO_RESPONSE.includes(code) ? undefined : false);
 const NO_RESPONSE: readonly ErrorCode[] = ['PROVIDER_UNREACHABLE', 'TOKEN_FAILED'];
-const refuses = (status: number | null) => status !== null && status < 500;
+const refuses = (status: number | null) => status !== null && refusesOffset(status);
+
+const REFUSAL = 'a status from 400 to 499, but not 401, 403, 408, 425 or 429';
 
 const OVERVIEW: PriceQuery = { kind: 'overview', fields: ['LastPrice'] };
 const PRICED = 20;
@@ -198,12 +201,12 @@ async function probeStream(
     ),
     finding(
       'an expired offset gets',
-      'no events, the oldest events, or a status of at least 400',
+      `no events, the oldest events, or ${REFUSAL}`,
       await probe(after(OLDEST_OFFSET, 1), expired, refuses),
     ),
     finding(
       'a malformed offset gets',
-      'a status of at least 400',
+      REFUSAL,
       await probe(after(NO_OFFSET, 1), () => ['a normal response', false], refuses),
     ),
   ];

@@ -75,8 +75,11 @@ export async function lookupPrice(context: CommandContext, options: PriceOptions
   }
   const prices = found.get('prices');
   // One line for each price of an overview or each window of a series, without nulls.
-  const rows = prices !== undefined && isArray(prices) ? seriesRows(prices) : overviewRows(found);
-  stdout.write(output === 'json' ? writtenJson(toJsonText(found, 2)) : textTable(rows));
+  const isSeries = prices !== undefined && isArray(prices);
+  const isEmpty = isSeries && prices.length === 0;
+  const table = isEmpty ? '' : textTable(isSeries ? seriesRows(prices) : overviewRows(found));
+  stdout.write(output === 'json' ? writtenJson(toJsonText(found, 2)) : table);
+  if (isEmpty) context.stderr.write('The provider has no prices of this product in this range.\n');
 }
 
 function queryOf(options: PriceOptions, refuse: CommandContext['refuse']): PriceQuery {

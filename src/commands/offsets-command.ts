@@ -71,7 +71,9 @@ export function offsetRow(
         ? `${offset.walk}, no page is written yet`
         : `${offset.walk}, begun ${since(ms)}${offset.walkPending === true ? ', not ended' : ''}`,
     ),
-    shown(nextMs, (ms) => (ms > 0 ? `in ${durationText(ms / 1_000)}` : 'due')),
+    offset.walkPending === true && offset.walkResumed === true
+      ? 'after this walk'
+      : shown(nextMs, (ms) => (ms > 0 ? `in ${durationText(ms / 1_000)}` : 'due')),
   ];
 }
 
@@ -127,9 +129,11 @@ export async function offsetsSet(
     return { place, ...(await moveStream(at, { source, execute }, place)) };
   });
   const { before } = change;
-  const { offsets, walks } = kindOf(source);
+  const { walks } = kindOf(source);
   const from = before.offset?.since;
-  const isAhead = offsets.areOrdered && typeof from === 'string' && isBefore(from, place.since);
+  const isAhead = typeof from === 'string' && isBefore(from, place.since);
+  const furthest = before.offset?.againUpTo ?? from;
+  const isLost = isAhead && typeof furthest === 'string' && isBefore(furthest, place.since);
   const items = `${SOURCE_WORDS[source.type].item}s`;
   const moved = ['since', 'serverDate'].map((key) => `${key}: ${before.offset?.[key]} -> ${after?.[key]}\n`);
   print(context, { source: name, before: before.offset, after }, withoutControls(moved.join('')));
@@ -139,9 +143,11 @@ export async function offsetsSet(
       ? 'No record has the time of this offset, so it counts as almost seven days old: the source will report a suspected gap' +
         `${walks ? ' and begin a walk' : ''}.`
       : `The source read from this offset at ${place.received}.`,
-    isAhead
-      ? `All ${items} after ${from}, up to and including ${place.since}, are not read: they are lost.`
-      : `The ${items} that the source read after it come again, and no notification reports them.`,
+    isLost
+      ? `All ${items} after ${furthest}, up to and including ${place.since}, are not read: they are lost.`
+      : isAhead
+        ? `The ${items} up to and including ${place.since} were read before, and are not read again.`
+        : `The ${items} that the source read after it come again, and no notification reports them.`,
     ...(place.oldestOf === null ? [] : [`${place.oldestOf} has no earlier record of it; --since can go back further.`]),
     ...(change.done ? [`The source continues from this offset when it is resumed (spconnect resume ${name}).`] : []),
   ];
@@ -189,14 +195,14 @@ async function moveStream(
   return { after, change };
 }
 
-/** An offset that no record has can be after the newest offset of the provider. Then new events would count as repeated. */
+/** An offset that no record has may be no offset of the provider, or after its newest offset: then new items would be lost. */
 function assertKnown(source: SourceSettings, { since, againUpTo }: SourceOffset, place: Place): void {
   const furthest = againUpTo ?? since;
-  if (place.received !== null || typeof furthest !== 'string' || !kindOf(source).offsets.areOrdered) return;
-  if (!isBefore(furthest, place.since)) return;
+  if (place.received !== null || typeof furthest !== 'string' || furthest === place.since) return;
+  if (isBefore(place.since, furthest)) return;
   throw notFound(
-    `No record of source ${source.name} has the offset ${place.since}, and it is after the furthest offset ${furthest}. ` +
-      'A source that continues there would lose the items between them.',
+    `No record of source ${source.name} has the offset ${place.since}, and it is not before the furthest offset ${furthest}. ` +
+      'A source that continues there could lose items.',
   );
 }
 
@@ -375,15 +381,21 @@ interface Unreadable {
   /** The first offset with a readable response; null if no response names this offset, or after MOST_POSITIONS. */
   readonly to: string | null;
   readonly positions: number;
+  /** The offset that the last of these responses names. */
+  readonly next: string | null;
 }
 
-function behind({ to, problem, positions }: Unreadable, from: string | null): string {
+function behind({ to, problem, positions, next }: Unreadable, from: string | null): string {
   if (to !== null) return to;
   const unread =
     positions > 1 ? `${positions} responses, beginning at ${from ?? 'the start'},` : `The response at ${from}`;
+  const remedy =
+    next === null
+      ? 'the last of them does not name the next offset. Ask the provider for this offset, and pass it with --to.'
+      : `no more were tried. The next offset is ${next}: pass it with --to, or a later one.`;
   throw notFound(
-    `${unread} cannot be read (${problem}), and no response names the next offset. Ask the provider for this offset, ` +
-      'and pass it with --to. --to newest continues at the newest offset of the stream: all events before it are lost.',
+    `${unread} cannot be read (${problem}), and ${remedy} --to newest continues at the newest offset of the stream: all ` +
+      'events before it are lost.',
   );
 }
 
@@ -413,9 +425,10 @@ async function unreadableFrom(
   let at = since;
   for (let positions = 1; ; positions++) {
     const next = await session.patiently(() => stream.nextOf(at, signal));
-    if (next === null || next === at || positions > MOST_POSITIONS) return { problem, to: null, positions };
+    if (next === null || next === at) return { problem, to: null, positions, next: null };
+    if (positions >= MOST_POSITIONS) return { problem, to: null, positions, next };
     at = next;
-    if ((await problemAt(session, stream, at, signal)) === null) return { problem, to: at, positions };
+    if ((await problemAt(session, stream, at, signal)) === null) return { problem, to: at, positions, next: at };
   }
 }
 

@@ -10,7 +10,8 @@ import { type CommandContext, EXIT_CODES } from './shell/terminal.ts';
 /** `run`: runs the connector until it is stopped. Writes the log to stdout, and the reasons of failures to stderr. */
 export async function runCommand(context: CommandContext, { roles }: { readonly roles: Roles }): Promise<void> {
   const { config, stdout, stderr, signal, exitWith, redaction } = context;
-  const { settings, warnings } = await loadWithWarnings(context);
+  let reportUnreadable = (_problem: string): void => {};
+  const { settings, warnings } = await loadWithWarnings(context, (problem) => reportUnreadable(problem));
   const { prefix, kafka, schemaRegistry, referenceData, sources } = settings;
   const { level, format } = settings.log;
   const isColoured = stdout.isTTY === true;
@@ -30,6 +31,8 @@ export async function runCommand(context: CommandContext, { roles }: { readonly 
     },
     'starting',
   );
+  reportUnreadable = (problem) =>
+    log.warn({ problem }, 'the file of a secret cannot be read; its last good content is used');
   for (const warning of warnings) log.warn({ settings: config, warning }, 'the settings may be wrong');
   const events = logEvents(log);
   const failures: string[] = [];

@@ -99,7 +99,7 @@ function planText(plan: WalkPlan): string {
         : `Only the topic has ${counted(gone, 'instrument')}: ${why}.`),
     staying > 0 && stayingText(staying),
     contradicting > 0 &&
-      `${counted(contradicting, 'row')} would not be used, because recent events contradict ${contradicting === 1 ? 'it' : 'them'}. A walk deletes nothing if the list lags.`,
+      `${counted(contradicting, 'row')} of instruments with recent events ${contradicting === 1 ? 'differs' : 'differ'}: they changed meanwhile, or the list lags. A walk first reads the stream, and then can tell.`,
     touched > 0 && `The stream writes ${counted(touched, 'instrument')} that changed meanwhile; a walk does not.`,
     !isSettled &&
       `More than ${countText(MOST_SUSPECTS)} instruments differ. Some may be changes that the stream still writes.`,

@@ -18,6 +18,8 @@ export interface LoadSettingsOptions {
   readonly readFile?: (path: string) => Promise<string>;
   /** Called with every value of a secret before its use, also after a change; `file`: the file of the secret. */
   readonly onSecret?: (value: string, file?: string) => void;
+  /** Called when the file of a secret becomes unusable; the last good value stays in use. */
+  readonly onUnreadable?: (problem: string) => void;
 }
 
 const MAXIMUM_PROBLEMS = 100;
@@ -51,7 +53,7 @@ export async function loadSettingsTree(options: LoadSettingsOptions): Promise<Lo
     import('./issue-problems.ts'),
   ]);
   const tree = readSettingsTree(text, env);
-  const schema = createSettingsSchema(createSecretReader({ readFile, onSecret }));
+  const schema = createSettingsSchema(createSecretReader({ readFile, onSecret, onUnreadable: options.onUnreadable }));
   const isParsed = tree.value !== undefined;
   const warnings = settingsWarnings(tree.value);
   const checked = isParsed ? await schema.safeParseAsync(tree.value ?? {}) : undefined;

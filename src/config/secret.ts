@@ -34,12 +34,16 @@ const MAXIMUM_CHARACTERS = 1_048_576;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: it looks for control characters.
 const CONTROL_CHARACTER = /[\u0000-\u001f\u007f]/;
 
-/** @param onSecret called with each value of a secret, and its file, before use, so that the log redacts the value */
+/**
+ * @param onSecret called with each value of a secret, and its file, before use, so that the log redacts the value
+ * @param onUnreadable called once when a file becomes unusable after its first reading: `problem` names the file
+ */
 export function createSecretReader(options: {
   readonly readFile: (path: string) => Promise<string>;
   readonly onSecret: (value: string, file?: string) => void;
+  readonly onUnreadable?: ((problem: string) => void) | undefined;
 }): SecretReader {
-  const { readFile, onSecret } = options;
+  const { readFile, onSecret, onUnreadable } = options;
   async function read(path: string, content: Content): Promise<string> {
     const value = checked(await readFile(path), content);
     if (isLine(content)) onSecret(value, path);
@@ -59,9 +63,16 @@ export function createSecretReader(options: {
           throw new Error(`${shownPath(path)} ${reasonOf(error)}`, { cause: error });
         });
       let newest = await readNow();
+      let isUsable = true;
       const readAgain = async () => {
         // During a rotation the file may be missing or empty. Until the file is complete, the last good value is used.
-        newest = await read(path, content).catch(() => newest);
+        try {
+          newest = await readNow();
+          isUsable = true;
+        } catch (error) {
+          if (isUsable) onUnreadable?.((error as Error).message);
+          isUsable = false;
+        }
         return newest;
       };
       return redacted(readAgain, readNow, isLine(content) ? `[secret in ${path}]` : `[content of ${path}]`);

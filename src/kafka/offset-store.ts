@@ -143,7 +143,7 @@ function isSourceOffset(value: unknown): value is SourceOffset {
  */
 
 const KEY = Buffer.from('["",{"operator":true}]');
-const FENCINGS_HEADER = 'spc-fencings';
+export const FENCINGS_HEADER = 'spc-fencings';
 
 export function operatorMark(options: {
   readonly topic: string;

@@ -39,7 +39,7 @@ export const SOURCE_METRICS = {
   ),
   spconnect_source_caught_up: gauge(
     ['source'],
-    '1: the stream was read to its end; 0: not; absent: polls fail, or the source does not run.',
+    '1: the stream was read to its end; 0: not; absent: before the first poll, or it was read to its end and is not read now.',
   ),
   spconnect_source_last_poll_timestamp_seconds: gauge(
     ['source'],
@@ -67,7 +67,10 @@ export const SOURCE_METRICS = {
     'Rows that could not become a record and went to the dead letters: wrongType, tooLarge or withoutKey.',
     { reason: ['wrongType', 'tooLarge', 'withoutKey'] },
   ),
-  spconnect_drift_fields_total: counter(['source'], 'Fields that the schema does not know, kept in extras.'),
+  spconnect_drift_fields_total: counter(
+    ['source'],
+    'Fields that the schema does not know, kept in extras. For prices also repeated keys, and unknown members of a response.',
+  ),
   spconnect_rounded_numbers_total: counter(
     ['source'],
     'Decimals with more digits than the schema has, rounded in their field and kept verbatim in extras.',

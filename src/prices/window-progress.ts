@@ -85,7 +85,7 @@ export function createMissedNotices(options: {
       source: NAME,
       kind: 'windows-missed',
       at: wallMs,
-      message: `Windows of ${base} prices that opened from ${from} to ${to} were not requested. To request them now: ${command}`,
+      message: `Windows of ${base} prices that opened from ${from} to ${to} were not requested. To request them, run: ${command}`,
       why: `For longer than prices.kinds.${base}.catchUp, no request was answered or no price processor ran. All times are by the connector's clock.`,
       gapFrom: range.fromMs,
       gapTo: range.toMs,

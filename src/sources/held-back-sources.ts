@@ -1,6 +1,7 @@
 import { ConnectorError } from '../errors.ts';
 import { type BackOff, backOffMs, type Random } from '../support/back-off.ts';
 import type { Clock } from '../support/clock.ts';
+import type { FailedAttempt } from '../support/retry.ts';
 import type { WorkerTarget } from '../worker/target.ts';
 
 /*
@@ -16,6 +17,8 @@ export interface HeldBackOptions<Source> {
   readonly clock: Clock;
   readonly random: Random;
   readonly target: (source: Source) => WorkerTarget;
+  /** Called when a source begins to wait. */
+  readonly onHeld: (source: Source, failed: FailedAttempt) => void;
   /** Verifies the source's topics after the wait. Resolves if the topics accept records. Absent: no verification. */
   readonly verifyStart?: ((source: Source, signal: AbortSignal) => Promise<void>) | undefined;
 }
@@ -36,16 +39,17 @@ export class HeldBackSources<Source> {
   }
 
   /** Called after a failed commit or verification. `isCertain`: true if this source is certainly the cause. */
-  failed(source: Source, { isCertain }: { readonly isCertain: boolean }): void {
-    const { clock, random, target } = this.#options;
+  failed(source: Source, { isCertain, err }: { readonly isCertain: boolean; readonly err: Error }): void {
+    const { clock, random, target, onHeld } = this.#options;
     const nowMs = clock.monotonicMs();
     const before = this.#held.get(source);
     const recent = before !== undefined && nowMs - before.lastMs < FORGOTTEN_AFTER_MS ? before.failures : 0;
     const failures = recent + 1;
     const holds = isCertain ? failures : failures - 1;
-    const untilMs = nowMs + (holds > 0 ? backOffMs(holds, HOLD, random) : 0);
-    const hold = holds > 0 ? { untilMs, restartEpoch: target(source).failedRestartEpoch } : undefined;
+    const waitMs = holds > 0 ? backOffMs(holds, HOLD, random) : 0;
+    const hold = holds > 0 ? { untilMs: nowMs + waitMs, restartEpoch: target(source).failedRestartEpoch } : undefined;
     this.#held.set(source, { failures, lastMs: nowMs, hold });
+    if (hold !== undefined) onHeld(source, { failures, waitMs, err });
   }
 
   /** True while the source must wait. A restart by an operator ends the wait at once. */
@@ -77,7 +81,7 @@ export class HeldBackSources<Source> {
           throw error;
         }
         // If an operator's command aborted the verification, the source has not failed.
-        if (!changed.aborted) this.failed(source, { isCertain: true });
+        if (!changed.aborted) this.failed(source, { isCertain: true, err: error as Error });
       }
     }
   }

@@ -60,7 +60,11 @@ export interface OffsetPartitionOptions {
  */
 export async function runOffsetPartition(options: OffsetPartitionOptions): Promise<readonly string[]> {
   const { partition, transactionalId, sources, targets, kafka, clock, events } = options;
-  const held = new HeldBackSources<Source>({ ...options, target: ({ name }) => targets.of(name) });
+  const held = new HeldBackSources<Source>({
+    ...options,
+    target: ({ name }) => targets.of(name),
+    onHeld: ({ name }, failed) => events.attemptFailed({ source: name, ...failed }),
+  });
   const runStates = createRunStates<Source>({
     units: sources,
     targets,
@@ -74,8 +78,8 @@ export async function runOffsetPartition(options: OffsetPartitionOptions): Promi
   // The newest offsets, each with the id of the topic that has it. A topic that is created again lacks these offsets.
   let known = new Map<string, { readonly offset: SourceOffset | ConnectorError; readonly id: string | undefined }>();
   const writer = options.createWriter(() => running);
-  const blamed = (source: Source, isCertain: boolean) => {
-    if (sources.length > 1) held.failed(source, { isCertain });
+  const blamed = (source: Source, err: Error, isCertain: boolean) => {
+    if (sources.length > 1) held.failed(source, { isCertain, err });
   };
   await runWriterSessions({
     ...options,
@@ -115,7 +119,7 @@ export async function runOffsetPartition(options: OffsetPartitionOptions): Promi
       events.writerLost({ partition, err: error });
       if (error.code === 'TOPIC_REPLACED') return options.topics?.doubt(error.fields.topics as string[], error);
       const concerned = concernedBy(options, error);
-      if (concerned.length < running.length) for (const source of concerned) blamed(source, true);
+      if (concerned.length < running.length) for (const source of concerned) blamed(source, error, true);
     },
   });
   return sources.map((source) => source.name);
@@ -138,7 +142,7 @@ interface Session extends OffsetPartitionOptions {
   readonly remember: (key: string, offset: SourceOffset) => void;
   readonly topicIds: ReadonlyMap<string, string>;
   readonly committed: () => void;
-  readonly blamed: (source: Source, isCertain: boolean) => void;
+  readonly blamed: (source: Source, err: Error, isCertain: boolean) => void;
 }
 
 /**
@@ -202,7 +206,7 @@ function committing({ writer, partition, offsetsTopic, remember, committed, blam
       committed();
     } catch (error) {
       // The code TRANSACTION_FAILED points to this source. A fence or an earlier failed commit has a different code.
-      if (error instanceof ConnectorError && error.code === 'TRANSACTION_FAILED') blamed(source, false);
+      if (error instanceof ConnectorError && error.code === 'TRANSACTION_FAILED') blamed(source, error, false);
       throw error;
     }
   };

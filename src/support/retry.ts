@@ -1,5 +1,5 @@
 import { ConnectorError } from '../errors.ts';
-import { type BackOff, backOffMs, type Random } from './back-off.ts';
+import { type BackOff, backOffMs, type Random, SLOW_BACK_OFF } from './back-off.ts';
 import type { Clock } from './clock.ts';
 
 /** A failed attempt, which is repeated after `waitMs`. `failures`: consecutive failures, including this failure. */
@@ -23,7 +23,10 @@ export interface RetryOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Repeats failed attempts. Waits at least the error's `retryAfterMs`. @throws the last error or the signal's reason */
+/**
+ * Repeats failed attempts. Waits at least the error's `retryAfterMs`, and longer after errors with the action `retrySlowly`.
+ * @throws the last error or the signal's reason
+ */
 export async function retry<T>(attempt: () => Promise<T>, options: RetryOptions): Promise<T> {
   const { backOff, attempts = Number.POSITIVE_INFINITY, mayRetry = isPassing, clock, random, signal } = options;
   const { forgetAfterMs = Number.POSITIVE_INFINITY } = options;
@@ -35,8 +38,9 @@ export async function retry<T>(attempt: () => Promise<T>, options: RetryOptions)
       signal?.throwIfAborted();
       if (failures >= attempts || !mayRetry(error)) throw error;
       if (clock.monotonicMs() - startedMs > forgetAfterMs) failures = 1;
-      const askedMs = error instanceof ConnectorError ? (error.retryAfterMs ?? 0) : 0;
-      const waitMs = Math.max(askedMs, backOffMs(failures, backOff, random));
+      const { action, retryAfterMs = 0 } = error instanceof ConnectorError ? error : {};
+      const waits = action === 'retrySlowly' ? SLOW_BACK_OFF : backOff;
+      const waitMs = Math.max(retryAfterMs, backOffMs(failures, waits, random));
       options.attemptFailed?.({ failures, waitMs, err: error as Error });
       await clock.sleep(waitMs, signal);
     }

@@ -180,16 +180,24 @@ export function createStatusSources(options: {
         update(source, ({ walk }) => walk && Object.assign(walk, { refused: text }));
     },
     sourceStarted(started) {
+      update(started.source, (known) => {
+        if (started.since !== known.since) known.refusedAt = null;
+      });
       setPlace(started);
       update(started.source, (known) => {
         setTask(known, 'running');
-        known.changedAt = isoNow();
+        Object.assign(known, { changedAt: isoNow(), caughtUp: null });
         if (started.walk) recallWalk(known, started.walk);
       });
     },
     schemasRegistered: ({ source }) => update(source, (known) => Object.assign(known, { schemasRegistered: true })),
     sourcePaused: ({ source }) => update(source, (known) => setTask(known, 'paused')),
-    sourceResumed: ({ source }) => update(source, (known) => setTask(known, 'running')),
+    sourceResumed({ source }) {
+      update(source, (known) => {
+        setTask(known, 'running');
+        known.caughtUp = null;
+      });
+    },
     sourceStopped({ source }) {
       update(source, (known) => {
         setTask(known, 'unassigned');

@@ -172,8 +172,9 @@ function heading(shown: SourceStatus | ProcessorStatus, { at, kafkaIsSilent, kaf
   const retriedAt = waits ? trouble?.since : undefined;
   const isWaiting = [state, waits].includes(WAITING);
   const since = `for ${durationText(isWaiting ? kafkaSilentSeconds : secondsBetween(retriedAt ?? changedAt, at))}`;
-  // Only the owner knows since when.
-  const age = isOfOthers(shown) && shown.wanted !== 'running' ? 'as requested' : since;
+  const lastAt = 'lastPollAt' in shown ? shown.lastPollAt : shown.lastBatchAt;
+  // Only the process in which the task ran knows since when it rests.
+  const age = shown.wanted !== 'running' && shown.task !== 'failed' && lastAt === null ? 'as requested' : since;
   return { name, state: words, level, age, notes };
 }
 
@@ -229,7 +230,7 @@ function sourceFacts(source: SourceStatus, now: string): readonly Fact[] {
     refusedAt === null
       ? sinceFact(trouble?.part === null && lastPollAt !== null ? 'Last good poll' : 'Last poll', lastPollAt, now)
       : fact('Last poll', 'refused', 'wait'),
-    ...cliffFacts(source),
+    ...(wanted === 'stopped' ? [] : cliffFacts(source)),
     ...(walk === null ? [] : [walkFact(walk, now)]),
     ...(walk?.refused ? [fact('Not deleted', walk.refused, 'bad')] : []),
     ...nextWalkFacts(source, now),
@@ -311,7 +312,7 @@ function processorCard(processor: ProcessorStatus, status: Now, fleet: Fleet | n
             fact('Instruments', countText(freshness.instruments)),
             ...(freshness.unreadable > 0 ? [fact('Unreadable', countText(freshness.unreadable), 'bad')] : []),
             ...kinds.flatMap((kind) => kindFacts(kind, kinds.length === 1 ? '' : ` ${kind.kind}`)),
-            fact('Quoting pulled', countText(freshness.pulled)),
+            ...(kinds[0]?.kind === 'overview' ? [fact('Quoting pulled', countText(freshness.pulled))] : []),
             fact('Input lag', freshness.lag === null ? 'not known' : counted(freshness.lag, 'record')),
           ]),
       sinceFact('Last batch', lastBatchAt, now),
@@ -348,7 +349,7 @@ function kindFacts(kind: ShownKind, suffix: string): readonly Fact[] {
 }
 
 function agesText({ ageP50Ms, ageP99Ms }: ShownKind): string {
-  if (ageP50Ms === null || ageP99Ms === null) return 'none yet';
+  if (ageP50Ms === null || ageP99Ms === null) return 'none';
   return `half below ${durationText(ageP50Ms / 1_000)}, 99 % below ${durationText(ageP99Ms / 1_000)}`;
 }
 
@@ -371,10 +372,10 @@ function fleetOf({ whole, sources, processor, at }: WholeStatus): Fleet | null {
     );
   return {
     lines: [
-      ...(running.length > 1
+      ...(running.length > 1 && sources.length > 0
         ? [`${running.length} replicas share the sources; this one has ${own} of ${sources.length}`]
         : []),
-      ...(pricing.length > 1 ? [`${pricing.length} replicas request prices; ${share}`] : []),
+      ...(pricing.length > 1 && processor !== null ? [`${pricing.length} replicas request prices; ${share}`] : []),
     ],
     of(name) {
       const source = sources.find((one) => one.name === name);

@@ -1,3 +1,4 @@
+import { FENCINGS_HEADER } from '../../kafka/offset-store.ts';
 import type { ReadableRecord, ReadableValue } from '../../records/avro/record-reader.ts';
 import { printable } from './output.ts';
 
@@ -28,7 +29,8 @@ export function recordText(record: PrintedRecord): string {
     ? [`${deadLetter.reason} ${deadLetter.pointer === '' ? 'in the whole input' : `at ${deadLetter.pointer}`}`]
     : [];
   const head = [topic, key === null ? 'no key' : `key ${key}`, ...place, timestamp ?? [], ...why].flat();
-  return `${printable(head.join(', '))}\n${bodyText(value, headers).replace(/^(?=.)/gm, '  ')}\n`;
+  const body = value === null && deadLetter ? 'no input\n' : bodyText(value, headers);
+  return `${printable(head.join(', '))}\n${body.replace(/^(?=.)/gm, '  ')}\n`;
 }
 
 function deadLetterOf(headers: NonNullable<PrintedRecord['headers']>): PrintedRecord['deadLetter'] {
@@ -38,6 +40,7 @@ function deadLetterOf(headers: NonNullable<PrintedRecord['headers']>): PrintedRe
 
 function bodyText(value: ReadableValue, headers: NonNullable<PrintedRecord['headers']>): string {
   if (value === null) {
+    if (headers[FENCINGS_HEADER] !== undefined) return "the mark of an operator's command\n";
     const walk = headers['spc-walk'] === undefined ? undefined : `walk ${headers['spc-walk']}`;
     // A price's tombstone has a reason. An instrument's tombstone has an event type, or the walk that did not find it.
     const ofPrices = [headers['spc-reason'], headers['spc-problem']];

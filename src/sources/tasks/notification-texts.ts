@@ -83,7 +83,7 @@ function followerText(source: string, notification: FollowerNotification, words:
       const given = { gapFrom, gapTo, gapSinceFrom, gapSinceTo, why: SIGNS[notification.why] };
       if (kind === 'gapProven') return { ...given, kind: 'retention-gap', message: words.proven, lost: words.lost };
       const message =
-        `The provider's stream still ends before our offset. The source reads the stream from ${gapSinceTo} instead ` +
+        `${SIGNS[notification.why].replace(/^./, (first) => first.toUpperCase())}. The source reads the stream from ${gapSinceTo} instead ` +
         `of ${gapSinceFrom}. Events between these offsets come again on the events topic. While they come again, only ` +
         'walks update the instruments, so no instrument returns to an earlier state.';
       return { ...given, kind: 'stream-reset', message, lost: 'nothing, unless the provider has begun a new stream' };
@@ -111,16 +111,19 @@ export function instrumentsNotification(
   return { source, at, walk: notification.walk, ...walkText(source, notification) };
 }
 
-const RESUMED =
-  ' It deleted nothing, because a restart had interrupted it, or an operator had moved the offset. Another walk follows.';
-const REPEATS = ' It deleted nothing, because the stream repeats earlier events.';
+const DELETED_NOTHING = {
+  resumed:
+    ' It deleted nothing, because a restart or a lost writer had interrupted it, or an operator had moved the offset. ' +
+    'Another walk follows.',
+  repeats: ' It deleted nothing, because the stream repeats earlier events.',
+};
 
 function walkText(source: string, notification: WalkNotification) {
   const { walk } = notification;
   switch (notification.kind) {
     case 'walkCompleted': {
       const { added, corrected, unchanged, touched, gone, reEncoded, deadLetters: dead } = notification.counts;
-      const how = notification.resumed ? RESUMED : notification.repeats ? REPEATS : '';
+      const how = notification.deletedNothing === null ? '' : DELETED_NOTHING[notification.deletedNothing];
       return {
         kind: 'walk-completed',
         message: `Walk ${walk} is complete: ${added} added, ${corrected} corrected, ${unchanged} unchanged, ${touched} touched, ${gone} gone.${how}`,

@@ -73,10 +73,10 @@ export type WalkNotification =
       readonly kind: 'walkCompleted';
       readonly walk: number;
       readonly startedAtMs: number;
-      /** After a restart, or after an operator has moved the offset, a walk deletes nothing, and another walk follows. */
+      /** The walk was interrupted, or an operator has moved the offset. Another walk follows. */
       readonly resumed: boolean;
-      /** While the stream repeats earlier events, a walk deletes nothing. */
-      readonly repeats: boolean;
+      /** A resumed walk deletes nothing. No walk deletes while the stream repeats earlier events. */
+      readonly deletedNothing: 'resumed' | 'repeats' | null;
       readonly counts: WalkCounts;
     }
   | {

@@ -169,13 +169,13 @@ function endWalk(before: InstrumentsOffset, { outcome, notifications }: SweepPla
   const walksWithoutDeletion = { gone: 0, refused: 0, repeats: earlier, nothing: earlier + 1 }[outcome];
   const offset = { ...before, walksGivenUp: 0, walksWithoutDeletion };
   const startedAtMs = walkStartedAtMs;
-  const repeats = outcome === 'repeats';
+  const resumed = walkResumed && outcome === 'nothing' ? 'resumed' : null;
   const completed: WalkNotification = {
     kind: 'walkCompleted',
     walk,
     startedAtMs,
     resumed: walkResumed,
-    repeats,
+    deletedNothing: outcome === 'repeats' ? outcome : resumed,
     counts,
   };
   const standStill = { kind: 'deletionsStandStill', walk, walks: walksWithoutDeletion } as const;

@@ -18,11 +18,13 @@ async function secretFile(t: TestContext, content: string) {
 
 function reader() {
   const reported: string[] = [];
+  const problems: string[] = [];
   const secrets = createSecretReader({
     readFile: (path) => readFile(path, 'utf8'),
     onSecret: (value) => reported.push(value),
+    onUnreadable: (problem) => problems.push(problem),
   });
-  return { secrets, reported };
+  return { secrets, reported, problems };
 }
 
 test('a secret gives its text, and prints as where it comes from', async (t) => {
@@ -55,16 +57,20 @@ test('a rotated file is seen at the next call, and its new value is reported bef
   assert.deepEqual(reported, ['first-secret', 'second-secret']);
 });
 
-test('while a rotation is half done the last good secret serves', async (t) => {
-  const { secrets } = reader();
+test('while a rotation is half done the last good secret serves, and one warning names the file', async (t) => {
+  const { secrets, problems } = reader();
   const path = await secretFile(t, 'first-secret');
   const secret = await secrets.fromFile(path, 'secret');
   await writeFile(path, '');
   assert.equal(await secret(), 'first-secret');
   await rm(path);
   assert.equal(await secret(), 'first-secret');
+  assert.deepEqual(problems, [`${path} is empty`]);
   await writeFile(path, 'second-secret');
   assert.equal(await secret(), 'second-secret');
+  await rm(path);
+  assert.equal(await secret(), 'second-secret');
+  assert.deepEqual(problems.slice(1), [`${path} cannot be read (ENOENT)`]);
 });
 
 test('what cannot be a secret is refused without being quoted', async (t) => {

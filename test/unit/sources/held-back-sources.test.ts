@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ConnectorError } from '../../../src/errors.ts';
 import { HeldBackSources } from '../../../src/sources/held-back-sources.ts';
+import type { FailedAttempt } from '../../../src/support/retry.ts';
 import { untilAborted } from '../../../src/support/until-aborted.ts';
 import type { UnitTopics } from '../../../src/worker/run-states.ts';
 import { operator } from '../../support/connectors/operator.ts';
@@ -10,14 +11,18 @@ import { SteppedClock } from '../kafka/stepped-clock.ts';
 import { broker, counted, countingSource, run, written } from './counting-sources.ts';
 
 const { signal } = new AbortController();
-const unsure = { isCertain: false };
+const err = new Error('the commit failed');
+const unsure = { isCertain: false, err };
+const certain = { isCertain: true, err };
 
 /** One source, `a`, that is held back over a clock that is moved by hand. */
 function holding(verifyStart?: (source: string, signal: AbortSignal) => Promise<void>) {
   const clock = new SteppedClock();
   const asking = operator(['a']);
   const target = (source: string) => asking.targets.of(source);
-  const held = new HeldBackSources<string>({ clock, random: () => 1, target, verifyStart });
+  const waitsMs: number[] = [];
+  const onHeld = (_: string, failed: FailedAttempt) => void waitsMs.push(failed.waitMs);
+  const held = new HeldBackSources<string>({ clock, random: () => 1, target, onHeld, verifyStart });
   let isFree = false;
   const waits = () => {
     isFree = false;
@@ -25,11 +30,11 @@ function holding(verifyStart?: (source: string, signal: AbortSignal) => Promise<
       isFree = true;
     });
   };
-  return { clock, asking, held, waits, isFree: () => isFree };
+  return { clock, asking, held, waits, waitsMs, isFree: () => isFree };
 }
 
 test('a source is held back from its second failure on, each time for longer, at most for a minute', async () => {
-  const { clock, held, waits, isFree } = holding();
+  const { clock, held, waits, waitsMs, isFree } = holding();
   held.failed('a', unsure);
   assert.equal(held.isHeld('a'), false);
   for (const seconds of [1, 2, 4, 8, 16, 32, 60, 60]) {
@@ -40,11 +45,16 @@ test('a source is held back from its second failure on, each time for longer, at
     await clock.advance(1);
     assert.deepEqual([held.isHeld('a'), isFree()], [false, true], `${seconds} s`);
   }
+  assert.deepEqual(
+    waitsMs,
+    [1, 2, 4, 8, 16, 32, 60, 60].map((seconds) => seconds * 1_000),
+    'each wait is reported',
+  );
 });
 
 test('a failure that can be nobody else’s holds the source back at once, and an old one is forgotten', async () => {
   const { clock, held, waits, isFree } = holding();
-  held.failed('a', { isCertain: true });
+  held.failed('a', certain);
   assert.equal(held.isHeld('a'), true);
   waits();
   await clock.advance(1_000);
@@ -61,7 +71,7 @@ test('a source that is held back takes part again only when its topics take reco
     verifications += 1;
     if (!takes) throw new Error('no leader');
   });
-  held.failed('a', { isCertain: true });
+  held.failed('a', certain);
   waits();
   await clock.advance(1_000);
   assert.deepEqual([verifications, isFree()], [1, false]);
@@ -75,7 +85,7 @@ test('a source that is held back takes part again only when its topics take reco
 test('a verification that says what no repetition corrects ends the wait with it', async () => {
   const refused = new ConnectorError('TOPIC_REFUSED', 'no rights');
   const { clock, held } = holding(() => Promise.reject(refused));
-  held.failed('a', { isCertain: true });
+  held.failed('a', certain);
   const freed = assert.rejects(held.untilFree('a', signal), refused);
   await clock.advance(1_000);
   await freed;
@@ -99,7 +109,7 @@ test('another wish of the operator ends the verification too, and it begins agai
     verifications.push(ending);
     return untilAborted(new Promise<never>(() => {}), ending);
   });
-  held.failed('a', { isCertain: true });
+  held.failed('a', certain);
   waits();
   await clock.advance(1_000);
   asking.wants('a', { state: 'paused' });

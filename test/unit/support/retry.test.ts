@@ -36,6 +36,13 @@ test('what passes is tried until it succeeds, with a growing wait that is report
   );
 });
 
+test('a refusal that only an operator can end is repeated after longer waits', async () => {
+  const refused = new ConnectorError('REGISTRY_REFUSED', 'Refused.');
+  const { clock, run } = scene([refused, busy(), refused, 'done'], { mayRetry: () => true });
+  assert.equal(await run(), 'done');
+  assert.deepEqual(clock.sleepsMs, [10_000, 200, 40_000]);
+});
+
 test('an error that no repetition mends, and the last of the attempts, is thrown as it is', async () => {
   const wrong = new ConnectorError('SETTINGS_INVALID', 'Wrong.');
   await assert.rejects(scene([busy(), wrong, 'never']).run(), wrong);

@@ -107,7 +107,10 @@ test('a walk beside a stream that repeats events deletes nothing and says so; a 
   never.walkTo([1], [1, 2]);
   never.close(['1', '2']);
   const [ended] = never.commit().notifications;
-  assert.ok(ended?.kind === 'walkCompleted' && !ended.repeats, 'a source that never deletes gives no reason');
+  assert.ok(
+    ended?.kind === 'walkCompleted' && ended.deletedNothing === null,
+    'a source that never deletes gives no reason',
+  );
 
   const source = drive({ ...pending, walksWithoutDeletion: 1 }, { shrinkAlwaysAllowed: 0, maxShrink: 0 });
   source.walkTo([1], [1, 2]);
