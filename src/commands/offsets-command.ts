@@ -391,7 +391,7 @@ function behind({ to, problem, positions, next }: Unreadable, from: string | nul
     positions > 1 ? `${positions} responses, beginning at ${from ?? 'the start'},` : `The response at ${from}`;
   const remedy =
     next === null
-      ? 'the last of them does not name the next offset. Ask the provider for this offset, and pass it with --to.'
+      ? `${positions > 1 ? 'the last of them' : 'it'} does not name the next offset. Ask the provider for this offset, and pass it with --to.`
       : `no more were tried. The next offset is ${next}: pass it with --to, or a later one.`;
   throw notFound(
     `${unread} cannot be read (${problem}), and ${remedy} --to newest continues at the newest offset of the stream: all ` +

@@ -230,7 +230,7 @@ function sourceFacts(source: SourceStatus, now: string): readonly Fact[] {
     refusedAt === null
       ? sinceFact(trouble?.part === null && lastPollAt !== null ? 'Last good poll' : 'Last poll', lastPollAt, now)
       : fact('Last poll', 'refused', 'wait'),
-    ...(wanted === 'stopped' ? [] : cliffFacts(source)),
+    ...cliffFacts(source),
     ...(walk === null ? [] : [walkFact(walk, now)]),
     ...(walk?.refused ? [fact('Not deleted', walk.refused, 'bad')] : []),
     ...nextWalkFacts(source, now),
@@ -265,14 +265,15 @@ function streamFact(source: SourceStatus, now: string): Fact {
   return stream(at === null ? 'not known yet' : `caught up as of ${timeText(at)}`);
 }
 
-function cliffFacts({ type, secondsToRetentionCliff: seconds, isRead }: SourceStatus): readonly Fact[] {
+function cliffFacts({ type, secondsToRetentionCliff: seconds, isRead, wanted }: SourceStatus): readonly Fact[] {
   if (seconds === null) return [];
   const items = `${SOURCE_WORDS[type].item}s`;
   const value = seconds < 0 ? `${items} may be lost` : `unread ${items} are kept for ${durationText(seconds)}`;
   const isNear = seconds < CLIFF_IS_NEAR_SECONDS;
   const look = { title: 'Time to the retention cliff', text: `${value}, of 7 d`, share: seconds / RETENTION_SECONDS };
   const level = isNear ? 'bad' : isRead ? 'good' : 'plain';
-  return [{ ...fact('Retention', value, isNear ? 'bad' : 'plain'), share: { ...look, level } }];
+  const label = wanted === 'stopped' ? 'Retention of this offset' : 'Retention';
+  return [{ ...fact(label, value, isNear ? 'bad' : 'plain'), share: { ...look, level } }];
 }
 
 function walkFact(walk: WalkStatus, now: string): Fact {

@@ -42,7 +42,7 @@ export const DEFAULTS = {
    * The response to an expired offset. `empty`: no events, and nextId is the expired offset. `emptyNewest`: no events,
    * and nextId is the newest offset. `oldest`: the oldest retained events. A number: an error with this status.
    */
-  expiredSince: 410 as 'empty' | 'emptyNewest' | 'oldest' | 400 | 404 | 410,
+  expiredSince: 410 as 'empty' | 'emptyNewest' | 'oldest' | 400 | 403 | 404 | 410,
   /**
    * The id in links.next. `next`: the last id of this page plus one. `overlapping` and `exclusive`: the last id of this
    * page. With `overlapping`, the next page repeats the row of this id. With `exclusive`, it omits this row.

@@ -88,14 +88,19 @@ testInstallation(
     // A price is requested again without any retry.
     const writer = kafka.transactionalWriter('processor');
     await writer.open(async () => {}, AbortSignal.timeout(600_000));
-    const headers = { '__connect.errors.connector.name': 'prices' };
-    await writer.commit({
-      records: [keyedRecord({ name: `${prefix}.dead-letters`, partitions: 1 }, first, Buffer.from('1'), headers)],
-    });
-    const [price] = JSON.parse((await scene.spconnect('dead-letters list --source prices --output json')).stdout);
+    const ofPrices = { '__connect.errors.connector.name': 'prices' };
+    const letter = (more: object) =>
+      keyedRecord({ name: `${prefix}.dead-letters`, partitions: 1 }, first, Buffer.from('1'), { ...ofPrices, ...more });
+    await writer.commit({ records: [letter({ 'spc-problem': 'status 404' }), letter({})] });
+    const [price, unreadable] = JSON.parse(
+      (await scene.spconnect('dead-letters list --source prices --output json')).stdout,
+    );
     const notNeeded = await scene.spconnect(`dead-letters retry ${price.id} --execute`);
     assert.deepEqual([notNeeded.code, notNeeded.stderr], [0, '']);
     assert.match(notNeeded.stdout, new RegExp(`^${price.id}  not needed  needs no retry`));
+    const impossible = await scene.spconnect(`dead-letters retry ${unreadable.id}`);
+    assert.equal(impossible.code, 1);
+    assert.match(impossible.stdout, /impossible +its record on the instruments topic cannot be read/);
 
     // By two operators at once: what one has written, the other finds written.
     const both = await Promise.all([1, 2].map(() => scene.spconnect(`${all} --execute --output json`, KEEP)));

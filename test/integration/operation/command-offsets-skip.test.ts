@@ -70,6 +70,6 @@ testInstallation(
     await scene.spconnect('stop instruments');
     const unknown = await scene.spconnect('offsets skip instruments');
     assert.equal(unknown.code, 1);
-    assert.match(unknown.stderr, /^OFFSET_NOT_FOUND: .* no response names the next offset\. Ask the provider .* --to/s);
+    assert.match(unknown.stderr, /^OFFSET_NOT_FOUND: .* it does not name the next offset\. Ask the provider .* --to/s);
   },
 );

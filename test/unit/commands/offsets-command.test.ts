@@ -18,6 +18,16 @@ test('the list counts retention by our own clock, also if the clock of the provi
     assert.deepEqual(offsetRow({ ...listed, offset: own }, null, wall).slice(2, 5), ['5-0', stored, kept]);
 });
 
+test('the list says that the walk after a moved offset is followed by another', () => {
+  const listed = { key: 'k', source: 'a', type: 'instruments', problem: null, partition: 0, configured: true } as const;
+  const dates = { serverDate: '2026-03-08T00:00:00Z', walkStartedAt: '2026-03-08T00:00:00Z' };
+  const offset = { since: '5-0', ...dates, walk: 2, walkPending: true, walkCursor: null };
+  const wall = Date.parse('2026-03-08T00:00:00Z');
+  const next = (walkResumed: boolean) =>
+    offsetRow({ ...listed, offset: { ...offset, walkResumed } }, 86_400_000, wall).at(-1);
+  assert.deepEqual([next(true), next(false)], ['after this walk', 'in 1 d']);
+});
+
 test('what was suspected of the earlier place, and held beside it, does not go along to the new one', async () => {
   const { sources } = await loadSettings({ text: settingsText({}), env: {} });
   const [source] = sources;

@@ -73,3 +73,13 @@ test('an offset that has expired is refused with what to give in its place, and 
   assert.equal(code, 1);
   assert.match(stderr, /^PROVIDER_REFUSED: .*\(status 410\).*Use a newer offset as --from, or omit --from\.\n$/);
 });
+
+test('what would be the dead letter of a check has no input, and nothing is deleted', async (t) => {
+  const edit = [{ pointer: '/instrument/issuePrice', value: '"x"' }];
+  const { triggerCheck, spconnect } = await scene(t, {
+    faults: [{ match: 'pre-trade-checks', fault: { kind: 'poison', rows: [0], how: { edit } } }],
+  });
+  triggerCheck();
+  const { stdout } = await spconnect('preview', 'pre-trade-checks', '--limit', '1');
+  assert.match(stdout, /^p\.dead-letters, key .+ at \/instrument\/issuePrice\n {2}no input\n/);
+});

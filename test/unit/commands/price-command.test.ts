@@ -37,6 +37,13 @@ for (const args of [
   });
 }
 
+test('a range without prices is said to be one', async (t) => {
+  const { look, isin } = await scene(t);
+  const args = ['--kind', 'daily', '--from', '2026-01-03', '--to', '2026-01-04'];
+  const { code, stdout, stderr } = await look(isin, ...args);
+  assert.deepEqual([code, stdout, stderr], [0, '', 'The provider has no prices of this product in this range.\n']);
+});
+
 test('an overview is a line for each value that there is', async (t) => {
   const { look, isin } = await scene(t);
   const { code, stdout } = await look(isin, '--fields', 'LastOpen,LastClose');

@@ -207,6 +207,9 @@ test('what another replica runs is shown from the groups and the topics, with no
   scene.whole = { ...scene.whole, prices: [...(scene.whole.prices ?? []), { host: '10.0.0.5', partitions: others }] };
   const named = /<dt>At 10\.0\.0\.5<\/dt><dd>3 partitions \(p\.instruments 1; p\.others 0, 2\)/;
   assert.match(await page(), named, 'with several topics, each is named');
+  const [, ...two] = scene.whole.sources ?? [];
+  scene.whole = { ...scene.whole, sources: two };
+  assert.doesNotMatch(await page(), /replicas share the sources/);
 });
 
 test('bars are as high as their shares, a single price shows, and ages end one step beside the last ones', async (t) => {
@@ -646,4 +649,39 @@ test('a replica knows no age of what an operator has asked of the source of anot
       state,
     );
   }
+});
+
+test('after a restart of the connector nothing is known of the age of a rest that lasts', async (t) => {
+  const { scene, board, operator, page } = await pageScene(t, { isReady: false });
+  const text = async () => (await page()).replace(/<[^>]*>/g, ' ');
+  operator.wants(source, { state: 'paused' });
+  board.events.sourceStarted({ ...PLACE, secondsToNextWalk: null });
+  board.events.sourcePaused({ source });
+  scene.now += 60_000;
+  assert.match(await text(), /paused +as requested/i);
+  operator.wants(source, { state: 'running' });
+  board.events.sourceResumed({ source });
+  board.events.polled(POLL);
+  operator.wants(source, { state: 'paused' });
+  board.events.sourcePaused({ source });
+  scene.now += 60_000;
+  assert.match(await text(), /paused +for 1 min/i, 'this process saw when it began');
+});
+
+test('what a source knew before a rest or another offset is not shown as of now', async (t) => {
+  const { board, operator, page, first } = await pageScene(t);
+  board.events.polled(POLL);
+  assert.equal(first()?.caughtUp, true);
+  board.events.sourcePaused({ source });
+  board.events.sourceResumed({ source });
+  assert.equal(first()?.caughtUp, null, 'after a pause');
+  operator.wants(source, { state: 'stopped' });
+  board.events.sourceStopped({ source });
+  assert.match(await page(), /Offset at its stop.*Retention of this offset/s, 'an operator may have set another');
+  board.events.responseDiscarded({ source, why: 'refused' } as never);
+  assert.match(await page(), /the provider has refused the offset since/);
+  board.events.sourceStarted({ ...PLACE, secondsToNextWalk: null });
+  assert.notEqual(first()?.refusedAt, null, 'the same offset');
+  board.events.sourceStarted({ ...PLACE, since: '8-1', secondsToNextWalk: null });
+  assert.equal(first()?.refusedAt, null, 'another offset was never refused');
 });

@@ -111,6 +111,14 @@ test('a walk beside a stream that repeats events deletes nothing and says so; a 
     ended?.kind === 'walkCompleted' && ended.deletedNothing === null,
     'a source that never deletes gives no reason',
   );
+  for (const tombstones of [true, false]) {
+    const resumed = drive({ ...pending, walkResumed: true }, { tombstones });
+    resumed.walkTo([1], [1, 2]);
+    resumed.close(['1', '2']);
+    const [one] = resumed.commit().notifications;
+    assert.ok(one?.kind === 'walkCompleted' && one.resumed);
+    assert.equal(one.deletedNothing, tombstones ? 'resumed' : null);
+  }
 
   const source = drive({ ...pending, walksWithoutDeletion: 1 }, { shrinkAlwaysAllowed: 0, maxShrink: 0 });
   source.walkTo([1], [1, 2]);
