@@ -82,12 +82,12 @@ export const ERROR_CODES = {
   },
   RETENTION_GAPS_REPEAT: {
     action: 'stopSource',
-    remedy: 'Find out why the provider keeps losing its event stream; then restart the source.',
+    remedy: `Find out why the provider keeps losing its event stream; then restart the source. For a day after the first gap it works only if the provider serves the committed offset. Or let it begin as a new source, without its unread items: ${START_OVER}.`,
   },
   TOO_MANY_DEAD_LETTERS: {
     action: 'stopSource',
     remedy:
-      '`spconnect preview <source>` (for a stream, with --from) shows the rows: report them, and after their correction run `spconnect restart <source>`. Or raise mapping.maxDeadLetters, then restart the connector.',
+      '`spconnect preview <source>` shows the rows, with --from (the minId or since of the message) and --limit: report them, and after their correction run `spconnect restart <source>`. Or raise mapping.maxDeadLetters, then restart the connector.',
   },
   FILTER_CHANGED: {
     action: 'stopSource',
@@ -125,7 +125,8 @@ export const ERROR_CODES = {
   },
   RECORD_UNREADABLE: {
     action: 'stopSource',
-    remedy: 'The value is not Avro of a known schema: look for another producer on the topic.',
+    remedy:
+      'The value is not Avro of a known schema: look for another producer on the topic, and for a schema that the registry lost.',
   },
   TABLE_INCOMPLETE: {
     action: 'reopenWriter',

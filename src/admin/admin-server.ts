@@ -14,8 +14,8 @@ const READING = ['GET', 'HEAD', 'OPTIONS'];
 
 const CHANGES_ARE_OFF =
   'Changes through this server are off, because admin.token is not set. Reading needs no token. To ' +
-  'make the change without a token, use the commands spconnect pause, resume, stop or restart in a shell that has ' +
-  'access to Kafka.';
+  'make the change without a token, use the commands spconnect pause, resume, stop, restart or offsets in a shell that ' +
+  'has access to Kafka.';
 
 const UNKNOWN_NAME =
   'The Host header of this request is not a name of this server. Use the address of this server, localhost, or a ' +

@@ -14,8 +14,8 @@ export function compareTopic(wanted: TopicSpecification, found: FoundTopic): str
   if (found.partitions !== wanted.partitions) {
     mismatches.push(
       `Topic ${name} has ${found.partitions} partitions, but the connector expects ${wanted.partitions}. ` +
-        `If all topics of instruments, events, checks and prices were created with ${found.partitions}, set topics.partitions to ` +
-        `${found.partitions}. Otherwise delete this topic (kafka-topics.sh --bootstrap-server <broker> --delete --topic ${name}) and create ` +
+        `If this is a topic of instruments, events, checks or prices, and all of these have ${found.partitions}, set ` +
+        `topics.partitions to ${found.partitions}. Otherwise delete this topic (kafka-topics.sh --bootstrap-server <broker> --delete --topic ${name}) and create ` +
         'it again (`spconnect topics create`), or name another topic: after partitions are added, the records of a key may be in two ' +
         'partitions. A walk fills an instruments topic again, and refreshes fill a prices topic again, a series only for its lookBack. All ' +
         'other records are lost.',

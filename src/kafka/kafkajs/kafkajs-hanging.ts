@@ -36,7 +36,7 @@ export function transactionHangs(topic: string, partitions: readonly number[], o
   const command = `kafka-transactions.sh --bootstrap-server <broker>`;
   const text =
     `A transaction has been open for ${openMs} ms in ${where}, longer than the connector allows. It hides all later ` +
-    `commits. Find it with \`${command} find-hanging --topic ${topic}\`, then end it with \`${command} abort\`. ` +
+    `commits. Find it with \`${command} find-hanging --topic ${topic} --max-transaction-timeout 1\`, then end it with \`${command} abort\`. ` +
     'Until then nothing is written.';
   return new ConnectorError('TRANSACTION_HANGS', text, { fields: { topic, partitions } });
 }

@@ -227,8 +227,9 @@ export async function itemAgain<Row extends DecodedAgain>(
   if (Number(headers['spc-length']) !== value.length) return 'its input was cut';
   const { rows } = await decoder.decode(Readable.from([Buffer.from(`{"${listKey}":[`), value, Buffer.from(']}')]));
   const failure = rows.find(({ kind }) => kind === 'failure');
-  if (failure) return `it ${UNMAPPED} at ${failure.pointer || '/'}: ${failure.reason}`;
+  if (failure?.pointer) return `it ${UNMAPPED} ${failure.pointer}: ${failure.reason}`;
+  if (failure) return `it cannot be mapped: ${failure.reason}`;
   return recordsOf(rows)[0] ?? null;
 }
 
-export const UNMAPPED = 'cannot be mapped';
+export const UNMAPPED = 'cannot be mapped at';

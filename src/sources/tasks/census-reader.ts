@@ -128,10 +128,15 @@ function misplaced({ topic, partition, offset, key }: CommittedRecord, partition
 }
 
 function strange({ topic, partition, offset }: CommittedRecord, why: string, cause: unknown): ConnectorError {
-  return new ConnectorError(
-    'RECORD_UNREADABLE',
-    `The record at offset ${offset} of ${topic}, partition ${partition}, was not written by this source. ${why} Only this source may ` +
-      'write to the topic. Find the other writer, and write a null value with the key of this record.',
-    { cause, fields: { topic, partition, offset: String(offset) } },
-  );
+  const record = `The record at offset ${offset} of ${topic}, partition ${partition},`;
+  const another = 'the other writer, and write a null value with the key of this record.';
+  const isMissing = cause instanceof ConnectorError && cause.fields.missingSchemaId !== undefined;
+  const text = isMissing
+    ? `${record} cannot be read. ${why} If the registry was replaced or lost the schema, restore the schema with this id, and ` +
+      `restart the source. Otherwise find ${another}`
+    : `${record} was not written by this source. ${why} Only this source may write to the topic. Find ${another}`;
+  return new ConnectorError('RECORD_UNREADABLE', text, {
+    cause,
+    fields: { topic, partition, offset: String(offset) },
+  });
 }
