@@ -1,3 +1,4 @@
+import { ConnectorError } from '../../errors.ts';
 import type { Events, Freshness } from '../../observe/events.ts';
 import type { Clock } from '../../support/clock.ts';
 import type { FailedAttempt } from '../../support/retry.ts';
@@ -45,7 +46,8 @@ export function createStatusProcessor(options: {
   function troubleOf({ failures, waitMs, err }: FailedAttempt, since = shownTrouble()?.since): Trouble {
     const message = describe(err);
     const times = { since: since ?? isoNow(), nextTryAt: isoNow(waitMs) };
-    return { ...times, part: null, failures, message, restartTriesNow: false };
+    const restartTriesNow = !(err instanceof ConnectorError && err.retryAfterMs !== undefined);
+    return { ...times, part: null, failures, message, restartTriesNow };
   }
 
   /** The processor's own trouble, or else the sum of the failures of all kinds that fail now. */

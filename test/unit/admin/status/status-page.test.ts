@@ -455,6 +455,11 @@ test('a long wait names the command that ends it, and no walk begins before the 
   assert.equal(await walks(), 'with the next response of the stream, at the earliest in 8 s');
   board.events.sourcePaused({ source });
   assert.doesNotMatch(await page(), /Next walk/);
+  const ofPrices = { failures: 2, waitMs: 284_000, isMember: true };
+  board.events.processorAttemptFailed({ ...ofPrices, err: refused as Error });
+  assert.match(await page(), /next try in 4 min 44 s; spconnect restart prices tries now\./);
+  board.events.processorAttemptFailed({ ...ofPrices, err: asked as Error });
+  assert.doesNotMatch(await page(), /tries now/);
 });
 
 test('the remedy of an error has the name of its source, or of the price processor', async (t) => {
