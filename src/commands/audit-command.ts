@@ -22,9 +22,10 @@ export async function auditCommand(
   { settle }: { readonly settle?: number },
   name: string | undefined,
 ): Promise<void> {
-  const { stderr, signal, exitWith } = context;
+  const { stderr, signal, exitWith, refuse } = context;
   const settings = await loadWholeSettings(context);
   const all = settings.sources.filter((source) => source.type === 'instruments');
+  if (all.length === 0) refuse('the settings enable no instruments source.');
   const progress = commandProgress(stderr, 10_000);
   const reports: AuditReport[] = [];
   for (const source of name === undefined ? all : [knownSource(context, name, all, 'instruments source')]) {

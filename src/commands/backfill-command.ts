@@ -46,9 +46,9 @@ export async function backfillCommand(
   if (fromMs >= range.toMs) refuse('found a --from that is not before --to; expected an earlier --from.');
   const isins = [
     ...(options.isin ?? []),
-    ...(options.isinFile
-      ? await isinsOf(options.isinFile).catch((error: Error) => refuse(`--isin-file: ${error.message}`))
-      : []),
+    ...(options.isinFile === undefined
+      ? []
+      : await isinsOf(options.isinFile).catch((error: Error) => refuse(`--isin-file: ${error.message}`))),
   ];
   const settings = await loadWholeSettings(context);
   const shown = commandProgress(stderr, LINE_EVERY_MS);
@@ -78,13 +78,16 @@ export async function backfillCommand(
     );
     shown.end();
     print(context, { kind, from, to, ...report }, asText(report.series));
-    const { notes, problems } = await problemsOf(report, report.series, again);
+    const { notes, problems } = await problemsOf(report, report.series, { command: again, isins });
     say([...notes, ...problems]);
     if (problems.length > 0) exitWith(EXIT_CODES.failed);
   } catch (error) {
     shown.end();
     if (signal.aborted) {
-      const { notes, problems } = await problemsOf({ absent: [], unreadable: [] }, [...latest.values()], again);
+      const { notes, problems } = await problemsOf({ absent: [], unreadable: [] }, [...latest.values()], {
+        command: again,
+        isins,
+      });
       say([...notes, ...problems, 'Run the same command again: it continues where it stopped.']);
     }
     throw error;
@@ -98,7 +101,7 @@ export async function backfillCommand(
 async function problemsOf(
   { absent, unreadable }: Pick<BackfillReport, 'absent' | 'unreadable'>,
   series: readonly (Pick<SeriesReport, 'series' | 'failed'> & Partial<SeriesReport>)[],
-  command: string,
+  { command, isins: asked }: { readonly command: string; readonly isins: readonly string[] },
 ) {
   const notes = series
     .filter(({ windows, instruments = 0, failed }) => windows === 0 && instruments > failed.length)
@@ -124,10 +127,14 @@ async function problemsOf(
   }
   const mayComeYet = series.flatMap(({ failed }) => failed).filter(({ problem }) => !saysThatThereIsNone(problem));
   const failed = [...new Set(mayComeYet.map(({ isin }) => isin))];
-  if (failed.length > 0) {
-    const option = await productsOption(failed);
-    problems.push('The same command does not repeat these requests. To request them again:', `  ${command} ${option}`);
-  }
+  if (failed.length === 0) return { notes, problems };
+  const groups = series.flatMap(({ groupId, failed: some }) => (some.length > 0 ? (groupId ?? []) : []));
+  const again = 'The same command does not repeat these requests. To request them again';
+  if (groups.length > 0 && failed.length === new Set(asked).size) {
+    // Equal requests have the same progress, so a command for the same products would find its work done.
+    const reset = groups.map((id) => `  kafka-consumer-groups.sh --bootstrap-server <broker> --delete --group ${id}`);
+    problems.push(`${again}, delete their progress, and run the command again:`, ...reset);
+  } else problems.push(`${again}:`, `  ${command} ${await productsOption(failed)}`);
   return { notes, problems };
 }
 
@@ -167,7 +174,7 @@ function named(isins: readonly string[]): string {
   return `${isins.slice(0, MOST_ISINS).map(printable).join(', ')}${more}`;
 }
 
-function progressText(progress: Omit<SeriesReport, 'topic' | 'failed'>): string {
+function progressText(progress: Omit<SeriesReport, 'topic' | 'groupId' | 'failed'>): string {
   const { series, instruments, done, windows, deadLetters } = progress;
   const dead = deadLetters > 0 ? `, ${countText(deadLetters)} dead letters` : '';
   return `${series}: ${countText(done)} of ${countText(instruments)} instruments, ${countText(windows)} windows${dead}`;

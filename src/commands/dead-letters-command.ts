@@ -46,7 +46,7 @@ export async function deadLettersList(context: CommandContext, options: ListOpti
   await atLetters(context, (at) => {
     const names = [...at.settings.sources.map(({ name }) => name), PRICE_PROCESSOR, BACKFILL];
     if (source !== undefined && !names.includes(source))
-      context.stderr.write(`No source of the settings has the name ${printable(source)}.\n`);
+      context.stderr.write(`The settings enable no source with the name ${printable(source)}.\n`);
     return eachDeadLetter(at, (letter) => {
       if ((source !== undefined && letter.source !== source) || letter.timestampMs < since) return;
       counts.set(letter.source, (counts.get(letter.source) ?? 0) + 1);
@@ -141,7 +141,7 @@ const UNMAPPED_ADVICE =
   'To write such inputs with null for each wrong value, set mapping.onMismatch: keepInExtras, and retry.';
 const BY_WALK =
   'the walk writes the instrument; if the source wrote it for an event in the last 90 minutes, only a walk after this time does';
-const BY_REFRESH = 'needs no retry: the next refresh of the product requests the price again';
+const BY_REFRESH = 'needs no retry: while the product is priced, its next refresh requests the price again';
 const NO_PRICE =
   'its record on the instruments topic cannot be read, so no price is requested before a readable record replaces it';
 const SUPERSEDED = 'the topic already has this record or a newer record';
@@ -291,7 +291,7 @@ async function reread(
     const request = letter.headers[BACKFILL_REQUEST] ?? 'daily|intraday --from … --to …';
     return `it belongs to a backfill: run \`spconnect backfill ${request} --isin <its ISIN>\``;
   }
-  if (source === undefined) return `the settings have no source ${JSON.stringify(letter.source)}`;
+  if (source === undefined) return `the settings enable no source ${JSON.stringify(letter.source)}`;
   const { named, written } = planSources({ ...settings, sources: [source] });
   if (!written.some(({ name }) => name === letter.topic)) {
     return 'the source no longer writes to the topic of this dead letter';

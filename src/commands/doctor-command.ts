@@ -85,17 +85,18 @@ const LARGEST_SKEW_MS = 60_000;
 
 /** Sends fewer than 30 requests. @throws SETTINGS_INVALID without a suitable source, or the error of the first page. */
 async function examine(session: ProviderSession, settings: Settings, signal: AbortSignal): Promise<readonly Finding[]> {
-  const source = settings.sources.find((one) => 'scope' in one);
+  const list = settings.sources.find((one) => one.type === 'instruments');
+  const source = list ?? settings.sources.find((one) => 'scope' in one);
   if (source === undefined) {
     throw new ConnectorError('SETTINGS_INVALID', 'No source of the settings reads instruments or events.');
   }
   const { referenceData } = session.instruments(source, 1);
-  const list = await probeList(referenceData, source.type === 'instruments' ? source.limit : 1, signal);
-  const findings = [...list.findings];
-  if (list.streamStart !== null) {
-    findings.push(...(await probeStream(referenceData, source.maxEvents, list.streamStart, signal)));
+  const { streamStart, ids, ...probed } = await probeList(referenceData, list?.limit ?? null, signal);
+  const findings = [...probed.findings];
+  if (streamStart !== null) {
+    findings.push(...(await probeStream(referenceData, source.maxEvents, streamStart, signal)));
   }
-  if (list.ids.length === 0) return findings;
+  if (ids.length === 0) return findings;
   findings.push(await probeChecks(session.http, referenceData.baseUrl, signal));
   if (settings.marketData === null) return findings;
   const page = await session.instruments(source, PRICED).provider.page(null, signal);
@@ -105,8 +106,8 @@ async function examine(session: ProviderSession, settings: Settings, signal: Abo
   return [...findings, ...ofPrices];
 }
 
-/** Sends at most 7 requests. `streamStart`: the newest offset of the stream, or null; `ids`: ids of the first rows. */
-async function probeList(referenceData: ReferenceData, limit: number, signal: AbortSignal) {
+/** Sends at most 7 requests. `limit`: null if no source reads the list. `streamStart`: the newest offset of the stream, or null; `ids`: ids of the first rows. */
+async function probeList(referenceData: ReferenceData, limit: number | null, signal: AbortSignal) {
   const { baseUrl } = referenceData;
   const page = (minId: string | null, rows: number) =>
     referenceData.instruments({ minId, limit: rows }, wholeOf, signal);
@@ -160,10 +161,9 @@ async function probeList(referenceData: ReferenceData, limit: number, signal: Ab
       'after the last row: no rows, and links.next null or empty',
       await probe(page(HIGHEST_ID, 1), end),
     ),
-    await sizeFinding('limit', limit, LARGER_LIMITS, (size) =>
-      referenceData.instruments({ minId: null, limit: size }, unread, signal),
-    ),
   ];
+  const ask = (size: number) => referenceData.instruments({ minId: null, limit: size }, unread, signal);
+  if (limit !== null) findings.push(await sizeFinding('limit', limit, LARGER_LIMITS, ask));
   return { findings, streamStart: start.value, ids };
 }
 

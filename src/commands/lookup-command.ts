@@ -1,4 +1,4 @@
-import type { PriceQuery } from '../config/price-kinds/all.ts';
+import { instantOf, type PriceQuery } from '../config/price-kinds/all.ts';
 import { PRICE_FIELDS } from '../config/price-kinds/parameters.ts';
 import { ConnectorError } from '../errors.ts';
 import { nullWhenUnknown } from '../provider/http/response-error.ts';
@@ -98,7 +98,10 @@ function queryOf(options: PriceOptions, refuse: CommandContext['refuse']): Price
     if (kind === 'intraday' && instantMs(when) === null)
       refuse('--from and --to must be instants, like 2026-01-31T09:00:00Z.');
   }
-  if (kind === 'intraday') return { kind, interval, dateFrom, dateTo, fields };
+  if (kind === 'intraday') {
+    const sent = (when: string | null) => (when === null ? null : instantOf(instantMs(when) ?? 0));
+    return { kind, interval, dateFrom: sent(dateFrom), dateTo: sent(dateTo), fields };
+  }
   return { kind, dateFrom, dateTo, fields, orderByAscending: true };
 }
 

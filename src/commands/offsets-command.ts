@@ -17,7 +17,7 @@ import { createRegistry } from '../run/registry-client.ts';
 import { placeOnTopic, type StreamPlace } from '../run/stream-places.ts';
 import { kindOf } from '../sources/kinds/all.ts';
 import type { SkippableStream } from '../sources/kinds/kind.ts';
-import { SUSPECTED_AGE_MS } from '../sources/stream/retention-gap.ts';
+import { RETENTION_MS, SUSPECTED_AGE_MS } from '../sources/stream/retention-gap.ts';
 import { secondsToRetentionCliff } from '../sources/stream/stream.ts';
 import { isBefore } from '../sources/stream/stream-response.ts';
 import { committedWalkIntervalMs } from '../sources/walk/instruments-offset.ts';
@@ -182,21 +182,31 @@ async function moveStream(
   } = {},
 ) {
   let after: SourceOffset | undefined;
-  const move = ({ offset }: Pick<StoredOffset, 'offset'>): SourceOffset | undefined => {
-    if (offset === null) throw nothingCommitted(request.source);
+  const move = (offset: SourceOffset | null, problem: string | null): SourceOffset | undefined => {
+    if (offset === null) throw nothingCommitted(request.source, problem);
     // With `from`, the provider has shown the place.
-    if (more.from === undefined) assertKnown(request.source, offset, place);
+    if (more.from === undefined) assertKept(request.source, offset, place, at.clock.wallMs());
     const isThere = more.from === undefined || (offset.since ?? null) === more.from;
     after = isThere ? movedOffset(at.clock, request.source, offset, place) : undefined;
     return after;
   };
-  const change = await changeOffset(at, request, move, more.notices);
-  if (!request.execute) move(change.before);
+  const moveStored = ({ offset, error }: StoredOffset) => move(offset, error?.message ?? null);
+  const change = await changeOffset(at, request, moveStored, more.notices);
+  if (!request.execute) move(change.before.offset, change.before.problem);
   return { after, change };
 }
 
-/** An offset that no record has may be no offset of the provider, or after its newest offset: then new items would be lost. */
-function assertKnown(source: SourceSettings, { since, againUpTo }: SourceOffset, place: Place): void {
+/**
+ * An offset that no record has may be no offset of the provider, or after its newest offset: then new items would be
+ * lost. The provider no longer has the items after an older offset: then the source would go on at the newest offset.
+ */
+function assertKept(source: SourceSettings, { since, againUpTo }: SourceOffset, place: Place, nowMs: number): void {
+  if (place.received !== null && nowMs - Date.parse(place.received) > RETENTION_MS) {
+    throw notFound(
+      `The source read from the offset ${place.since} at ${place.received}, more than seven days ago. The provider no longer ` +
+        'has the items after it, so the source would lose all items up to its newest offset.',
+    );
+  }
   const furthest = againUpTo ?? since;
   if (place.received !== null || typeof furthest !== 'string' || furthest === place.since) return;
   if (isBefore(place.since, furthest)) return;
@@ -266,7 +276,8 @@ function firstPlace(at: Installation, source: SourceSettings, accepts: (place: S
   return placeOnTopic(at, source, (place, kept) => accepts(place) && !(kept && kept.timestampMs <= place.timestampMs));
 }
 
-function nothingCommitted({ name }: SourceSettings): ConnectorError {
+function nothingCommitted({ name }: SourceSettings, problem: string | null): ConnectorError {
+  if (problem !== null) return new ConnectorError('OFFSET_UNREADABLE', problem, { fields: { source: name } });
   return notFound(`Source ${name} has no committed offset: it has not run yet, or its offset was reset.`);
 }
 
@@ -334,8 +345,8 @@ interface SkipRequest {
 async function skipPosition(at: Installation, session: ProviderSession, { source, given, execute }: SkipRequest) {
   const { settings, clock, signal, topics } = at;
   const planned = await changeOffset(at, { source, execute: false }, () => undefined);
-  const { offset } = planned.before;
-  if (offset === null) throw nothingCommitted(source);
+  const { offset, problem: unreadable } = planned.before;
+  if (offset === null) throw nothingCommitted(source, unreadable);
   const from = typeof offset.since === 'string' ? offset.since : null;
   const { stream } = session.open(source, 1);
   const found = await unreadableFrom(session, stream, from, signal);
@@ -343,6 +354,9 @@ async function skipPosition(at: Installation, session: ProviderSession, { source
   const { problem } = found;
   const since = given ?? behind(found, from);
   const { to, receivedMs } = await placeToGoOn(session, stream, since, signal);
+  if (isBefore(to, from ?? to)) {
+    throw notFound(`The offset ${to} is before the committed offset ${from}: \`spconnect offsets set\` goes back.`);
+  }
   const plan = { problem, from, to, positions: given === undefined ? found.positions : null };
   if (!execute) return { ...plan, change: planned };
   const registry = await createRegistry(settings.schemaRegistry, { clock, log: silentLog });

@@ -6,7 +6,7 @@ import { KnownDeadRows, readKnownDeadRows } from '../sources/tasks/known-dead-ro
 import type { Census } from '../sources/walk/census.ts';
 import { SHRINK_ALWAYS_ALLOWED } from '../sources/walk/instruments-messages.ts';
 import { planSweep } from '../sources/walk/sweep.ts';
-import { knownSource, loadWholeSettings } from './command-settings.ts';
+import { knownSource, loadWholeSettings, loadWithoutProvider } from './command-settings.ts';
 import { type ComparisonOptions, compareList, idsBehind, MOST_SUSPECTS, stayingText } from './list-comparison.ts';
 import { atProvider, type ProviderSession } from './provider-session.ts';
 import { commandProgress, print, textTable } from './shell/output.ts';
@@ -27,7 +27,7 @@ export async function walkCommand(context: CommandContext, options: WalkOptions,
   const { stderr, signal, refuse } = context;
   const { allowShrink = null, dryRun, ids, settle } = options;
   if (!dryRun && (ids ?? settle) !== undefined) refuse('--ids and --settle need --dry-run');
-  const settings = await loadWholeSettings(context);
+  const settings = await (dryRun ? loadWholeSettings(context) : loadWithoutProvider(context));
   const instruments = settings.sources.filter((one) => one.type === 'instruments');
   const source = knownSource(context, name, instruments, 'instruments source');
   if (dryRun) {
@@ -43,7 +43,8 @@ export async function walkCommand(context: CommandContext, options: WalkOptions,
   const walk = await atInstallation({ settings, signal, needs: ['states'] }, (at) =>
     requestWalk(at, { source: name, allowShrink }),
   );
-  const allowed = allowShrink === null ? '' : `may delete ${allowShrink} instruments, even if maxShrink allows fewer`;
+  const most = `may delete ${allowShrink} instruments, even if maxShrink allows fewer`;
+  const allowed = allowShrink === null ? '' : source.tombstones ? most : DELETES_NOT.tombstonesOff;
   print(context, { source: name, ...walk }, textTable([[name, 'walk requested', allowed]]));
   stderr.write(walksText([name]));
 }

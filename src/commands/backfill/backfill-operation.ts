@@ -60,6 +60,8 @@ export interface SeriesReport extends SeriesProgress {
   /** The name of the series in the metrics, such as `daily/OHLC`. */
   readonly series: string;
   readonly topic: string;
+  /** The consumer group whose offset is the progress of this request. */
+  readonly groupId: string;
 }
 
 /**
@@ -76,14 +78,16 @@ export async function backfill(at: Installation, request: BackfillRequest) {
   return atMarketData({ settings: { ...settings, marketData: limited }, clock }, async (http) => {
     const all = seriesOf(at, request.kind);
     const now = { wallMs: clock.wallMs(), isFollowed };
-    for (const { windows } of all) if (windows) checkRange(request.range, windows, now, request.refuse);
+    // The series with the longest windows ends first, so its message names a --to that every series accepts.
+    const byLength = all.flatMap(({ windows }) => windows ?? []).sort((a, b) => b.lengthMs - a.lengthMs);
+    for (const windows of byLength) checkRange(request.range, windows, now, request.refuse);
     const registry = await createRegistry(settings.schemaRegistry, { clock, log: silentLog });
     const { followed, instruments, absent, unreadable } = await readInstruments(at, registry, request.isins);
     const reports: SeriesReport[] = [];
     for (const series of all) {
       const prepared = await prepare(at, request, { series, registry, http, followed });
       const progress = await backfillSeries(at, { ...prepared, instruments });
-      reports.push({ series: series.kind, topic: prepared.topic.name, ...progress });
+      reports.push({ series: series.kind, topic: prepared.topic.name, groupId: prepared.groupId, ...progress });
       signal.throwIfAborted();
     }
     return { series: reports, absent, unreadable };

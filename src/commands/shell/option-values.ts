@@ -6,6 +6,7 @@ import { systemClock } from '../../support/clock.ts';
 const HIGHEST_PORT = 65_535;
 const HIGHEST_RATE = 10_000;
 const LONGEST_ID = 512;
+const LONGEST_MS = 86_400_000;
 
 export function wholeNumberOption(text: string): number {
   return numberUpTo(Number.MAX_SAFE_INTEGER, /^[0-9]+$/, text, 'a whole number');
@@ -49,9 +50,14 @@ export function instantMs(text: string): number | null {
 }
 
 export function durationOption(text: string): number {
-  const ms = durationMs(text);
-  if (ms === undefined) throw new InvalidArgumentError('Expected a duration, like 250ms, 30s or 5m.');
+  const ms = durationMs(text) ?? Number.POSITIVE_INFINITY;
+  if (ms > LONGEST_MS) throw new InvalidArgumentError('Expected a duration of at most 1d, like 250ms, 30s or 5m.');
   return ms;
+}
+
+export function someText(text: string): string {
+  if (text === '') throw new InvalidArgumentError('Expected some text.');
+  return text;
 }
 
 /** Reads the base URL of a server, without a slash at its end. */
@@ -62,10 +68,10 @@ export function baseAddress(text: string): string {
   return text.replace(/\/+$/, '');
 }
 
-export function checkId(text: string): string {
-  // The id becomes a part of a URL path. There, one or two dots would name another path.
-  if (text === '' || text.length > LONGEST_ID || /^\.{1,2}$/.test(text)) {
-    throw new InvalidArgumentError('Expected the id of a pre-trade check.');
-  }
-  return text;
+/** Reads an id that becomes a part of a URL path. There, one or two dots would name another path. */
+export function pathPart(expected: string): (text: string) => string {
+  return (text) => {
+    if (text !== '' && text.length <= LONGEST_ID && !/^\.{1,2}$/.test(text)) return text;
+    throw new InvalidArgumentError(`Expected ${expected}.`);
+  };
 }

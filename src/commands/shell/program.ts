@@ -8,12 +8,13 @@ import { PRICE_PROCESSOR } from '../../worker/target.ts';
 import { describeError } from './describe-error.ts';
 import {
   baseAddress,
-  checkId,
   durationOption,
   limitOption,
   pastTimeMs,
+  pathPart,
   portNumber,
   ratePerSecond,
+  someText,
   wholeNumberOption,
 } from './option-values.ts';
 import { type CommandContext, EXIT_CODES, type Terminal } from './terminal.ts';
@@ -207,7 +208,7 @@ list and the topic, and writes nothing. Like a walk, it does not count instrumen
     description: 'Read one page from the provider and print its records; needs no Kafka.',
     arguments: [SOURCE],
     options: [
-      value('--from <cursor>', 'an id of the list, or an offset of the stream; without it, the first page'),
+      value('--from <cursor>', 'an id of the list, or an offset of the stream; without it, the first page', someText),
       value('--limit <count>', 'rows, events or checks at most', limitOption, 10),
       SHOW_URLS,
     ],
@@ -264,7 +265,7 @@ each offset.`,
     description: 'Delete the committed offset of a source, so that it starts like a new source.',
     arguments: [SOURCE],
     options: [EXECUTE],
-    help: 'Stop the source first (spconnect stop), and resume it afterwards. The committed offset goes to stdout: keep it.',
+    help: 'Stop the source first (spconnect stop), and resume it afterwards. Keep the output: --output json has the whole offset.',
     examples: ['offsets reset instruments'],
     load: async () => (await import('../offsets-command.ts')).offsetsReset,
   },
@@ -339,7 +340,7 @@ requests it again. The exit code is 1 when a retry is impossible.`,
   },
   'lookup price': {
     description: 'Print prices of one product, with the digits that the provider sent.',
-    arguments: [new Argument('<isin>', 'the isin of the product')],
+    arguments: [new Argument('<isin>', 'the isin of the product').argParser(pathPart('the isin of a product'))],
     options: [
       new Option('--kind <kind>', 'which prices').choices(['overview', 'daily', 'intraday']).default('overview'),
       value(
@@ -362,7 +363,11 @@ requests it again. The exit code is 1 when a retry is impossible.`,
   },
   'lookup check': {
     description: 'Print one pre-trade check. Its URL allows trading: it is printed only with --show-url.',
-    arguments: [new Argument('<id>', 'the id of the check, as the platform shows it').argParser(checkId)],
+    arguments: [
+      new Argument('<id>', 'the id of the check, as the platform shows it').argParser(
+        pathPart('the id of a pre-trade check'),
+      ),
+    ],
     options: [flag('--show-url', 'print the simulation URL too')],
     examples: ['lookup check PTC-0123456789 --output json'],
     load: async () => (await import('../lookup-command.ts')).lookupCheck,

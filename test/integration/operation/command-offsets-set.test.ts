@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { offsetKey } from '../../../src/kafka/offset-store.ts';
+import { keyedRecord } from '../../../src/kafka/record.ts';
 import { testInstallation } from '../../support/connectors/installation.ts';
 import { fenceOperators, fenceSource } from '../../support/ledgers/at-rest.ts';
 import { eventually } from '../../support/runner/eventually.ts';
@@ -117,6 +119,28 @@ testInstallation('an offset is set as it is given, in its form only', {}, async 
     assert.equal(refused.code, code, args);
     assert.match(refused.stderr, says);
   }
+
+  const { kafka, prefix } = scene;
+  const writer = kafka.transactionalWriter('another');
+  await writer.open(async () => {}, AbortSignal.timeout(60_000));
+  const received = new Date(Date.now() - 8 * 86_400_000).toISOString();
+  const headers = { 'spc-source': 'instruments', 'spc-since': '16-0', 'spc-received': received };
+  const topic = { name: `${prefix}.instrument-events`, partitions: 6 };
+  await writer.commit({ records: [keyedRecord(topic, '1', Buffer.from('x'), headers)] });
+  const old = () => scene.spconnect('offsets set instruments --since 16-0');
+  const tooOld = await eventually('the old place is found', old, ({ code }) => code === 1);
+  assert.match(
+    tooOld.stderr,
+    /^OFFSET_NOT_FOUND: The source read from the offset 16-0 at .*, more than seven days ago/,
+  );
+
+  const [{ partition }] = JSON.parse((await scene.spconnect('offsets list --output json')).stdout);
+  const place = { topic: `${prefix}.offsets`, partition, headers: {} };
+  const key = Buffer.from(offsetKey('instruments', 'instruments'));
+  await writer.commit({ records: [{ ...place, key, value: Buffer.from('{"version":') }] });
+  const unreadable = () => scene.spconnect('offsets set instruments --since 17-0');
+  const { stderr } = await eventually('the offset is unreadable', unreadable, ({ code }) => code === 1);
+  assert.match(stderr, /^OFFSET_UNREADABLE: /);
 });
 
 testInstallation(

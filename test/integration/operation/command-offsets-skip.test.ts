@@ -33,6 +33,8 @@ testInstallation(
     assert.match(running.stderr, /^SOURCE_NOT_STOPPED: /);
 
     await scene.spconnect('stop instruments');
+    const back = await scene.spconnect(`offsets skip instruments --to ${good[0]}`);
+    assert.match(back.stderr, /^OFFSET_NOT_FOUND: The offset \S+ is before the committed offset /);
     const skipped = await scene.spconnect('offsets skip instruments --execute');
     assert.equal(skipped.code, 0, skipped.stderr);
     const again = await scene.spconnect('offsets skip instruments --execute');

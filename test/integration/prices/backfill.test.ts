@@ -4,6 +4,7 @@ import type { CommittedRecord } from '../../../src/kafka/record.ts';
 import type { ReadableRecord } from '../../../src/records/avro/record-reader.ts';
 import type { ConnectorProcess } from '../../support/connectors/connector-process.ts';
 import { testInstallation } from '../../support/connectors/installation.ts';
+import { rawAdmin } from '../../support/kafka/placed-topics.ts';
 import { fencePrices, onceRight } from '../../support/ledgers/prices-on-topics.ts';
 import { readable } from '../../support/ledgers/readable.ts';
 
@@ -138,7 +139,7 @@ testInstallation(
   'instruments that fail in a backfill, many in a row from its start, are named each time, and can be asked for alone',
   // The topic of the source has a name of its own, so that no command may expect the usual one.
   { ...sceneOf(DAILY, 40), source: { topics: '{ instruments: of-one-source }' } },
-  async (_t, at) => {
+  async (t, at) => {
     const { kafka, simulator, prefix, file } = at;
     const connector = await at.start();
     const topicRecords = () => at.read('daily-prices');
@@ -151,6 +152,7 @@ testInstallation(
 
     // The second one finds the same failures among the dead letters. The last one asks for nothing but what is refused.
     const requests: string[] = [];
+    let groups: string[] = [];
     for (const [from, to, ...only] of [
       [dayText(60), dayText(50)],
       [dayText(40), dayText(30)],
@@ -164,7 +166,10 @@ testInstallation(
       assert.match(text, says);
       const advice = /spconnect (backfill .*)/.exec(text)?.[1];
       requests.push(`daily --from ${from} --to ${to}`);
-      assert.equal(advice, `backfill ${requests.at(-1)} --config ${file} --isin ${named.join(' ')}`);
+      groups = [...text.matchAll(/--delete --group (\S+)/g)].map(([, group]) => String(group));
+      if (only.length > 0)
+        assert.deepEqual([advice, groups.length], [undefined, 2], 'its own command would find it done');
+      else assert.equal(advice, `backfill ${requests.at(-1)} --config ${file} --isin ${named.join(' ')}`);
     }
     const letters = (await at.read('dead-letters')).filter(
       ({ headers }) => String(headers['spc-source']) === 'backfill',
@@ -183,6 +188,11 @@ testInstallation(
     assert.equal((await alone.ended).code, 0, alone.lines.join('\n'));
     const added = (await topicRecords()).slice(before);
     assert.ok((await topicRecords()).length > before, `${added.length} windows`);
+
+    const { admin } = await rawAdmin(t, at.stack.brokers);
+    await admin.deleteGroups(groups);
+    const anew = at.startProcess('backfill', ...String(requests[2]).split(' '), '--isin', ...isins.slice(5));
+    assert.equal((await anew.ended).code, 0, anew.lines.join('\n'));
   },
 );
 

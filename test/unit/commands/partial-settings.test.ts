@@ -14,6 +14,7 @@ const COMMANDS: readonly (readonly [line: string, code: string])[] = [
   ['dead-letters list', 'KAFKA_UNREACHABLE'],
   ['pause instruments', 'KAFKA_UNREACHABLE'],
   ['restart prices', 'KAFKA_UNREACHABLE'],
+  ['walk instruments', 'KAFKA_UNREACHABLE'],
   ['topics verify', 'KAFKA_UNREACHABLE'],
   ['schemas list', 'REGISTRY_UNREACHABLE'],
 ];

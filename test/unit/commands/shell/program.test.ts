@@ -58,6 +58,13 @@ const wrong: Record<string, { args: string[]; says: RegExp }> = {
   'a rate that is no number': { args: ['simulate', '--changes', 'fast'], says: /Expected a number from 0 to 10000/ },
   'a rate without end': { args: ['simulate', '--changes', 'Infinity'], says: /Expected a number from 0 to 10000/ },
   'a path in place of the id of a check': { args: ['lookup', 'check', '..'], says: /Expected the id of a pre-trade/ },
+  'a path in place of an isin': { args: ['lookup', 'price', '..'], says: /Expected the isin of a product/ },
+  'no file in place of one': {
+    args: ['backfill', 'daily', '--from', '2026-01-01', '--to', '2026-01-02', '--isin-file', ''],
+    says: /--isin-file: ENOENT/,
+  },
+  'a place of no text': { args: ['preview', 'instruments', '--from', ''], says: /Expected some text/ },
+  'a wait that no timer takes': { args: ['audit', '--settle', '30d'], says: /Expected a duration of at most 1d/ },
   'a walk of nothing': { args: ['walk'], says: /missing required argument 'source'/ },
   'an allowance that is no count': {
     args: ['walk', 'instruments', '--allow-shrink', 'all'],
