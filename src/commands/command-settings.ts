@@ -69,7 +69,9 @@ export async function loadWithWarnings(
       `A secret has fewer than ${SHORTEST_SECRET} characters. Its value is not removed from messages, because it may be ` +
       'part of ordinary words; use a longer secret.',
   );
-  const unused = (await unusedVariables(tree)).flatMap((name) => [name, `${name}_FILE`].filter((each) => env[each]));
+  const unused = (await unusedVariables(tree)).flatMap((name) =>
+    [name, `${name}_FILE`].filter((each) => env[each] && !tree.variables.has(each)),
+  );
   const why = 'because the settings file does not refer to them';
   const ofUnused =
     unused.length === 0 ? [] : [`These variables are set but have no effect, ${why}: ${unused.join(', ')}.`];

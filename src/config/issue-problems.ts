@@ -20,8 +20,10 @@ export interface IssueContext extends Pick<SettingsTree, 'variablesOf' | 'origin
  */
 export async function problemsOf(issues: readonly Issue[], context: IssueContext): Promise<readonly Problem[]> {
   const { schema, given } = context;
-  const nearType = (issue: Issue) =>
-    isWrongType(issue) ? nearestName(String(valueAt(given, pathOf(issue))), issue.options.map(String)) : undefined;
+  const nearType = (issue: Issue) => {
+    const type = valueAt(given, pathOf(issue));
+    return isWrongType(issue) && typeof type === 'string' ? nearestName(type, issue.options.map(String)) : undefined;
+  };
   const wrong = issues.filter((issue) => nearType(issue) !== undefined);
   const found = (wrong.length === 0 ? issues : wrong).flatMap((issue) => issueProblems(issue, [], context));
   if (wrong.length === 0) return found;
@@ -47,10 +49,8 @@ function replacedAt(around: unknown, [key, ...rest]: SettingPath, value: unknown
 function issueProblems(issue: Issue, around: SettingPath, context: IssueContext): readonly Problem[] {
   const path = [...around, ...pathOf(issue)];
   if (issue.code === 'custom' && issue.message !== 'Invalid input') {
-    // The value of `<key>File` is checked under the name `<key>`; the message uses the name that the user wrote.
-    const file = [...path.slice(0, -1), `${String(path.at(-1))}File`];
-    const isFile = valueAt(context.given, path) === undefined && valueAt(context.given, file) !== undefined;
-    return [{ path: isFile ? file : path, message: `${issue.message}${variableHint(issue.message, path, context)}` }];
+    const message = `${issue.message}${variableHint(issue.message, path, context)}`;
+    return [{ path: fileOf(path, context) ?? path, message }];
   }
   if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => unknownKey([...path, key], context));
   if (issue.code === 'invalid_union') {
@@ -60,6 +60,13 @@ function issueProblems(issue: Issue, around: SettingPath, context: IssueContext)
     if (isWrongType(issue)) return [wrongValue(path, context, `one of ${issue.options.join(', ')}`)];
   }
   return [wrongValue(path, context)];
+}
+
+/** The value of `<key>File` is checked under the name `<key>` of a secret. This is the path that the user wrote. */
+function fileOf(path: SettingPath, { schema, given }: IssueContext): SettingPath | undefined {
+  const file = [...path.slice(0, -1), `${String(path.at(-1))}File`];
+  const isFile = valueAt(given, path) === undefined && (valueAt(given, file) ?? '') !== '';
+  return isFile && documentationOf(schema, path, given).secret ? file : undefined;
 }
 
 /** Names the variables that gave the value; for a missing value, the variable to which the file refers. */
@@ -92,7 +99,9 @@ function unknownKey(path: SettingPath, context: IssueContext): Problem {
   const [types, nearest] = [typesWith(key).join(' and '), nearestName(key, knownKeys)];
   const groups = [...new Set(groupsWith(key, schema, ''))];
   const isElsewhere = groups.length > 0 && groups.length <= MOST_GROUPS;
-  const known = isElsewhere ? `it belongs to ${groups.join(' or ')}` : `known here: ${knownKeys.join(', ')}`;
+  const known = isElsewhere
+    ? `it belongs to ${groups.map((one) => one || 'the top level').join(' or ')}`
+    : `known here: ${knownKeys.join(', ')}`;
   const hint = nearest ? `did you mean ${nearest}?` : known;
   const origins = context.originsOf([...parent, key]);
   const [typeVariable] = context.variablesOf([...parent, 'type']);
@@ -105,6 +114,9 @@ function wrongValue(path: SettingPath, context: IssueContext, options?: string):
   const { schema, given, variablesOf, originsOf } = context;
   // If a list is given as one text, the schema splits the text. Then an entry has no position of its own in the file.
   const place = valueAt(given, path) === undefined && typeof path.at(-1) === 'number' ? path.slice(0, -1) : path;
+  const file = fileOf(place, context);
+  if (file)
+    return { path: file, message: `found ${describe(valueAt(given, file), true)}; expected the path of a file` };
   const documentation = documentationOf(schema, place, given);
   const { secret } = documentation;
   const wanted = options ?? documentation.wanted ?? 'another value';
@@ -121,20 +133,23 @@ function wrongValue(path: SettingPath, context: IssueContext, options?: string):
       message: `${origins.join()} is set, but only secrets are read from files`,
     };
   }
-  const came = origins.length > 0 ? `the value of ${origins.join(' and ')}` : describe(value, secret);
+  const came =
+    origins.length > 0
+      ? `the value of ${origins.join(' and ')}`
+      : describe(value, options === undefined && documentation.hasSecret);
   const isRead = typeof value === 'number' || typeof value === 'boolean';
   const quotes = isRead && documentation.wouldBe(String(value)) && !wanted.includes('quotes') ? ', in quotes' : '';
   return { path: place, message: `found ${came}; expected ${wanted}${quotes}` };
 }
 
 /** Texts with an address are not shown, because an address may contain a login. */
-function describe(value: unknown, secret: boolean): string {
+function describe(value: unknown, hasSecret: boolean): string {
   if (value === null) return 'nothing';
   if (Array.isArray(value)) return value.length === 0 ? 'an empty list' : 'a list';
   if (value instanceof FileReference) return 'a file';
   if (typeof value === 'object') return 'a group';
   const shown = JSON.stringify(value) ?? typeof value;
-  if (secret || shown.length > MAXIMUM_SHOWN || /:\/\/|@/.test(shown)) return `a ${typeof value}`;
+  if (hasSecret || shown.length > MAXIMUM_SHOWN || /:\/\/|@/.test(shown)) return `a ${typeof value}`;
   return `the ${typeof value} ${shown}`;
 }
 
@@ -157,6 +172,8 @@ function documentationOf(root: z.ZodType, path: SettingPath, given: unknown) {
   return {
     wanted: layers.map((layer) => layer.meta()?.wanted).find((wanted) => wanted !== undefined),
     secret: isSecret(schema),
+    /** True also for a group that has a secret. A user may write the secret in place of its group. */
+    hasSecret: hasSecret(schema),
     /** True if this text is right for a setting that is text. */
     wouldBe: (text: string) => inner instanceof z.ZodString && inner.safeParse(text).success,
     /** The keys of a group, for secrets also `<key>File`; empty for a setting that is not a group. */
@@ -177,6 +194,11 @@ function keysOf(schema: z.ZodObject): readonly string[] {
 
 export function isSecret(schema: z.ZodType): boolean {
   return layersOf(schema).some((layer) => layer.meta()?.secret === true);
+}
+
+function hasSecret(schema: z.ZodType): boolean {
+  const members = groupsOf(schema).flatMap(({ shape }) => Object.values(shape));
+  return isSecret(schema) || members.some((member) => hasSecret(member as z.ZodType));
 }
 
 /** The schema and all schemas inside its wrappers: defaults, null, conversions. */
@@ -205,6 +227,7 @@ export function alternativeFor(schema: z.ZodType, value: unknown): z.ZodType {
 
 function groupsOf(schema: z.ZodType): readonly z.ZodObject[] {
   const inner = layersOf(schema).at(-1);
+  if (inner instanceof z.ZodObject) return [inner];
   if (!(inner instanceof z.ZodUnion)) return [];
   const options = inner.options.map((option) => layersOf(option as z.ZodType).at(-1));
   return options.filter((option) => option instanceof z.ZodObject);
@@ -214,7 +237,7 @@ function groupsOf(schema: z.ZodType): readonly z.ZodObject[] {
 function groupsWith(key: string, schema: z.ZodType, path: string): readonly string[] {
   const inner = layersOf(schema).at(-1);
   if (inner instanceof z.ZodArray) return groupsWith(key, inner.element as z.ZodType, `${path}[n]`);
-  return (inner instanceof z.ZodObject ? [inner] : groupsOf(schema)).flatMap((group) => [
+  return groupsOf(schema).flatMap((group) => [
     ...(keysOf(group).includes(key) ? [path] : []),
     ...Object.entries(group.shape).flatMap(([name, member]) =>
       groupsWith(key, member as z.ZodType, path === '' ? name : `${path}.${name}`),

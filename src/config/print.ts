@@ -19,7 +19,7 @@ type Group = Readonly<Record<string, unknown>>;
 
 /**
  * Returns all settings, with defaults and values of the environment, in the form of the settings file. As text, the
- * result can be loaded again. A secret is shown as its variable or file; if the settings file has its text: `[secret]`.
+ * result can be loaded again. A secret is shown as its variable or file; if it has text of the settings file: `[secret]`.
  */
 export function effectiveSettings({ schema, tree }: LoadedSettings): Printed {
   const settings: PrintedSetting[] = [];
@@ -54,11 +54,12 @@ export function effectiveSettings({ schema, tree }: LoadedSettings): Printed {
     const file = held[`${key}File`];
     if (!isSecret(member) || held[key] === null || (held[key] === undefined && file === undefined) || held[key] === '')
       return [key, print(member, held[key], [...path, key])];
-    const [variable] = tree.variablesOf([...path, key]);
+    const own = [...path, key];
     const name = file === undefined ? key : `${key}File`;
-    settings.push({ path: [...path, name], origin: originOf([...path, key]) });
+    settings.push({ path: [...path, name], origin: originOf(own) });
     if (file !== undefined) return [name, asWritten(file)];
-    return [name, variable === undefined ? '[secret]' : `\${${variable}}`];
+    const isVariable = tree.isReference(own) && tree.originsOf(own).length > 0;
+    return [name, isVariable ? `\${${tree.variablesOf(own).join()}}` : '[secret]'];
   }
 
   function originOf(path: SettingPath): string {

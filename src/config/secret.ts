@@ -25,7 +25,7 @@ type Content = 'secret' | keyof typeof CONTENT_PROBLEMS;
 /** Creates secrets from the settings. Errors are sentences without the secret. */
 export interface SecretReader {
   /** @throws Error if the text has control characters (no header or login can have them) or is no usable proxy. */
-  fromText(text: string, content?: 'secret' | 'proxy'): Secret;
+  fromText(text: string, content?: 'secret' | 'header' | 'proxy'): Secret;
   /** @throws Error if the file is unreadable, empty or too large, or has no usable content of this kind. */
   fromFile(path: string, content: Content): Promise<Secret>;
 }
@@ -81,15 +81,16 @@ export function createSecretReader(options: {
 }
 
 /** True for a secret of one line. All other contents are PEM. */
-const isLine = (content: Content) => content === 'secret' || content === 'proxy';
+const isLine = (content: Content) => content === 'secret' || content === 'header' || content === 'proxy';
 
 function checked(text: string, content: Content): string {
   if (text.length > MAXIMUM_CHARACTERS) throw new Error(`is longer than ${MAXIMUM_CHARACTERS} characters`);
-  const value = isLine(content) ? text.replace(/\r?\n$/, '') : text;
+  const value = isLine(content) ? text.replace(/^\ufeff|\r?\n$/g, '') : text;
   if (value.trim() === '') throw new Error('is empty');
   if (isLine(content) && CONTROL_CHARACTER.test(value)) {
     throw new Error('has a line break or another control character');
   }
+  if (isLine(content) && value.includes('\ufffd')) throw new Error('is not UTF-8');
   const problem = content === 'secret' ? null : CONTENT_PROBLEMS[content](value);
   if (problem !== null) throw new Error(problem);
   return value;

@@ -62,9 +62,10 @@ export function oneOf<const Names extends readonly [string, ...string[]]>(names:
   return z.preprocess((value) => nameIn(names, value), z.enum(names)).meta({ wanted: `one of ${names.join(', ')}` });
 }
 
-/** The name that equals the value in upper or lower case; otherwise the value. */
+/** The name that equals the text in upper or lower case; otherwise the value. */
 export function nameIn(names: readonly string[], value: unknown): unknown {
-  return names.find((name) => name.toLowerCase() === String(value).toLowerCase()) ?? value;
+  if (typeof value !== 'string') return value;
+  return names.find((name) => name.toLowerCase() === value.toLowerCase()) ?? value;
 }
 
 type TypedGroups = readonly [z.core.$ZodTypeDiscriminable, ...z.core.$ZodTypeDiscriminable[]];
@@ -117,13 +118,19 @@ export function nullable<Schema extends z.ZodType>(schema: Schema) {
     .meta({ ...schema.meta(), ...(wanted && { wanted: `${wanted}, or null` }) });
 }
 
-/** A secret, given as text or, under `<key>File`, as the path of a file. Wrap the group by `withSecretFiles`. */
-export function secret(secrets: SecretReader, wanted = 'the secret as text in quotes', content?: 'proxy') {
+/**
+ * A secret, given as text or, under `<key>File`, as the path of a file. Wrap the group by `withSecretFiles`.
+ * @param content `header`: no encoding changes the secret before a header carries it
+ */
+export function secret(
+  secrets: SecretReader,
+  content: 'secret' | 'header' | 'proxy',
+  wanted = 'the secret as text in quotes',
+) {
   return z
     .unknown()
     .transform(async (value, context) => {
-      if (value instanceof FileReference)
-        return readOr(context, () => secrets.fromFile(value.path, content ?? 'secret'));
+      if (value instanceof FileReference) return readOr(context, () => secrets.fromFile(value.path, content));
       if (typeof value === 'string') return readOr(context, async () => secrets.fromText(value, content));
       context.addIssue({ code: 'invalid_type', expected: 'string', input: value });
       return z.NEVER;
@@ -145,8 +152,9 @@ export function withSecretFiles<Schema extends z.ZodType>(keys: readonly string[
     const entries = Object.entries(given).map(([name, value]) => {
       const key = keys.find((candidate) => `${candidate}File` === name);
       // If both keys are given, `<key>File` remains and is reported as superfluous.
-      const moved = key !== undefined && !(key in given) && typeof value === 'string';
-      return moved ? [key, new FileReference(value)] : [name, value];
+      if (key === undefined || key in given) return [name, value];
+      // An empty variable counts as not set. `secret` refuses a value that is not text.
+      return [key, value === '' ? null : typeof value === 'string' ? new FileReference(value) : value];
     });
     return Object.fromEntries(entries);
   }, schema);
@@ -179,13 +187,13 @@ export type Unchecked<Value> = { readonly [Key in keyof Value]?: Value[Key] | un
  */
 export function crossCheck<Schema extends z.ZodType>(
   schema: Schema,
-  check: (value: Unchecked<z.output<Schema>>, report: Report) => void,
+  check: (value: Unchecked<z.output<Schema>>, report: Report) => void | Promise<void>,
   decidedBy: readonly string[] = [],
 ): Schema {
   return schema.superRefine(
     (value, context) => {
       if (value === null || typeof value !== 'object') return;
-      check(value as Unchecked<z.output<Schema>>, (path, message) =>
+      return check(value as Unchecked<z.output<Schema>>, (path, message) =>
         context.addIssue({ code: 'custom', message, path: [...path] }),
       );
     },

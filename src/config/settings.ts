@@ -114,7 +114,9 @@ export function createSettingsSchema(secrets: SecretReader) {
       SHARED_TOPICS.map((role) => [topics?.names?.[role], `topics.names.${role}`]),
     );
     for (const [position, source] of (Array.isArray(sources) ? sources : []).entries()) {
-      for (const [kind, own] of Object.entries<unknown>(source?.topics ?? {})) {
+      // The check of types reports topics that are no group.
+      if (Array.isArray(source?.topics) || typeof source?.topics !== 'object') continue;
+      for (const [kind, own] of Object.entries<unknown>(source.topics ?? {})) {
         const topic = own ?? topics?.names?.[kind as TopicRole];
         const owner = topic === undefined ? undefined : owners.get(topic);
         if (owner) {
@@ -128,19 +130,22 @@ export function createSettingsSchema(secrets: SecretReader) {
     const value = { ...given, sources: given.sources.filter(({ enabled }) => enabled) };
     return {
       ...value,
-      marketData: withAddress(value.marketData, value.referenceData.auth),
+      marketData: withAddress(value.marketData, value.referenceData),
       prices: pricesThatRun(value),
       sources: value.sources.map((source) => withTopics(source, value.topics.names)),
     };
   });
 }
 
+type GivenReferenceData = z.output<ReturnType<typeof referenceDataSettings>>;
 type GivenMarketData = z.output<ReturnType<typeof marketDataSettings>>;
 
 /** `login`: the name of the group of settings with the authentication that is used. */
-function withAddress({ url, auth, ...rest }: GivenMarketData, usual: NonNullable<GivenMarketData['auth']>) {
-  const login = auth === null ? 'referenceData.auth' : 'marketData.auth';
-  return url === null ? null : { ...rest, url, auth: auth ?? usual, login };
+function withAddress({ url, auth, ...rest }: GivenMarketData, usual: GivenReferenceData) {
+  if (url === null) return null;
+  if (auth !== null) return { ...rest, url, auth, login: 'marketData.auth' };
+  // `url` is already checked. So `allowHttp` now only concerns the token address, which is in referenceData.
+  return { ...rest, url, auth: usual.auth, login: 'referenceData.auth', allowHttp: usual.allowHttp || rest.allowHttp };
 }
 
 function pricesThatRun(value: {

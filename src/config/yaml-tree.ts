@@ -12,6 +12,8 @@ export interface SettingsTree {
   variablesOf(path: SettingPath): readonly string[];
   /** The environment variables that gave the value; empty if the value itself is in the file. */
   originsOf(path: SettingPath): readonly string[];
+  /** True if the whole value in the file is one reference, like `${NAME}`. */
+  isReference(path: SettingPath): boolean;
   readonly variables: ReadonlySet<string>;
 }
 
@@ -23,6 +25,7 @@ interface Place {
   readonly key: Position | undefined;
   readonly value: Position | undefined;
   readonly variables: readonly string[];
+  readonly isReference: boolean;
 }
 
 /** A hint for a usual mistake: in YAML, `{ key: ${VARIABLE} }` is a map inside a map. */
@@ -58,6 +61,7 @@ export function readSettingsTree(text: string, env: Environment): SettingsTree {
     variablesOf: (path) => placeOf(path)?.variables ?? [],
     originsOf: (path) =>
       (placeOf(path)?.variables ?? []).flatMap((name) => [name, `${name}_FILE`].filter((one) => env[one])),
+    isReference: (path) => placeOf(path)?.isReference ?? false,
     variables: new Set([...places.values()].flatMap(({ variables }) => variables)),
   };
 }
@@ -78,14 +82,15 @@ function createConversion(env: Environment, lines: LineCounter) {
       }
       return undefined;
     }
-    const place = { key, value: positionAt(node?.range?.[0]), variables: [] };
+    const place = { key, value: positionAt(node?.range?.[0]), variables: [], isReference: false };
     places.set(JSON.stringify(path), place);
     if (isMap(target)) return convertMap(target.items, path, document);
     if (isSeq(target)) return target.items.map((item, n) => convert(item as Node, [...path, n], undefined, document));
     if (!isScalar(target) || typeof target.value !== 'string') return isScalar(target) ? target.value : null;
-    const { value, variables, problems: found } = substitute(target.value, env);
-    places.set(JSON.stringify(path), { ...place, variables });
+    const { value, variables, isReference, problems: found } = substitute(target.value, env);
+    places.set(JSON.stringify(path), { ...place, variables, isReference });
     problems.push(...found.map((message) => ({ path, message })));
+    if (target.value.includes('\ufffd')) problems.push({ path, message: 'is not UTF-8; save the file as UTF-8' });
     return value;
   }
 
@@ -115,15 +120,17 @@ function createConversion(env: Environment, lines: LineCounter) {
     }
     // With another log level, the parser ignores a second document silently.
     const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, logLevel: 'error' });
+    // The parser only warns of an unknown tag, and then reads `!env NAME` as the text NAME.
+    const errors = [...document.errors, ...document.warnings];
     // One wrong character can cause an error for each later word. So only the first error and all repeated keys are reported.
-    for (const error of document.errors.filter(({ code }, at) => at === 0 || code === 'DUPLICATE_KEY')) {
+    for (const error of errors.filter(({ code }, at) => at === 0 || code === 'DUPLICATE_KEY')) {
       const position = positionAt(error.pos[0]);
       // The parser's message quotes the text, which may be a secret. Only the part before the quote is used.
       const said = `not YAML: ${error.message.split(/[:"`]/)[0]}${hintFor(text.split('\n')[(position?.line ?? 0) - 1])}`;
       const message = error.code === 'MULTIPLE_DOCS' ? 'a second document begins here; remove it' : said;
       problems.push({ path: [], message, ...(position && { position }) });
     }
-    return document.errors.length > 0 ? undefined : convert(document.contents, [], undefined, document);
+    return errors.length > 0 ? undefined : convert(document.contents, [], undefined, document);
   }
 
   return { places, problems, read };
@@ -134,6 +141,8 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 interface Substitution {
   readonly value: string | FileReference;
   readonly variables: readonly string[];
+  /** True if the whole text is one reference. */
+  readonly isReference: boolean;
   readonly problems: readonly string[];
 }
 
@@ -141,9 +150,9 @@ const REFERENCE = /\$\$\{|\$\{([^}]*)\}?/g;
 
 /** Quotes around a whole value: a shell and compose remove these quotes, but `docker run --env-file` does not. */
 const QUOTED = /^(["']).*\1$/s;
-const PARTS = /^([A-Za-z_][A-Za-z0-9_]*)(?::([-?])(.*))?$/s;
+const PARTS = /^([A-Za-z_][A-Za-z0-9_]*)(?::([-?])((?:(?!\$\{).)*))?$/s;
 // biome-ignore lint/suspicious/noTemplateCurlyInString: the reference itself is shown.
-const FORMS = 'expected ${NAME}, ${NAME:-default} or ${NAME:?message}, or $${ to write the two characters ${';
+const FORMS = 'expected ${NAME}, ${NAME:-default} or ${NAME:?message} with no ${ inside, or $${ to write a plain ${';
 
 /**
  * Inserts the environment into one scalar of the settings: `${NAME}`, `${NAME:-default}`, `${NAME:?message}`; `$${`
@@ -155,6 +164,7 @@ export function substitute(text: string, env: Environment): Substitution {
   const variables: string[] = [];
   const problems: string[] = [];
   let file: FileReference | undefined;
+  let isReference = false;
   const value = text.replace(REFERENCE, (whole: string, inner: string | undefined) => {
     if (inner === undefined) return '${';
     const [, name, operator, rest] = (whole.endsWith('}') && PARTS.exec(inner)) || [];
@@ -163,7 +173,8 @@ export function substitute(text: string, env: Environment): Substitution {
       return '';
     }
     variables.push(name);
-    const path = whole === text ? env[`${name}_FILE`] || undefined : undefined;
+    isReference = whole === text;
+    const path = isReference ? env[`${name}_FILE`] || undefined : undefined;
     if (env[name] && path) problems.push(`${name} and ${name}_FILE are both set; unset one of them`);
     for (const given of [name, `${name}_FILE`].filter((one) => QUOTED.test(env[one] ?? ''))) {
       problems.push(`${given} has quotes around its value, as docker run --env-file leaves them; remove them`);
@@ -173,5 +184,5 @@ export function substitute(text: string, env: Environment): Substitution {
     if (given === undefined) problems.push(`${name} is not set${operator === '?' && rest ? `: ${rest}` : ''}`);
     return given ?? '';
   });
-  return { value: file ?? value, variables, problems };
+  return { value: file ?? value, variables, isReference, problems };
 }

@@ -1,12 +1,18 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 
+const SENDABLE = /^[\u0021-\u007e](?:[\u0020-\u007e]{0,16382}[\u0021-\u007e])?$/;
+
 /** Each function returns null, or the problem of a setting's content: the end of a sentence about the setting. */
 export const CONTENT_PROBLEMS = {
   proxy(address: string): string | null {
     const uri = URL.parse(address);
     if (uri === null || !['http:', 'https:'].includes(uri.protocol)) return 'is not an http or https address';
+    if (uri.pathname !== '/' || uri.search !== '' || uri.hash !== '') return 'has a path, query or fragment; remove it';
     const isDecodable = succeeds(() => decodeURIComponent(uri.username + uri.password));
     return isDecodable ? null : 'has a login with a bare %; write it as %25';
+  },
+  header(value: string): string | null {
+    return SENDABLE.test(value) ? null : 'holds characters that no header can carry; use visible ASCII';
   },
   /** Reads every certificate. TLS would ignore a broken certificate, and would trust fewer authorities. */
   ca(pem: string): string | null {

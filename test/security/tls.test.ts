@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { generateKeyPairSync } from 'node:crypto';
 import { createServer, type ServerOptions } from 'node:https';
 import { before, type TestContext, test } from 'node:test';
 import { portOf } from '../support/network/loopback-port.ts';
@@ -61,12 +62,16 @@ test('a certificate of our own is shown to a server that asks for one', async (t
 
 test('files that are no PEM are refused at once, by the name of their setting', (t) => {
   const { ca, client, good } = certificates;
+  const otherType = generateKeyPairSync('rsa', { modulusLength: 2_048 })
+    .privateKey.export({ type: 'pkcs8', format: 'pem' })
+    .toString();
   for (const [files, problem] of [
     [{ cert: 'canary' }, 'cert has no usable certificate in PEM format.'],
     [{ ...client, key: 'canary' }, 'key has no private key in PEM format, or needs a passphrase.'],
     [{ ca: 'canary', cert: 'canary' }, 'ca has no certificate in PEM format.'],
     [{ ca: ca.replace('MII', 'MIX') }, 'ca has a broken certificate, or another content than certificates.'],
     [{ ...client, key: good.key }, /^referenceData\.cert and key cannot be used together \(.*mismatch\)\.$/],
+    [{ ...client, key: otherType }, /^referenceData\.cert and key cannot be used together \(.*mismatch\)\.$/],
   ] as const) {
     const message = typeof problem === 'string' ? `referenceData.${problem}` : problem;
     assert.throws(() => clientFor(t, 'https://localhost', files), { code: 'SETTINGS_INVALID', message });

@@ -27,7 +27,7 @@ export function adminSettings(secrets: SecretReader) {
         null,
       ),
       token: setting(
-        nullable(secret(secrets)),
+        nullable(secret(secrets, 'header')),
         'Clients with this token may pause, stop, restart and reset sources; null: no client may do so.',
         null,
       ),

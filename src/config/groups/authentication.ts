@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { canSign } from '../../support/signing-key.ts';
 import type { SecretReader } from '../secret.ts';
 import {
   byType,
@@ -32,7 +33,7 @@ export function authenticationSettings(secrets: SecretReader) {
   const apiKey = group({
     type: setting(z.literal('apiKey'), 'A key in a separate header.'),
     header: setting(text('a header name, like x-api-key', HEADER), 'The name of the header.'),
-    value: setting(secret(secrets), 'The value of the header, or valueFile.'),
+    value: setting(secret(secrets, 'header'), 'The value of the header, or valueFile.'),
   });
   return withSecretFiles(
     ['clientSecret', 'token', 'password', 'value'],
@@ -65,14 +66,14 @@ function basicAuthentication(secrets: SecretReader) {
   return group({
     type: setting(z.literal('basic'), 'User and password.'),
     user: setting(user, 'The user.'),
-    password: setting(secret(secrets), 'The password, or passwordFile.'),
+    password: setting(secret(secrets, 'secret'), 'The password, or passwordFile.'),
   });
 }
 
 function bearerAuthentication(secrets: SecretReader) {
   return group({
     type: setting(z.literal('bearer'), 'A token that another program renews.'),
-    token: setting(secret(secrets), 'The token, or tokenFile.'),
+    token: setting(secret(secrets, 'header'), 'The token, or tokenFile.'),
   });
 }
 
@@ -88,7 +89,7 @@ export function clientSettings(secrets: SecretReader) {
       null,
     ),
     clientSecret: setting(
-      nullable(secret(secrets)),
+      nullable(secret(secrets, 'header')),
       'The client secret, or clientSecretFile: a file that is read again when it changes.',
       null,
     ),
@@ -121,21 +122,22 @@ function oauth2Authentication(secrets: SecretReader, types: string, scope: strin
     ...clientSettings(secrets),
     scope: setting(nullable(text('scopes, like openid')), 'The requested scope.', scope),
   });
-  return crossCheck(settings, (value, report) => checkClient(value, [], report), ['clientAuthentication']);
+  return crossCheck(settings, checkClient, ['clientAuthentication']);
 }
 
-type Client = Unchecked<
-  Readonly<Record<'clientAuthentication' | 'clientSecret' | 'privateKey' | 'keyId' | 'assertionAudience', unknown>>
->;
+type Client = Unchecked<Readonly<Record<keyof ReturnType<typeof clientSettings>, unknown>>>;
 
 /** Checks that a client has the secret or the private key that its way of authentication needs. */
-export function checkClient(value: Client, path: readonly string[], report: Report): void {
-  const { clientAuthentication, clientSecret, privateKey } = value;
+export async function checkClient(value: Client, report: Report): Promise<void> {
+  const { clientAuthentication, clientSecret, privateKey, algorithm } = value;
   const signs = clientAuthentication === 'private_key_jwt';
-  if (signs && !privateKey) report([...path, 'privateKey'], 'is missing; private_key_jwt signs with this key');
-  if (signs && clientSecret) report([...path, 'clientSecret'], 'is not used by private_key_jwt; remove it');
-  if (!signs && !clientSecret) report([...path, 'clientSecret'], 'is missing; expected the secret as text in quotes');
+  if (signs && !privateKey) report(['privateKey'], 'is missing; private_key_jwt signs with this key');
+  if (signs && clientSecret) report(['clientSecret'], 'is not used by private_key_jwt; remove it');
+  if (!signs && !clientSecret) report(['clientSecret'], 'is missing; expected the secret as text in quotes');
   for (const name of ['privateKey', 'keyId', 'assertionAudience'] as const) {
-    if (!signs && value[name]) report([...path, name], 'needs clientAuthentication: private_key_jwt');
+    if (!signs && value[name]) report([name], 'needs clientAuthentication: private_key_jwt');
   }
+  if (!signs || typeof privateKey !== 'function' || typeof algorithm !== 'string') return;
+  if ((await canSign(await privateKey(), algorithm)) === false)
+    report(['privateKey'], `is no key for ${algorithm}; use another key, or set algorithm`);
 }

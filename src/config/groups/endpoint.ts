@@ -1,14 +1,27 @@
+import { isIP } from 'node:net';
 import { isLoopback } from '../../support/loopback.ts';
 import type { SettingPath } from '../problem.ts';
 import type { SecretReader } from '../secret.ts';
 import { nullable, pemFile, type Report, secret, setting, text, type Unchecked } from '../setting.ts';
 
-const noProxy = text(
-  'hosts without a scheme, separated by commas (.example.com,10.0.0.7,172.16.0.0/12)',
-  /^[\w.*:/[\],\s-]+$/,
-)
-  .refine((given) => !given.includes('://'))
-  .transform((given) => given.split(/[,\s]+/).filter((host) => host !== ''));
+const WANTED_HOSTS = 'hosts without a scheme, separated by commas (.example.com,10.0.0.7,172.16.0.0/12)';
+const noProxy = text(WANTED_HOSTS, /^[\w.*:/[\],\s-]+$/)
+  .transform((given) => given.split(/[,\s]+/).filter((host) => host !== ''))
+  .superRefine((hosts, { addIssue }) => {
+    const wrong = hosts.filter((host) => !canMatch(host)).map((host) => JSON.stringify(host));
+    if (wrong.length > 0) addIssue(`has ${wrong.join(', ')}, which can match no host; expected ${WANTED_HOSTS}`);
+  });
+
+/** Another form would match no host, and all requests would silently go through the proxy. */
+function canMatch(host: string): boolean {
+  const [, network = host, bits] = /^(.*)\/(\d{1,3})$/.exec(host) ?? [];
+  const version = isIP(network);
+  if (bits !== undefined || version !== 0) return version !== 0 && Number(bits ?? 0) <= (version === 4 ? 32 : 128);
+  const [, name = '', address, port] =
+    /^(?:((?:\*?\.)?\w[\w-]*(?:\.[\w-]+)*)|\[(.*)\])(?::(\d{1,5}))?$/.exec(host) ?? [];
+  const isKnown = address === undefined ? name !== '' : isIP(address) === 6;
+  return host === '*' || (isKnown && Number(port ?? 0) <= 65_535);
+}
 
 /** A base URL without credentials, query or fragment, so that the URL can be shown and paths can be appended. */
 export const baseUrl = (example: string) =>
@@ -35,7 +48,7 @@ function parsed(value: unknown): URL | undefined {
 export function proxySettings(secrets: SecretReader) {
   return {
     proxy: setting(
-      nullable(secret(secrets, 'the URL of an http proxy in quotes', 'proxy')),
+      nullable(secret(secrets, 'proxy', 'the URL of an http proxy in quotes')),
       'The URL of an http proxy, with a login if the proxy needs one. Addresses of this machine are reached without the proxy.',
       null,
     ),

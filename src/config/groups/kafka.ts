@@ -48,10 +48,11 @@ const extensions = z
 
 const OF_PASSWORDS = ['username', 'password'] as const;
 // Not `algorithm`, which has a default, and not proxy and ca, which other parts can share.
-const OF_TOKENS = [
-  ...(['token', 'tokenUrl', 'clientId', 'clientSecret', 'clientAuthentication', 'privateKey', 'keyId'] as const),
-  ...(['assertionAudience', 'audience', 'resource', 'scope', 'extensions'] as const),
+const OF_CLIENTS = [
+  ...(['clientId', 'clientSecret', 'clientAuthentication', 'privateKey', 'keyId'] as const),
+  ...(['assertionAudience', 'audience', 'resource', 'scope'] as const),
 ];
+const OF_TOKENS = ['token', 'tokenUrl', ...OF_CLIENTS, 'extensions'] as const;
 const BROKER = /^(\[[0-9A-Fa-f:.]{2,45}\]|[A-Za-z0-9._-]{1,253}):[0-9]{1,5}$/;
 const WANTED_BROKERS = 'one or more host:port, separated by commas (kafka-1:9092,kafka-2:9092)';
 const HIGHEST_PORT = 65_535;
@@ -87,7 +88,8 @@ export function kafkaSettings(secrets: SecretReader) {
     settings,
     ({ brokers: list, ssl, sasl }, report) => {
       if (ssl && typeof ssl === 'object') checkPair(ssl, ['ssl'], report);
-      const remote = Array.isArray(list) && list.some((broker) => !isLoopback(String(broker).replace(/:\d*$/, '')));
+      const remote =
+        Array.isArray(list) && list.some((one) => typeof one === 'string' && !isLoopback(one.replace(/:\d*$/, '')));
       if (sasl?.mechanism && !sasl.allowWithoutTls && !ssl && remote) {
         const what = sasl.mechanism === 'oauthbearer' ? 'token' : 'password';
         report(['sasl'], `would send the ${what} without encryption; set kafka.ssl: true`);
@@ -131,9 +133,9 @@ function saslSettings(secrets: SecretReader) {
       null,
     ),
     username: setting(nullable(text('text in quotes')), 'The user, for plain and scram.', null),
-    password: setting(nullable(secret(secrets)), 'The password, or passwordFile.', null),
+    password: setting(nullable(secret(secrets, 'secret')), 'The password, or passwordFile.', null),
     token: setting(
-      nullable(secret(secrets)),
+      nullable(secret(secrets, 'header')),
       'A token that another program renews, for oauthbearer. Prefer tokenFile, which is read again for each login.',
       null,
     ),
@@ -164,7 +166,7 @@ function saslSettings(secrets: SecretReader) {
 
 type Checked = Unchecked<Readonly<Record<string, unknown>>>;
 
-function checkMechanism(value: Checked, report: Report): void {
+async function checkMechanism(value: Checked, report: Report): Promise<void> {
   const { mechanism } = value;
   const given = (names: readonly string[]) => names.filter((name) => value[name]);
   if (!mechanism) {
@@ -173,21 +175,23 @@ function checkMechanism(value: Checked, report: Report): void {
       report(['mechanism'], `is missing, although ${one} is set; expected plain, scram-… or oauthbearer`);
   } else if (mechanism === 'oauthbearer') {
     for (const name of given(OF_PASSWORDS)) report([name], 'is not used by oauthbearer; remove it');
-    checkToken(value, report);
+    await checkToken(value, report);
   } else {
     for (const name of given(OF_TOKENS)) report([name], `is not used by ${mechanism}; remove it, or set oauthbearer`);
     for (const name of OF_PASSWORDS.filter((name) => !value[name])) report([name], `is missing; ${mechanism} needs it`);
   }
 }
 
-function checkToken(value: Checked, report: Report): void {
+async function checkToken(value: Checked, report: Report): Promise<void> {
   const { token, tokenUrl, clientId, allowWithoutTls } = value;
-  if (token) {
-    if (tokenUrl) report(['token'], 'is given in addition to tokenUrl; keep one of them');
+  if (token && tokenUrl) report(['token'], 'is given in addition to tokenUrl; keep one of them');
+  else if (token) {
+    for (const name of OF_CLIENTS.filter((one) => value[one]))
+      report([name], 'is not used with token; remove it, or set tokenUrl in place of token');
   } else {
     if (!tokenUrl) report(['tokenUrl'], 'is missing; oauthbearer needs tokenUrl and a client, or tokenFile');
     if (!clientId) report(['clientId'], 'is missing; tokenUrl needs a client');
-    checkClient(value, [], report);
+    await checkClient(value, report);
     if (allowWithoutTls !== true) requireTls(tokenUrl, ['tokenUrl'], 'use https', report);
   }
 }

@@ -153,7 +153,7 @@ export const DAILY = {
   topic: 'daily-prices',
   schema: 'DailyPrice',
   types: { request: 'ProductDailyPriceRequest', response: 'ProductDailyPriceResponse' },
-  settings: crossCheck(dailySettings, (times, report) => checkTimes(times, DAY_MS, report)).transform(
+  settings: crossCheck(dailySettings, (times, report) => checkTimes(times, DAY_MS, report), SERIES_TIMES).transform(
     inMilliseconds(...SERIES_TIMES),
   ),
   plans({ fields: all, ...times }: SeriesTimes & { readonly fields: readonly string[] }) {
@@ -196,8 +196,10 @@ export const INTRADAY = {
   topic: 'intraday-prices',
   schema: 'IntradayPrice',
   types: { request: 'ProductIntradayPriceRequest', response: 'ProductIntradayPriceResponse' },
-  settings: crossCheck(intradaySettings, (given, report) =>
-    checkTimes(given, longestWindowMs(given.interval), report),
+  settings: crossCheck(
+    intradaySettings,
+    (given, report) => checkTimes(given, longestWindowMs(given.interval), report),
+    SERIES_TIMES,
   ).transform(inMilliseconds(...SERIES_TIMES)),
   plans({ fields: all, interval: intervals, ...times }: IntradaySeries) {
     const each = intervals.flatMap((interval) => all.map((fields) => ({ interval, fields })));

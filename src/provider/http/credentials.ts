@@ -1,6 +1,7 @@
 import { ConnectorError } from '../../errors.ts';
 import type { Random } from '../../support/back-off.ts';
 import type { Clock } from '../../support/clock.ts';
+import { CONTENT_PROBLEMS } from '../../support/connection-contents.ts';
 import type { HttpObserver } from '../../support/http-observer.ts';
 import type { Log } from '../../support/log.ts';
 import type { NetworkOptions } from './dispatcher.ts';
@@ -39,8 +40,6 @@ export function loginOf({ name, login = `${name}.auth` }: Pick<AuthorizationOpti
 /** Reads a secret's current value; called at each use, so that a rotated file takes effect without a restart. */
 export type SecretSource = () => Promise<string>;
 
-const PRINTABLE = /^[\u0021-\u007e](?:[\u0020-\u007e]{0,16382}[\u0021-\u007e])?$/;
-
 /**
  * Returns the secret's current value. Throws TOKEN_FAILED if the value cannot be read or sent. Callers retry after this
  * error, because the secret's file is perhaps being replaced at this moment.
@@ -48,12 +47,8 @@ const PRINTABLE = /^[\u0021-\u007e](?:[\u0020-\u007e]{0,16382}[\u0021-\u007e])?$
  */
 export async function readSecret(secret: SecretSource, setting: string): Promise<string> {
   const value = await readEncodedSecret(secret, setting);
-  if (!isSendable(value)) {
-    throw new ConnectorError(
-      'TOKEN_FAILED',
-      `${setting} holds characters that no header can carry; use visible ASCII.`,
-    );
-  }
+  const problem = CONTENT_PROBLEMS.header(value);
+  if (problem !== null) throw new ConnectorError('TOKEN_FAILED', `${setting} ${problem}.`);
   return value;
 }
 
@@ -67,8 +62,4 @@ export async function readEncodedSecret(secret: SecretSource, setting: string): 
   }
   if (value === '') throw new ConnectorError('TOKEN_FAILED', `${setting} is empty.`);
   return value;
-}
-
-export function isSendable(value: string): boolean {
-  return PRINTABLE.test(value);
 }

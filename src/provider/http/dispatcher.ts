@@ -1,3 +1,4 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto';
 import type { Agent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import { BlockList, isIP } from 'node:net';
@@ -92,6 +93,9 @@ export function secureContextOf(
   const usual = trust === 'only' && ca !== undefined ? [] : getCACertificates('default');
   assertUsable(name, { ca, cert, key });
   try {
+    // OpenSSL accepts a key of another type, and then sends no certificate.
+    if (cert && key && !new X509Certificate(cert).checkPrivateKey(createPrivateKey(key)))
+      throw new Error('key values mismatch');
     return {
       secureContext: createSecureContext({
         ca: [...usual, ...(ca === undefined ? [] : [ca])],

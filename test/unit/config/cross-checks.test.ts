@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
+import { generateKeyPairSync } from 'node:crypto';
 import { test } from 'node:test';
+import { loadSettings } from '../../../src/config/load.ts';
 import { accepted, problemsIn, refused, settingsText } from './settings-text.ts';
 
 const provider = (rest: string) => ({ referenceData: `referenceData: { ${rest} }` });
@@ -65,6 +67,11 @@ test('each SASL mechanism has what it needs and nothing else', async () => {
     ['mechanism: plain, username: a, password: abcdef, scope: kafka', /sasl\.scope: is not used by plain; remove it/],
     ['mechanism: oauthbearer, token: abcdef, username: a', /sasl\.username: is not used by oauthbearer/],
     [`mechanism: oauthbearer, token: abcdef, ${endpoint}`, /sasl\.token: is given in addition to tokenUrl; keep one/],
+    ['mechanism: oauthbearer, token: abcdef, scope: kafka', /sasl\.scope: is not used with token; remove it, or set/],
+    [
+      'mechanism: oauthbearer, token: abcdef, clientAuthentication: private_key_jwt',
+      /sasl\.clientAuthentication: is not used with token/,
+    ],
     [`mechanism: oauthbearer, ${endpoint}`, /sasl\.clientSecret: is missing; expected the secret/],
     [
       'mechanism: oauthbearer, clientId: me, clientSecret: abcdef, tokenUrl: http://login.example/token',
@@ -109,6 +116,35 @@ test('a client of a token endpoint has the secret or the key that its way of aut
   await refused(oauth2('scope: x'), /auth\.clientSecret: is missing; expected the secret/);
   await refused(oauth2('clientAuthentication: private_key_jwt'), /auth\.privateKey: is missing; private_key_jwt signs/);
   await accepted(oauth2('clientSecret: abcdef, clientAuthentication: client_secret_post, audience: a, resource: b'));
+});
+
+test('a key that signs is a key for its algorithm', async () => {
+  const [rsa, ec, other] = [
+    generateKeyPairSync('rsa', { modulusLength: 2_048 }),
+    generateKeyPairSync('ec', { namedCurve: 'P-256' }),
+    generateKeyPairSync('ec', { namedCurve: 'P-384' }),
+  ].map(({ privateKey }) => privateKey.export({ type: 'pkcs8', format: 'pem' }).toString());
+  const client = 'clientId: me, tokenUrl: https://a.example, clientAuthentication: private_key_jwt, privateKey: /k';
+  for (const [key = '', algorithm, isRight] of [
+    [rsa, 'RS256', true],
+    [rsa, 'ES256', false],
+    [ec, 'es256', true],
+    [ec, 'RS256', false],
+    [other, 'ES256', false],
+    [ec, 'EdDSA', false],
+  ] as const) {
+    const text = settingsText({
+      referenceData: `referenceData: { url: https://a.example, auth: { type: oauth2, ${client}, algorithm: ${algorithm} } }`,
+      kafka: `kafka: { brokers: 127.0.0.1:1, sasl: { mechanism: oauthbearer, ${client}, algorithm: ${algorithm} } }`,
+    });
+    const options = { readFile: async () => key };
+    if (isRight) await loadSettings({ text, env: {}, ...options });
+    else
+      assert.match(
+        (await problemsIn(text, options)).join('\n'),
+        /^.* referenceData\.auth\.privateKey: is no key for .*; use another key, or set algorithm\n.* kafka\.sasl\.privateKey: is no key for .*$/,
+      );
+  }
 });
 
 test('certificate and key go together', async () => {

@@ -163,7 +163,8 @@ test('files of certificates and a key that signs come from the environment, in p
     KAFKA_TOKEN_CA_FILE: '/run/login-ca.pem',
   };
   const registry = { SCHEMA_REGISTRY_CA_FILE: '/run/registry-ca.pem', PROVIDER_CA_FILE: '/run/provider-ca.pem' };
-  const env = { ...rest, ...signing, ...kafka, ...registry };
+  const algorithms = { CLIENT_KEY_ALGORITHM: 'EdDSA', KAFKA_CLIENT_KEY_ALGORITHM: 'EdDSA' };
+  const env = { ...rest, ...signing, ...kafka, ...registry, ...algorithms };
   const { privateKey } = generateKeyPairSync('ed25519');
   const key = privateKey.export({ type: 'pkcs8', format: 'pem' });
   const contentOf = (path: string) => `${/key/.test(path) ? key : rootCertificates[0]}\ncontent of ${path}`;

@@ -92,7 +92,11 @@ marketData:
 kafka: { brokers: a:1, ssl: true, sasl: { mechanism: plain, username: me, passwordFile: /run/kafka } }
 schemaRegistry: { url: https://r.example, auth: { type: bearer, tokenFile: /run/registry } }
 admin: { tokenFile: /run/admin }`;
-  const settings = await loadSettings({ text: files, env: {}, readFile: async (path) => `http://in${path}` });
+  const settings = await loadSettings({
+    text: files,
+    env: {},
+    readFile: async (path) => path.replace('/run/', 'http://'),
+  });
   const { referenceData, marketData, kafka, schemaRegistry, admin } = settings;
   const { auth } = referenceData;
   assert.ok(auth.type === 'oauth2' && marketData?.auth.type === 'apiKey' && schemaRegistry.auth.type === 'bearer');
@@ -100,7 +104,7 @@ admin: { tokenFile: /run/admin }`;
   const read = [...secrets, kafka.sasl?.password, schemaRegistry.auth.token, admin.token].map((secret) => secret?.());
   assert.deepEqual(
     await Promise.all(read),
-    ['client', 'proxy', 'key', 'other-proxy', 'kafka', 'registry', 'admin'].map((name) => `http://in/run/${name}`),
+    ['client', 'proxy', 'key', 'other-proxy', 'kafka', 'registry', 'admin'].map((name) => `http://${name}`),
   );
 });
 
@@ -223,6 +227,105 @@ test('a login in the place of a user is not quoted', async () => {
   assert.deepEqual(await problemsIn(settingsText({ referenceData })), [
     'config/connector.yaml:1:71 referenceData.auth.user: has a colon; basic authentication cannot send a name with a colon',
   ]);
+});
+
+const provider = (rest: string) => ({ referenceData: `referenceData: { url: https://a.example, ${rest} }` });
+const kafka = (rest: string) => ({ kafka: `kafka: { brokers: "127.0.0.1:1", ${rest} }` });
+
+test('a wrong value has the lines that help, and no others', async () => {
+  const signing = 'type: oauth2, tokenUrl: https://a.example, clientId: a, clientAuthentication: private_key_jwt';
+  const second = (topics: string) =>
+    `sources: [{ name: a, type: instruments }, { name: b, type: events, topics: ${topics} }]`;
+  const hasPath = ['proxy: has a path, query or fragment; remove it'];
+  const cases: readonly (readonly [Readonly<Record<string, string>>, readonly string[]])[] = [
+    [{ log: 'log: { level: { debug } }' }, ['level: found a group; expected one of debug, info, warn, error']],
+    [{ log: 'log: { level: [debug] }' }, ['level: found a list; expected one of debug, info, warn, error']],
+    [
+      provider('auth: { type: { none } }'),
+      ['type: found a group; expected one of oauth2, bearer, basic, apiKey, none'],
+    ],
+    [
+      { kafka: 'kafka: { brokers: [{ a: 1 }] }' },
+      [`brokers[0]: found a group; expected one or more host:port, separated by commas (kafka-1:9092,kafka-2:9092)`],
+    ],
+    [provider('auth: { type: none }, proxy: "http://proxy:3128/x"'), hasPath],
+    [provider('auth: { type: none }, proxy: "http://http://proxy:1"'), hasPath],
+    [kafka('sasl: { proxy: "http://proxy/?x" }'), hasPath],
+    [{ prefix: 'prefix: !env PREFIX' }, ['not YAML: Unresolved tag']],
+    [{ prefix: 'prefix: "\ufffd" # \ufffd' }, ['prefix: is not UTF-8; save the file as UTF-8']],
+    [{ sources: second('new') }, ['topics: found the string "new"; expected a group of settings: instrument-events']],
+    [{ sources: second('[s]') }, ['topics: found a list; expected a group of settings: instrument-events']],
+    [
+      provider('auth: { type: bearer, token: "é" }'),
+      ['token: holds characters that no header can carry; use visible ASCII'],
+    ],
+    [provider('auth: { type: bearer, tokenFile: }'), ['token: is missing; expected the secret as text in quotes']],
+    [provider('auth: { type: bearer, tokenFile: 5 }'), ['tokenFile: found a number; expected the path of a file']],
+    [{ admin: 'admin: { tokenFile: [x] }' }, ['tokenFile: found a list; expected the path of a file']],
+    [
+      kafka('prefix: x, topics: {}'),
+      [
+        'prefix: unknown setting; it belongs to the top level',
+        'topics: unknown setting; it belongs to the top level or sources[n]',
+      ],
+    ],
+    [
+      provider(`auth: { ${signing}, privateKeyFile: x }`),
+      ['privateKeyFile: unknown setting', 'privateKey: is missing; private_key_jwt signs with this key'],
+    ],
+    [
+      { prices: 'prices: { kinds: { intraday: { refreshInterval: 2d } } }' },
+      [
+        'refreshInterval: found the string "2d"; expected a duration from 1s to 1d: a whole number and ms, s, m, h or d',
+      ],
+    ],
+    [
+      { prices: 'prices: { kinds: { daily: { lookBack: 30 } } }' },
+      ['lookBack: found the number 30; expected a duration from 1m to 366d: a whole number and ms, s, m, h or d'],
+    ],
+    [
+      provider(`auth: ${CANARY}`),
+      ['auth: found a string; expected type and settings, like { type: oauth2, … }, or { type: none }'],
+    ],
+    [
+      kafka(`sasl: "plain,user,${CANARY}"`),
+      ['sasl: found a string; expected { mechanism, username, password }, or { mechanism: oauthbearer, … }, or null'],
+    ],
+    [{ kafka: `kafka: ${CANARY}` }, ['kafka: found a string; expected a group of settings']],
+  ];
+  for (const [parts, expected] of cases) {
+    const lines = (await problemsIn(settingsText(parts))).map((line) =>
+      line.replace(/^\S+ ([\w[\]]+\.)*|; known here: .*/g, ''),
+    );
+    assert.deepEqual(lines, expected);
+  }
+});
+
+test('an empty path of a file means no file', async () => {
+  for (const rest of ['admin: { tokenFile: }', 'admin: { tokenFile: "${FILE:-}" }', 'marketData: { proxyFile: null }'])
+    assert.equal((await loadSettings({ text: settingsText({ rest }), env: {} })).admin.token, null);
+});
+
+test('an exception of the proxy that can match no host is named', async () => {
+  const noProxy = (hosts: string) => settingsText(provider(`auth: { type: none }, noProxy: "${hosts}"`));
+  const right = '*,localhost,.a.example,*.a.example:443,10.0.0.7:80,10.0.0.0/32,::1,[::1],[::1]:8443,fd00::/128';
+  await loadSettings({ text: noProxy(right), env: {} });
+  const wrong = [
+    '10.*',
+    'p.*',
+    '10.',
+    '10.0.0.0/33',
+    '[fe80::]/10',
+    'p.example/rd',
+    'p:99999',
+    '*p.example',
+    'p.',
+    '[p]',
+  ];
+  for (const host of wrong) {
+    const [problem = ''] = await problemsIn(noProxy(`localhost, ${host}`));
+    assert.ok(problem.includes(`noProxy: has "${host}", which can match no host; expected hosts`), problem);
+  }
 });
 
 test("a company's NO_PROXY is taken as it is, ranges of addresses among it", async () => {

@@ -36,6 +36,10 @@ test('the account and the rules are those of the reference data interface, unles
   const own = 'url: https://m.example, auth: { type: bearer, token: abcdef }, assumedZone: Europe/Zurich';
   const { marketData } = await accepted({ marketData: `marketData: { ${own} }` });
   assert.deepEqual([marketData?.auth.type, marketData?.assumedZone], ['bearer', 'Europe/Zurich']);
+  const auth = 'auth: { type: oauth2, tokenUrl: http://a.example, clientId: me, clientSecret: abcdef }';
+  const referenceData = `referenceData: { url: https://a.example, allowHttp: true, ${auth} }`;
+  const inherited = await accepted({ ...MARKET, referenceData });
+  assert.equal(inherited.marketData?.allowHttp, true, 'also for the token address of this account');
   const says = /marketData\.url: .*plain http.*marketData\.allowHttp/;
   await refused({ marketData: 'marketData: { url: http://m.example }' }, says);
 });

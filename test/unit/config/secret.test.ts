@@ -9,7 +9,7 @@ import { temporaryFolder } from '../../support/runner/temporary-folder.ts';
 
 const CANARY = 'canary-7f3a';
 
-async function secretFile(t: TestContext, content: string) {
+async function secretFile(t: TestContext, content: string | Buffer) {
   const folder = temporaryFolder(t);
   const path = join(folder, 'secret');
   await writeFile(path, content);
@@ -89,6 +89,22 @@ test('what cannot be a secret is refused without being quoted', async (t) => {
   const says = /^Error: \/no\/such\/file cannot be read \(ENOENT\)$/;
   await assert.rejects(secrets.fromFile('/no/such/file', 'secret'), says);
   assert.deepEqual(reported, []);
+});
+
+test('a secret that no header can carry, or whose file is not UTF-8, is refused', async (t) => {
+  const { secrets } = reader();
+  const problem = async (content: string | Buffer, kind: 'secret' | 'header') =>
+    secrets.fromFile(await secretFile(t, content), kind).then(
+      (secret) => secret(),
+      (error: Error) => error.message,
+    );
+  assert.equal(await problem('\ufeffpässwort \n', 'secret'), 'pässwort ');
+  assert.match(await problem(Buffer.from('pässwort', 'latin1'), 'secret'), /secret is not UTF-8$/);
+  for (const content of ['tokén', 'token \n', ' token'])
+    assert.match(
+      await problem(content, 'header'),
+      /secret holds characters that no header can carry; use visible ASCII$/,
+    );
 });
 
 test('a file that we may not read is named, with the right that is missing and whose it is', async () => {

@@ -17,6 +17,14 @@ test('a variable that is missing or empty is named, with the message of the file
   assert.deepEqual(substitute('${A}${B}', env).problems, ['A is not set', 'B is not set']);
 });
 
+test('a reference inside a reference is refused, set or not', () => {
+  for (const given of [{}, { A: 'abc' }, { B: 'def' }]) {
+    const [problem = '', ...others] = substitute('${A:-${B}}', given).problems;
+    assert.match(problem, /^a reference cannot be read; expected .* with no \$\{ inside/);
+    assert.deepEqual(others, []);
+  }
+});
+
 test('the file of a variable stands in for it, when the reference is the whole value', () => {
   const { value, variables, problems } = substitute('${PASSWORD}', env);
   assert.ok(value instanceof FileReference);

@@ -1,14 +1,15 @@
-import { createPrivateKey, webcrypto } from 'node:crypto';
+import type { webcrypto } from 'node:crypto';
 import * as oauth from 'oauth4webapi';
 import type { Dispatcher } from 'undici';
 import { ConnectorError } from '../../../errors.ts';
 import { systemClock } from '../../../support/clock.ts';
+import { CONTENT_PROBLEMS } from '../../../support/connection-contents.ts';
 import { openDeadline } from '../../../support/deadline.ts';
+import { importSigningKey, type SigningAlgorithm } from '../../../support/signing-key.ts';
 import { untilAborted } from '../../../support/until-aborted.ts';
 import { collectBytes } from '../body-chunks.ts';
 import {
   type AuthorizationOptions,
-  isSendable,
   loginOf,
   readEncodedSecret,
   readSecret,
@@ -99,15 +100,6 @@ interface ClientLogin {
   readonly secret: string;
 }
 
-const KEY_ALGORITHMS: Readonly<
-  Record<AssertionAlgorithm, webcrypto.RsaHashedImportParams | webcrypto.EcKeyImportParams>
-> = {
-  RS256: { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' },
-  PS256: { name: 'RSA-PSS', hash: 'SHA-256' },
-  ES256: { name: 'ECDSA', namedCurve: 'P-256' },
-  EdDSA: { name: 'Ed25519', namedCurve: 'Ed25519' },
-};
-
 function readLoginSecret(settings: OAuth2Settings, login: string): Promise<string> {
   return settings.clientAuthentication === 'private_key_jwt'
     ? readEncodedSecret(present(settings.privateKey, `${login}.privateKey`), `${login}.privateKey`)
@@ -134,10 +126,9 @@ async function clientAuth(
   });
 }
 
-async function importKey(pem: string, algorithm: AssertionAlgorithm, login: string): Promise<webcrypto.CryptoKey> {
+async function importKey(pem: string, algorithm: SigningAlgorithm, login: string): Promise<webcrypto.CryptoKey> {
   try {
-    const der = createPrivateKey(pem).export({ type: 'pkcs8', format: 'der' });
-    return await webcrypto.subtle.importKey('pkcs8', der, KEY_ALGORITHMS[algorithm], false, ['sign']);
+    return await importSigningKey(pem, algorithm);
   } catch (cause) {
     // The message omits the parser's message, which can quote the key.
     const what = `${login}.privateKey is not the PEM text of a private key for ${algorithm}`;
@@ -192,7 +183,8 @@ async function requestGrant(request: GrantRequest, signal: AbortSignal): Promise
     });
     const granted = await oauth.processClientCredentialsResponse(server, client, response);
     if (granted.token_type !== 'bearer') throw endpoint.failed('issued a token that is not a bearer token');
-    if (!isSendable(granted.access_token)) throw endpoint.failed('issued a token that no header can carry');
+    if (CONTENT_PROBLEMS.header(granted.access_token) !== null)
+      throw endpoint.failed('issued a token that no header can carry');
     return { value: granted.access_token, lifetimeMs };
   } catch (error) {
     if (signal.aborted) throw signal.reason;
@@ -306,7 +298,6 @@ function tokenEndpoint(address: URL, name: string, login: string, signs: boolean
 
 /** The client's method to authenticate at the token endpoint, by its name in RFC 7591 and OpenID Connect. */
 type ClientAuthentication = 'client_secret_basic' | 'client_secret_post' | 'private_key_jwt';
-type AssertionAlgorithm = 'RS256' | 'PS256' | 'ES256' | 'EdDSA';
 
 export interface OAuth2Settings {
   readonly type: 'oauth2';
@@ -318,7 +309,7 @@ export interface OAuth2Settings {
   /** The PEM text of the key that signs the assertion of private_key_jwt. */
   readonly privateKey?: SecretSource | null | undefined;
   readonly keyId?: string | null | undefined;
-  readonly algorithm?: AssertionAlgorithm | undefined;
+  readonly algorithm?: SigningAlgorithm | undefined;
   /** The `aud` of the assertion; the token URL by default. */
   readonly assertionAudience?: string | null | undefined;
   readonly scope?: string | null | undefined;

@@ -38,8 +38,20 @@ test('the settings file stands before the command, behind it, or in the environm
 });
 
 test('variables that the settings file does not refer to are a warning', async (t) => {
-  const file = await settingsFile(t, settingsText({ log: `log: { level: "\${LOG_LEVEL:-warn}" }` }));
-  const env = { LOG_LEVEL: 'info', HTTPS_PROXY: 'http://proxy.example:3128', KAFKA_PASSWORD_FILE: '/x', OTHER: '1' };
+  const file = await settingsFile(
+    t,
+    settingsText({
+      log: `log: { level: "\${LOG_LEVEL:-warn}" }`,
+      admin: `admin: { tokenFile: "\${ADMIN_TOKEN_FILE}" }`,
+    }),
+  );
+  const env = {
+    ADMIN_TOKEN_FILE: await settingsFile(t, SECRET),
+    LOG_LEVEL: 'info',
+    HTTPS_PROXY: 'http://proxy.example:3128',
+    KAFKA_PASSWORD_FILE: '/x',
+    OTHER: '1',
+  };
   const { code, stderr } = await runWith(['validate', '--config', file], { env });
   assert.equal(code, 0);
   assert.match(stderr, /These variables are set but have no effect, because .*: HTTPS_PROXY, KAFKA_PASSWORD_FILE\.$/m);
@@ -81,6 +93,19 @@ test('each printed setting says where its value comes from', async (t) => {
   assert.match(stdout, /^ {2}level: debug # environment: LEVEL$/m);
   assert.match(stdout, /^ {2}maxItems: 500 # default$/m);
   assert.match(stdout, /^schemaRegistry:\n(?: .*\n)* {4}type: none # default$/m, 'of a group that is a default');
+  const secrets = `auth: { type: basic, user: me, password: "\${PASSWORD:-of-the-file}" }, proxy: "http://u:\${PART}@p"`;
+  const secretFile = await settingsFile(
+    t,
+    settingsText({ referenceData: `referenceData: { url: https://a.example, ${secrets} }` }),
+  );
+  for (const [env, password] of [
+    [{ PART: SECRET }, '"[secret]" # file; PASSWORD is not set'],
+    [{ PART: SECRET, PASSWORD: SECRET }, `\${PASSWORD} # environment: PASSWORD`],
+  ] as const) {
+    const printed = await runWith(['config', 'print', '--config', secretFile], { env });
+    assert.ok(printed.stdout.includes(` password: ${password}\n`), printed.stdout);
+    assert.match(printed.stdout, / proxy: "\[secret\]" # environment: PART\n/);
+  }
   const unset = await runWith(['config', 'print', '--config', file]);
   assert.match(unset.stdout, /^ {2}level: warn # file; LEVEL is not set$/m);
 });
