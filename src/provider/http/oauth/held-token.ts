@@ -79,7 +79,8 @@ function usualMarginMs(lifetimeMs: number): number {
 
 function paused(last: ConnectorError, waitMs: number): ConnectorError {
   const { message, cause, fields } = last;
-  return new ConnectorError('TOKEN_FAILED', message, { cause, retryAfterMs: waitMs, fields });
+  const text = `${message} No token is requested for another ${Math.ceil(waitMs / 1_000)} s.`;
+  return new ConnectorError('TOKEN_FAILED', text, { cause, retryAfterMs: waitMs, fields });
 }
 
 // Callers that wait at the same time share one request. If the signal of a caller aborts, the other callers still get
