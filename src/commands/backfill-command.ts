@@ -77,7 +77,8 @@ export async function backfillCommand(
       }),
     );
     shown.end();
-    print(context, { kind, from, to, ...report }, asText(report.series));
+    const series = report.series.map(separated);
+    print(context, { kind, from, to, ...report, series }, asText(series));
     const { notes, problems } = await problemsOf(report, report.series, { command: again, isins });
     say([...notes, ...problems]);
     if (problems.length > 0) exitWith(EXIT_CODES.failed);
@@ -180,11 +181,18 @@ function progressText(progress: Omit<SeriesReport, 'topic' | 'groupId' | 'failed
   return `${series}: ${countText(done)} of ${countText(instruments)} instruments, ${countText(windows)} windows${dead}`;
 }
 
-function asText(reports: readonly SeriesReport[]): string {
-  const rows = reports.map(({ series, topic, instruments, windows, deadLetters, failed }) => [
+/** Separates the products for which the provider has no prices: these are no failure. */
+function separated({ failed, ...report }: SeriesReport) {
+  const hasNone = ({ problem }: (typeof failed)[number]) => saysThatThereIsNone(problem);
+  return { ...report, withoutPrices: failed.filter(hasNone), failed: failed.filter((one) => !hasNone(one)) };
+}
+
+function asText(reports: readonly ReturnType<typeof separated>[]): string {
+  const rows = reports.map(({ series, topic, instruments, windows, deadLetters, withoutPrices, failed }) => [
     series,
     topic,
-    ...[instruments, windows, deadLetters, failed.length].map(countText),
+    ...[instruments, windows, deadLetters, withoutPrices.length, failed.length].map(countText),
   ]);
-  return textTable([['series', 'topic', 'instruments', 'windows written now', 'dead letters', 'failed'], ...rows]);
+  const counts = ['instruments', 'windows written now', 'dead letters', 'no prices (404, 410, null)', 'failed'];
+  return textTable([['series', 'topic', ...counts], ...rows]);
 }

@@ -223,6 +223,8 @@ testInstallation(
     assert.deepEqual(await finished.ended, { code: 0, signal: null }, finished.lines.join('\n'));
     const says = new RegExp(`the provider gave no prices \\(none\\) for ${bad}\\. Their dead letters`);
     assert.match(finished.lines.join('\n'), says);
+    const isNoFailure = new RegExp(`"withoutPrices": \\[\\s*\\{\\s*"isin": "${bad}".*"failed": \\[\\]`, 's');
+    assert.match(finished.lines.join('\n'), isNoFailure);
     // They are spaced where they are sent: a busy machine may let the first one arrive late.
     const tookMs = (askedAtMs.at(-1) ?? 0) - (askedAtMs[0] ?? 0);
     const leastMs = ((Math.max(askedAtMs.length, 3) - 1) * 1_000) / Number(RATE);
