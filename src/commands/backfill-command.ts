@@ -126,10 +126,10 @@ async function problemsOf(
       lines.push(`${name}: the provider gave no prices (${problem}) for ${named(isins)}. Their dead letters say why.`);
     }
   }
-  const mayComeYet = series.flatMap(({ failed }) => failed).filter(({ problem }) => !saysThatThereIsNone(problem));
+  const mayComeYet = series.flatMap(({ failed }) => failed).filter(mayCome);
   const failed = [...new Set(mayComeYet.map(({ isin }) => isin))];
   if (failed.length === 0) return { notes, problems };
-  const groups = series.flatMap(({ groupId, failed: some }) => (some.length > 0 ? (groupId ?? []) : []));
+  const groups = series.flatMap(({ groupId, failed: some }) => (some.some(mayCome) ? (groupId ?? []) : []));
   const again = 'The same command does not repeat these requests. To request them again';
   if (groups.length > 0 && failed.length === new Set(asked).size) {
     // Equal requests have the same progress, so a command for the same products would find its work done.
@@ -183,8 +183,11 @@ function progressText(progress: Omit<SeriesReport, 'topic' | 'groupId' | 'failed
 
 /** Separates the products for which the provider has no prices: these are no failure. */
 function separated({ failed, ...report }: SeriesReport) {
-  const hasNone = ({ problem }: (typeof failed)[number]) => saysThatThereIsNone(problem);
-  return { ...report, withoutPrices: failed.filter(hasNone), failed: failed.filter((one) => !hasNone(one)) };
+  return { ...report, withoutPrices: failed.filter((one) => !mayCome(one)), failed: failed.filter(mayCome) };
+}
+
+function mayCome({ problem }: SeriesReport['failed'][number]): boolean {
+  return !saysThatThereIsNone(problem);
 }
 
 function asText(reports: readonly ReturnType<typeof separated>[]): string {

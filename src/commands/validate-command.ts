@@ -149,8 +149,8 @@ function checkProvider({ settings, signal }: CheckOptions): Promise<readonly Con
         // Sends the first requests of the source, because the stream may need another right than the list.
         const { stream, preview } = session.open(source, 1);
         const { since, newest } = await stream.start(signal);
-        const { kind } = await stream.after(newest ?? since, signal);
-        if (kind === 'refused') throw new ConnectorError('PROVIDER_REFUSED', 'The provider refuses a fresh offset.');
+        const outcome = await stream.after(newest ?? since, signal);
+        if (outcome.kind === 'refused') throw outcome.err;
         const isEmpty = source.type === 'instruments' && (await preview(null, 1, signal)).length === 0;
         const advice = 'If the provider should have some, correct the filter of the source, such as legalCountry.';
         return isEmpty

@@ -151,10 +151,14 @@ export function withSecretFiles<Schema extends z.ZodType>(keys: readonly string[
     if (given === null || typeof given !== 'object' || Array.isArray(given)) return given;
     const entries = Object.entries(given).map(([name, value]) => {
       const key = keys.find((candidate) => `${candidate}File` === name);
+      if (key === undefined) return [name, value];
+      // An empty variable counts as not set.
+      const other: unknown = (given as Readonly<Record<string, unknown>>)[key];
+      if (value === '') return [key, other ?? null];
       // If both keys are given, `<key>File` remains and is reported as superfluous.
-      if (key === undefined || key in given) return [name, value];
-      // An empty variable counts as not set. `secret` refuses a value that is not text.
-      return [key, value === '' ? null : typeof value === 'string' ? new FileReference(value) : value];
+      if (key in given && other !== '') return [name, value];
+      // `secret` refuses a value that is not text.
+      return [key, typeof value === 'string' ? new FileReference(value) : value];
     });
     return Object.fromEntries(entries);
   }, schema);

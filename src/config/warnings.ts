@@ -1,3 +1,4 @@
+import { canMatch, hostsOf } from './groups/endpoint.ts';
 import { KNOWN_EVENT_TYPES } from './groups/sources.ts';
 import { memberOf } from './problem.ts';
 import { nearestName } from './suggestion.ts';
@@ -5,11 +6,29 @@ import { nearestName } from './suggestion.ts';
 /** Finds likely mistakes that are not errors. Returns a sentence for each, beginning with the setting's name. */
 export function settingsWarnings(given: unknown): string[] {
   const sources = memberOf(given, 'sources');
-  if (!Array.isArray(sources)) return [];
-  return sources.flatMap((source: unknown, at) =>
+  const ofSources = (Array.isArray(sources) ? sources : []).flatMap((source: unknown, at) =>
     ['eventType', 'deleteOnEventTypes'].flatMap((name) =>
       ofUnknownTypes(`sources[${at}].${name}`, [memberOf(source, name)].flat()),
     ),
+  );
+  return [...ofSources, ...ofNoProxies(given)];
+}
+
+const PROXIED = [['referenceData'], ['marketData'], ['schemaRegistry'], ['kafka', 'sasl']];
+
+/** Not an error, because the variable NO_PROXY of a machine also serves other programs. */
+function ofNoProxies(given: unknown): string[] {
+  const wrong = PROXIED.flatMap((path) => {
+    const group = path.reduce(memberOf, given);
+    const hosts = memberOf(group, 'noProxy');
+    const hasProxy = memberOf(group, 'proxy') || memberOf(group, 'proxyFile');
+    const setting = `${path.join('.')}.noProxy`;
+    const all = hasProxy && typeof hosts === 'string' ? hostsOf(hosts) : [];
+    return all.filter((host) => !canMatch(host)).map((host) => ({ setting, host }));
+  });
+  return [...Map.groupBy(wrong, ({ host }) => host)].map(
+    ([host, some]) =>
+      `${some.map(({ setting }) => setting).join(', ')}: ${JSON.stringify(host)} can match no host, so requests to such hosts go through the proxy; expected a name, .suffix, host:port or range.`,
   );
 }
 

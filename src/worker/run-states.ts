@@ -23,7 +23,7 @@ export interface RunStatesOptions<Unit extends Named> {
   readonly restsWhen: readonly Rest[];
   readonly topics?: UnitTopics<Unit> | undefined;
   readonly held?: {
-    failed(unit: Unit, how: { readonly isCertain: boolean }): void;
+    readonly failed: (unit: Unit, how: { readonly isCertain: boolean; readonly err: Error }) => void;
     isHeld(unit: Unit): boolean;
     /** Resolves after the back-off. Rejects with a ConnectorError (action `stopSource`) if the unit cannot run. */
     untilFree(unit: Unit, signal: AbortSignal): Promise<void>;
@@ -62,7 +62,7 @@ export function createRunStates<Unit extends Named>(options: RunStatesOptions<Un
     } catch (error) {
       signal.throwIfAborted();
       if (!(error instanceof ConnectorError)) throw error;
-      if (error.action === 'retry') held?.failed(unit, { isCertain: true });
+      if (error.action === 'retry') held?.failed(unit, { isCertain: true, err: error });
       else failed(unit, error);
     }
   };

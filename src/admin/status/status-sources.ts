@@ -181,7 +181,7 @@ export function createStatusSources(options: {
     },
     sourceStarted(started) {
       update(started.source, (known) => {
-        if (started.since !== known.since) known.refusedAt = null;
+        if (started.since !== known.since) Object.assign(known, { refusedAt: null, caughtUpAt: null });
       });
       setPlace(started);
       update(started.source, (known) => {

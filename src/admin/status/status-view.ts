@@ -160,7 +160,9 @@ function heading(shown: SourceStatus | ProcessorStatus, { at, kafkaIsSilent, kaf
   if (trouble !== null && !kafkaIsSilent) {
     const { failures, part, message, restartTriesNow } = trouble;
     const waitSeconds = secondsBetween(at, trouble.nextTryAt);
-    const row = `${counted(failures, 'failure')} in a row${part === null ? '' : ` (${part})`}`;
+    // A short membership or the answers of other kinds can stand between the failures of prices.
+    const inARow = 'owned' in shown ? ' in a row' : '';
+    const row = `${counted(failures, 'failure')}${inARow}${part === null ? '' : ` (${part})`}`;
     const isLong = restartTriesNow && waitSeconds > LONG_WAIT_SECONDS;
     const hint = isLong ? `; spconnect restart ${name} tries now` : '';
     const text = `${row}, next try in ${durationText(waitSeconds)}${hint}.\n${message}`;
@@ -174,7 +176,7 @@ function heading(shown: SourceStatus | ProcessorStatus, { at, kafkaIsSilent, kaf
   const since = `for ${durationText(isWaiting ? kafkaSilentSeconds : secondsBetween(retriedAt ?? changedAt, at))}`;
   const lastAt = 'lastPollAt' in shown ? shown.lastPollAt : shown.lastBatchAt;
   // Only the process in which the task ran knows since when it rests.
-  const age = shown.wanted !== 'running' && shown.task !== 'failed' && lastAt === null ? 'as requested' : since;
+  const age = state === shown.wanted && state !== 'running' && lastAt === null ? 'as requested' : since;
   return { name, state: words, level, age, notes };
 }
 

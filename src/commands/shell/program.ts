@@ -246,7 +246,7 @@ If the price processor follows this kind, the range must end an hour before its 
 nothing is written. The message names the latest --to. A running connector sends its requests in addition to --rate. In
 steady operation, the default of --rate keeps both together within the limit.
 The exit code is 1 when a product is on no topic of instruments, or a request for it failed in this run or an
-interrupted run. A product without prices at the provider (404, 410), such as a repaid product, is not a failure. The
+interrupted run. A product without prices at the provider (404, 410, null), such as a repaid product, is not a failure. The
 messages name up to 30 of these ISINs, and the dead letters name all.`,
     examples: [
       'backfill daily --from 2026-01-01 --to 2026-03-31',
@@ -278,8 +278,8 @@ each offset.`,
       EXECUTE,
     ],
     help: `Events that were already written are written again to the events topic, but they do not change their instruments.
-Events that are skipped are missing on the events topic. Walks follow and correct the instruments. An offset after all
-that the source has read is refused. Stop the source first (spconnect stop), and resume it afterwards.`,
+Events that are skipped are missing on the events topic. Walks follow and correct the instruments. A place more than
+seven days old is refused, and so is an offset that no record has and that is not before all that was read. Stop the source first (spconnect stop), and resume it afterwards.`,
     examples: ['offsets set instruments --to 6h'],
     load: async () => (await import('../offsets-command.ts')).offsetsSet,
   },

@@ -4,21 +4,24 @@ import type { SettingPath } from '../problem.ts';
 import type { SecretReader } from '../secret.ts';
 import { nullable, pemFile, type Report, secret, setting, text, type Unchecked } from '../setting.ts';
 
-const WANTED_HOSTS = 'hosts without a scheme, separated by commas (.example.com,10.0.0.7,172.16.0.0/12)';
-const noProxy = text(WANTED_HOSTS, /^[\w.*:/[\],\s-]+$/)
-  .transform((given) => given.split(/[,\s]+/).filter((host) => host !== ''))
-  .superRefine((hosts, { addIssue }) => {
-    const wrong = hosts.filter((host) => !canMatch(host)).map((host) => JSON.stringify(host));
-    if (wrong.length > 0) addIssue(`has ${wrong.join(', ')}, which can match no host; expected ${WANTED_HOSTS}`);
-  });
+const noProxy = text(
+  'hosts without a scheme, separated by commas (.example.com,10.0.0.7,172.16.0.0/12)',
+  /^[\w.*:/[\],\s-]+$/,
+)
+  .refine((given) => !given.includes('://'))
+  .transform(hostsOf);
 
-/** Another form would match no host, and all requests would silently go through the proxy. */
-function canMatch(host: string): boolean {
+export function hostsOf(given: string): readonly string[] {
+  return given.split(/[,\s]+/).filter((host) => host !== '');
+}
+
+/** False for a host of another form: it matches no host, and all requests go through the proxy. */
+export function canMatch(host: string): boolean {
   const [, network = host, bits] = /^(.*)\/(\d{1,3})$/.exec(host) ?? [];
   const version = isIP(network);
   if (bits !== undefined || version !== 0) return version !== 0 && Number(bits ?? 0) <= (version === 4 ? 32 : 128);
   const [, name = '', address, port] =
-    /^(?:((?:\*?\.)?\w[\w-]*(?:\.[\w-]+)*)|\[(.*)\])(?::(\d{1,5}))?$/.exec(host) ?? [];
+    /^(?:((?:\*?\.)?\w[\w-]*(?:\.[\w-]+)*\.?)|\[(.*)\])(?::(\d{1,5}))?$/.exec(host) ?? [];
   const isKnown = address === undefined ? name !== '' : isIP(address) === 6;
   return host === '*' || (isKnown && Number(port ?? 0) <= 65_535);
 }

@@ -191,6 +191,7 @@ export async function rowsFrom<Row>(
   const since = from ?? (begins === 'atGivenStart' ? (await stream.start(signal)).since : null);
   const outcome = await stream.after(since, signal);
   if (outcome.kind === 'stream') return outcome.answer.decoded.rows;
+  if (from === null) throw outcome.err;
   const text = `The provider refused the offset (status ${outcome.status}): it has expired, or it is not an offset.`;
   throw new ConnectorError('PROVIDER_REFUSED', `${text} Use a newer offset as --from, or omit --from.`);
 }

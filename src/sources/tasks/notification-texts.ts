@@ -161,7 +161,7 @@ function walkText(source: string, notification: WalkNotification) {
           'A change without an event also looks like a lag. A walk 90 minutes later corrects it. ' +
           'If the provider confirms the lag, set handoffMargin to at least this lag.',
         why:
-          `Rows that contradict events of the hour before the walk: ${rows}. Instruments that were issued in that hour and are ` +
+          `Rows that contradict events of the 90 minutes before the walk: ${rows}. Instruments that were issued in that time and are ` +
           `missing from the list: ${lacking}${rows + lacking === 0 ? '; a page names an older offset of the stream' : ''}.`,
       };
     }

@@ -5,7 +5,7 @@ import type { InstrumentsOffset } from './instruments-offset.ts';
 
 /*
  * The provider's instrument list may lag: it may be older than events that are already on the topic. A walk waits for
- * `handoffMargin`, but the lag may be longer. So the census remembers *recent* events, of the hour before the walk:
+ * `handoffMargin`, but the lag may be longer. So the census remembers *recent* events, of the 90 minutes before the walk:
  *
  * - A row that contradicts a recent event is not written, and shows a lag. But if an event touches the instrument during
  *   the walk, or a later event is a dead letter, the row may be newer than the recent event. Then it shows no lag.

@@ -26,7 +26,7 @@ const SOURCE_WORKER_FILE = new URL('../../../src/sources/source-worker.ts', impo
 
 const ACTIONS: Readonly<Record<ErrorAction, string>> = {
   retry: 'tries again after a back-off',
-  retrySlowly: 'tries again after longer pauses (`spconnect restart <source>` tries at once)',
+  retrySlowly: 'tries again after longer pauses (`spconnect restart <source>` usually tries at once)',
   askForLess: 'repeats the request for fewer items',
   reopenWriter: 'opens a new writer and continues from the committed position',
   stopSource: 'stops the source; the other sources continue',

@@ -86,6 +86,7 @@ export function run(memory: MemoryBroker, sources: readonly Source[], around: Ar
   return {
     ended,
     stop,
+    all: (name: string) => seen.flatMap((one) => (one.name === name ? [one.fields] : [])),
     count: (name: string) => seen.filter((one) => one.name === name).length,
     failures: () =>
       seen.flatMap(({ name, fields }): [string, ConnectorError][] =>

@@ -151,7 +151,7 @@ test('an operator who has mended the topic lets the source start again, and it i
 test('a source whose topics cannot be looked at is tried again, apart from the others', async () => {
   const memory = broker();
   const { is, topics } = refusing(new ConnectorError('KAFKA_UNREACHABLE', 'no leader'));
-  const { ended, failures } = run(memory, [countingSource('bad'), countingSource('good')], {
+  const { ended, failures, all } = run(memory, [countingSource('bad'), countingSource('good')], {
     topics: {
       ...topics,
       async verify(source, signal) {
@@ -162,6 +162,8 @@ test('a source whose topics cannot be looked at is tried again, apart from the o
   });
   assert.deepEqual(await ended, ['bad', 'good']);
   assert.deepEqual([written(memory, 'bad'), written(memory, 'good')], [counted, counted]);
+  const attempts = all('attemptFailed').map(({ source, err }) => `${source}: ${err.code}`);
+  assert.deepEqual(new Set(attempts), new Set(['bad: KAFKA_UNREACHABLE']));
   const codes = failures().map(([, { code }]) => code);
   assert.deepEqual(codes, ['WALK_CURSOR_REPEATED', 'WALK_CURSOR_REPEATED']);
 });
