@@ -82,7 +82,8 @@ export const ERROR_CODES = {
   },
   RETENTION_GAPS_REPEAT: {
     action: 'stopSource',
-    remedy: `Find out why the provider keeps losing its event stream; then restart the source. For a day after the first gap it works only if the provider serves the committed offset. Or let it begin as a new source, without its unread items: ${START_OVER}.`,
+    remedy:
+      'Find out why the provider keeps losing its event stream; then restart the source. For a day after the first gap, this works only if the provider serves the committed offset. To begin as a new source, without the unread items, reset its offset.',
   },
   TOO_MANY_DEAD_LETTERS: {
     action: 'stopSource',
