@@ -58,7 +58,7 @@ testInstallation(
     const none = await scene.spconnect('dead-letters list --source other');
     assert.deepEqual(
       [none.code, none.stdout, none.stderr],
-      [0, '', 'No source of the settings has the name other.\nNo dead letter matches.\n'],
+      [0, '', 'The settings enable no source with the name other.\nNo dead letter matches.\n'],
     );
 
     const shown = await scene.spconnect(`dead-letters show ${ids[0]}`);

@@ -191,8 +191,8 @@ testInstallation(
 
     const { admin } = await rawAdmin(t, at.stack.brokers);
     await admin.deleteGroups(groups);
-    const anew = at.startProcess('backfill', ...String(requests[2]).split(' '), '--isin', ...isins.slice(5));
-    assert.equal((await anew.ended).code, 0, anew.lines.join('\n'));
+    const repeated = at.startProcess('backfill', ...String(requests[2]).split(' '), '--isin', ...isins.slice(5));
+    assert.equal((await repeated.ended).code, 0, repeated.lines.join('\n'));
   },
 );
 
