@@ -8,6 +8,7 @@ import { kafkaOrSkip, readCommitted } from '../../support/kafka/kafka-real.ts';
 import { stackOrSkip, uniquePrefix } from '../../support/kafka/stack.ts';
 import { isinsOf, onceRight } from '../../support/ledgers/prices-on-topics.ts';
 import { notificationsOn } from '../../support/ledgers/universe-on-topics.ts';
+import { eventually } from '../../support/runner/eventually.ts';
 
 const HOUR_MS = 3_600_000;
 const WINDOW_MS = 300_000;
@@ -109,6 +110,7 @@ prices:
     return lastMs < servedMs ? null : `the window of ${new Date(lastMs).toISOString()} is missing`;
   });
   await marked();
+  await eventually('the missed windows are reported', reports, ({ length }) => length > 0);
   await connector.stop();
   const [report, ...others] = await reports();
   assert.deepEqual(others, []);
