@@ -28,7 +28,8 @@ interface RecordsContext {
   /** Failures that already have a dead letter. Without this option, no failure has a dead letter yet. */
   readonly reported?: ReportedFailures;
   readonly source?: string;
-  readonly deadLetterHeaders?: Readonly<Record<string, string>>;
+  /** More headers of each record. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 export function priceRecords(
@@ -64,6 +65,7 @@ class PartRecords {
       'spc-source': source,
       'spc-endpoint': targets.endpoint,
       'spc-received': new Date(wallMs).toISOString(),
+      ...context.headers,
     };
   }
 
@@ -136,11 +138,11 @@ class PartRecords {
     provenance: Readonly<Record<string, string>>,
     isNew: boolean,
   ): void {
-    const { source = NAME, targets, deadLetterHeaders } = this.#context;
+    const { source = NAME, targets } = this.#context;
     const { key, pointer, reason } = input;
     if (isNew) this.dead.push({ source, kind: this.#kind, key, pointer, reason });
     const record = { topic: targets.deadLetters, source, targetTopic: this.#target.name, input };
-    this.records.push(deadLetterRecord({ ...record, provenance: { ...provenance, ...deadLetterHeaders } }));
+    this.records.push(deadLetterRecord({ ...record, provenance }));
   }
 
   #headersFor(offsets: readonly bigint[], more?: Readonly<Record<string, string>>): Readonly<Record<string, string>> {

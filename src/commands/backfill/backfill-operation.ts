@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { ConnectorError } from '../../errors.ts';
-import type { OutgoingRecord } from '../../kafka/record.ts';
+import type { CommittedOffset } from '../../kafka/cluster.ts';
+import type { CommittedRecord, OutgoingRecord } from '../../kafka/record.ts';
 import { partitionsOf, RECORD_ALLOWANCE_BYTES, type TopicSpecification } from '../../kafka/topic.ts';
 import { toAll } from '../../observe/event-table.ts';
 import type { Events, PriceProblem } from '../../observe/events.ts';
@@ -152,7 +153,7 @@ async function prepare(
   const request = JSON.stringify([series.series, range.fromMs, range.toMs, [...isins].sort()]);
   const name = createHash('sha256').update(request).digest('hex').slice(0, 16);
   const groupId = `${prefix}-backfill-${base}-${name}`;
-  const deadLetterHeaders = { [BACKFILL_REQUEST]: backfillText(base, range), [BACKFILL_GROUP]: groupId };
+  const headers = { [BACKFILL_REQUEST]: backfillText(base, range), [BACKFILL_GROUP]: groupId };
   const { slices, instruments: instrumentsPerPage } = pagePlan(range, windows.lengthMs, settings.prices.maxItems);
   const ask: SeriesBackfill['ask'] = async (asked, slice, isNews) => {
     asking.slice = slice;
@@ -169,7 +170,7 @@ async function prepare(
     const part = { batch: { kind, questions: asked, inputs: [], outcomes }, results };
     // A backfill answers no input record, so the input has no topic.
     const input = { topic: '', partition: 0 };
-    const written = { input, targets, windows: new Map(), wallMs, source: BACKFILL, deadLetterHeaders };
+    const written = { input, targets, windows: new Map(), wallMs, source: BACKFILL, headers };
     const { records, report } = priceRecords(part, written);
     const failed = results.flatMap((result) =>
       result.kind === 'failure' ? [{ isin: result.instrument.isin, problem: result.problem }] : [],
@@ -262,6 +263,8 @@ function spreadOver(all: readonly AskedInstrument[]): readonly AskedInstrument[]
 export const HIGHEST = 2n ** 63n - 1n;
 const BACK_OFF = { initialMs: 500, maximumMs: 30_000 };
 const MOST_OPENINGS = 10;
+/** The most that the broker's clock is behind our clock. */
+const CLOCK_MARGIN_MS = 3_600_000;
 
 /** The records of some instruments for a part of the range. */
 interface Page {
@@ -278,7 +281,7 @@ interface SeriesBackfill {
   readonly instrumentsPerPage: number;
   readonly topic: TopicSpecification;
   readonly transactionalId: string;
-  /** A consumer group. Its committed offset on the first partition of the topic is the progress. */
+  /** A consumer group. Its committed offset on the first partition of the topic is the progress; the metadata is the begin. */
   readonly groupId: string;
   /** Requests prices; `instruments` has each isin at most once. */
   readonly ask: (
@@ -306,49 +309,62 @@ export async function backfillSeries(
 ): Promise<SeriesProgress> {
   const { instruments, instrumentsPerPage, topic, groupId, transactionalId, onProgress } = backfill;
   const place = { topic: topic.name, partition: 0 };
-  const written = { windows: 0, deadLetters: 0 };
+  const counts = { windows: 0, deadLetters: 0 };
   const failed = new Map<string, PriceProblem>();
+  /** The ids that have a window or a dead letter of this request, or that this run requested. */
+  const answered = new Set<string>();
   const writer = kafka.transactionalWriter(transactionalId, {
     abortHanging: () => [...partitionsOf(topic), ...partitionsOf(topics['dead-letters'])],
     abortHangingOffset: { groupId, ...place },
   });
 
-  /** Restores `failed` from the dead letters of earlier runs: a transaction commits dead letters with the progress. */
-  async function readFailed(): Promise<void> {
+  /** A transaction commits windows and dead letters with the progress, so the topics name all products with an answer. */
+  async function readAnswered(sinceMs: number): Promise<void> {
     const isins = new Map(instruments.map(({ id, isin }) => [id, isin]));
-    const partitions = partitionsOf(topics['dead-letters']).map(({ partition }) => partition);
-    await kafka.logReader.readToEnd({
-      topic: topics['dead-letters'].name,
-      partitions,
-      toHighWatermark: true,
-      onRecord({ key, headers }) {
-        const isin = headers[BACKFILL_GROUP] === groupId ? isins.get(String(key)) : undefined;
-        if (isin !== undefined) failed.set(isin, headers[PROBLEM] as PriceProblem);
-      },
-      signal,
-    });
+    const read = (specification: TopicSpecification, onAnswer: (id: string, record: CommittedRecord) => void) =>
+      kafka.logReader.readToEnd({
+        topic: specification.name,
+        partitions: partitionsOf(specification).map(({ partition }) => partition),
+        sinceMs,
+        toHighWatermark: true,
+        onRecord(record) {
+          const [id = ''] = String(record.key).split('/');
+          if (record.headers[BACKFILL_GROUP] !== groupId || !isins.has(id)) return;
+          answered.add(id);
+          onAnswer(id, record);
+        },
+        signal,
+      });
+    await read(topic, () => {});
+    await read(topics['dead-letters'], (id, { headers }) =>
+      failed.set(isins.get(id) as string, headers[PROBLEM] as PriceProblem),
+    );
   }
 
-  async function writeFrom(next: bigint): Promise<SeriesProgress> {
-    let done = instruments.findIndex((instrument) => progressOf(instrument) >= next);
-    if (done < 0) done = instruments.length;
+  async function writeFrom({ offset: next, metadata: begun }: CommittedOffset): Promise<SeriesProgress> {
+    // Earlier versions committed no begin, and their windows have no header.
+    const isOpen = (one: AskedInstrument) => progressOf(one) >= next || (begun !== '' && !answered.has(one.id));
+    const open = instruments.filter(isOpen);
+    let written = 0;
     const progress = () => {
       const products = [...failed].map(([isin, problem]) => ({ isin, problem }));
-      return { instruments: instruments.length, done, ...written, failed: products };
+      const done = instruments.length - open.length + written;
+      return { instruments: instruments.length, done, ...counts, failed: products };
     };
     onProgress(progress());
-    while (done < instruments.length) {
-      const together = pageFrom(instruments, done, instrumentsPerPage);
+    while (written < open.length) {
+      const together = pageFrom(open, written, instrumentsPerPage);
       const pages = await askFor(together, backfill);
-      done += together.length;
-      const [last, following] = [instruments[done - 1] as AskedInstrument, instruments[done]];
-      // After the last instrument, a repeated command continues with new instruments, which usually have higher ids.
-      const offset = following === undefined ? progressOf(last) + 1n : progressOf(following);
+      written += together.length;
+      const [last, following] = [open[written - 1] as AskedInstrument, open[written]];
+      const behind = following === undefined ? progressOf(last) + 1n : progressOf(following);
+      const offset = behind > next ? behind : next;
       const records = pages.flatMap((page) => page.records);
-      await writer.commit({ records, consumerOffset: { groupId, ...place, offset } });
+      await writer.commit({ records, consumerOffset: { groupId, ...place, offset, metadata: begun } });
+      for (const { id } of together) answered.add(id);
       for (const page of pages) {
-        written.windows += page.windows;
-        written.deadLetters += page.deadLetters;
+        counts.windows += page.windows;
+        counts.deadLetters += page.deadLetters;
         for (const { isin, problem } of page.failed) failed.set(isin, problem);
       }
       onProgress(progress());
@@ -358,8 +374,8 @@ export async function backfillSeries(
 
   const session = async () => {
     const committed = await writer.open((opening) => kafka.consumerOffset(groupId, place, opening), signal);
-    if (committed !== null) await readFailed();
-    return writeFrom(committed?.offset ?? 0n);
+    if (committed !== null) await readAnswered(Math.max(0, Number(committed.metadata) - CLOCK_MARGIN_MS));
+    return writeFrom(committed ?? { offset: 0n, metadata: String(clock.wallMs()) });
   };
   const mayRetry = (error: unknown) =>
     error instanceof ConnectorError && error.action === 'reopenWriter' && error.code !== 'WRITER_FENCED';

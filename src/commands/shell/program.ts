@@ -240,7 +240,8 @@ next walk can delete it, an event of the last 90 minutes names it, or the source
     ],
     help: `The series are those of the settings (prices.kinds). After an interruption, run the same command again: it
 continues where it stopped, as long as the broker keeps the offsets of a group without members (seven days by default).
-After a complete run, it requests only products that are new and have a higher id. Name other new products by --isin.
+After a complete run, the same command requests only products that have neither a window nor a dead letter of this
+request, such as new products.
 A command with another range, other products or other series writes all its windows, also windows that are on the topic.
 If the price processor follows this kind, the range must end an hour before its lookBack. A later --to is refused, and
 nothing is written. The message names the latest --to. A running connector sends its requests in addition to --rate. In

@@ -18,7 +18,8 @@ import { memoryInstallation } from '../../support/memory-kafka/memory-installati
 const { topics } = await memoryInstallation();
 const MINUS_SMALLEST = '-9223372036854775808';
 
-const LETTER = { [BACKFILL_GROUP]: 'p-backfill-daily-1', [PROBLEM]: 'status 404' };
+const GROUP = { [BACKFILL_GROUP]: 'p-backfill-daily-1' };
+const LETTER = { ...GROUP, [PROBLEM]: 'status 404' };
 
 function instrument(id: string): AskedInstrument {
   const terms = { currency: null, priceType: null, repaymentDay: null };
@@ -26,8 +27,12 @@ function instrument(id: string): AskedInstrument {
 }
 
 /** Writes one window for each instrument; what `fails` has is without prices. Ends with an error at the n-th page. */
-async function run(at: Installation, ids: readonly string[], own: { endsAt?: number; fails?: readonly string[] } = {}) {
-  const { endsAt = Number.POSITIVE_INFINITY, fails = [] } = own;
+async function run(
+  at: Installation,
+  ids: readonly string[],
+  own: { endsAt?: number; fails?: readonly string[]; empty?: readonly string[] } = {},
+) {
+  const { endsAt = Number.POSITIVE_INFINITY, fails = [], empty = [] } = own;
   const instruments = ids.map(instrument).sort((a, b) => (progressOf(a) < progressOf(b) ? -1 : 1));
   const asked: string[][] = [];
   const ask = async (
@@ -41,8 +46,8 @@ async function run(at: Installation, ids: readonly string[], own: { endsAt?: num
     return {
       records: [
         ...page
-          .filter((one) => !dead.includes(one))
-          .map(({ id }) => keyedRecord(topics['daily-prices'], id, Buffer.from('window'), {})),
+          .filter((one) => !dead.includes(one) && !empty.includes(one.id))
+          .map(({ id }) => keyedRecord(topics['daily-prices'], `${id}/OHLC/2026-11-02`, Buffer.from('window'), GROUP)),
         ...dead.map(({ id }) => keyedRecord(topics['dead-letters'], id, Buffer.from('{}'), LETTER)),
       ],
       windows: page.length - dead.length,
@@ -66,7 +71,7 @@ async function run(at: Installation, ids: readonly string[], own: { endsAt?: num
 const written = (broker: MemoryBroker) =>
   partitionsOf(topics['daily-prices'])
     .flatMap(({ partition }) => broker.readCommitted('p.daily-prices', partition))
-    .map(({ key }) => String(key))
+    .map(({ key }) => String(key).split('/')[0])
     .sort();
 
 test('instruments with negative ids are backfilled, once, wherever the run is ended', async () => {
@@ -83,11 +88,32 @@ test('instruments with negative ids are backfilled, once, wherever the run is en
   assert.ok(progressOf(instrument(MINUS_SMALLEST)) < HIGHEST);
 });
 
-test('a complete backfill that runs again requests only the products that came since', async () => {
+test('a complete backfill that runs again requests only the products without a window, whatever their ids', async () => {
   const at = await memoryInstallation();
-  await run(at, ['1', '2', '3']);
-  assert.deepEqual((await run(at, ['1', '2', '3', '4', '5'])).asked, [['4', '5']]);
-  assert.deepEqual((await run(at, ['1', '2', '3', '4', '5'])).asked, []);
+  await run(at, ['3', '5', '7', '9'], { fails: ['5'], empty: ['7'] });
+  const ids = ['2', '3', '4', '5', '7', '8', '9', '10', '11'];
+  const killed = await run(at, ids, { endsAt: 1 });
+  assert.deepEqual(killed.asked, [['2', '4']]);
+  const { asked, progress } = await run(at, ids);
+  assert.deepEqual(asked, [
+    ['7', '8'],
+    ['10', '11'],
+  ]);
+  assert.ok(!(progress instanceof Error));
+  assert.deepEqual([progress.done, progress.instruments, progress.windows], [9, 9, 4]);
+  assert.deepEqual((await run(at, ids)).asked, []);
+  assert.deepEqual(written(at.broker), ['2', '3', '4', '7', '8', '9', '10', '11'].sort());
+});
+
+test('a run after an earlier version, whose windows have no header, continues behind its progress', async () => {
+  const at = await memoryInstallation();
+  const place = { topic: 'p.daily-prices', partition: 0 };
+  const writer = at.kafka.transactionalWriter('p-backfill-daily');
+  await writer.open(async () => null, at.signal);
+  await writer.commit({ records: [], consumerOffset: { groupId: 'p-backfill-daily-1', ...place, offset: 3n } });
+  await writer.close();
+  assert.deepEqual((await run(at, ['1', '2', '3'])).asked, [['3']]);
+  assert.deepEqual((await run(at, ['0', '1', '2', '3'])).asked, []);
 });
 
 test('a run that goes on names what an interrupted one found without prices, and nothing of another request', async () => {
