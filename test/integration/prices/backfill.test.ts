@@ -132,6 +132,22 @@ testInstallation(
       own.length,
       'what is complete is not written again',
     );
+
+    const { id } = simulator.publish({ kind: 'newissue' });
+    const ids = [...simulator.ledger.instruments()].map((one) => BigInt(one.id));
+    assert.ok(id !== null && ids.some((one) => one > BigInt(id)), 'the new id is not the highest');
+    const next = await at.start();
+    await onceRight(async () =>
+      (await topicRecords()).some(({ key }) => String(key).startsWith(`${id}/`)) ? null : `no price of ${id}`,
+    );
+    await next.stop();
+    await fencePrices(kafka, prefix);
+    const withNew = at.startProcess(...command);
+    assert.deepEqual(await withNew.ended, { code: 0, signal: null }, withNew.lines.join('\n'));
+    const all = (await topicRecords(true)).filter(({ key }) => (String(key).split('/')[2] ?? '') <= to);
+    assert.equal(new Set(all.map(({ key }) => String(key))).size, all.length, 'a window was written twice');
+    assert.ok(all.length > own.length, 'the new product has windows');
+    await assertAsServed(simulator, all, from, to);
   },
 );
 
