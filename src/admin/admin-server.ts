@@ -164,7 +164,7 @@ function isFromAnotherSite({ headers }: FastifyRequest): boolean {
 }
 
 function credentialOf(header: string | undefined): string | null {
-  const [, scheme = '', value = ''] = /^(bearer|basic) +([^\s]{1,4096})$/i.exec(header ?? '') ?? [];
+  const [, scheme = '', value = ''] = /^(bearer|basic) +(\S.{0,4095})$/i.exec(header ?? '') ?? [];
   if (scheme.toLowerCase() === 'bearer') return value;
   if (scheme === '') return null;
   const login = Buffer.from(value, 'base64').toString('utf8');

@@ -52,7 +52,7 @@ export async function backfillCommand(
   ];
   const settings = await loadWholeSettings(context);
   const shown = commandProgress(stderr, LINE_EVERY_MS);
-  const latest = new Map<string, Pick<SeriesReport, 'series' | 'failed'>>();
+  const latest = new Map<string, Pick<SeriesReport, 'series' | 'groupId' | 'failed'>>();
   const again = [
     `spconnect backfill ${kind} --from ${from} --to ${to}`,
     ...(rate === undefined ? [] : [`--rate ${rate}`]),
@@ -70,7 +70,7 @@ export async function backfillCommand(
         rate: rate ?? null,
         refuse,
         onProgress(series, progress) {
-          latest.set(series, { series, failed: progress.failed });
+          latest.set(series, { series, groupId: progress.groupId, failed: progress.failed });
           shown.show(progressText({ series, ...progress }));
         },
         onTrouble: (text) => shown.show(`waiting: ${redaction.redact(text)}`),
@@ -196,6 +196,12 @@ function asText(reports: readonly ReturnType<typeof separated>[]): string {
     topic,
     ...[instruments, windows, deadLetters, withoutPrices.length, failed.length].map(countText),
   ]);
-  const counts = ['instruments', 'windows written now', 'dead letters', 'no prices (404, 410, null)', 'failed'];
+  const counts = [
+    'instruments',
+    'windows written now',
+    'dead letters written now',
+    'no prices (404, 410, null)',
+    'failed',
+  ];
   return textTable([['series', 'topic', ...counts], ...rows]);
 }

@@ -141,7 +141,7 @@ const UNMAPPED_ADVICE =
   'To write such inputs with null for each wrong value, set mapping.onMismatch: keepInExtras, and retry.';
 const BY_WALK =
   'the walk writes the instrument; if the source wrote it for an event in the last 90 minutes, only a walk after this time does';
-const BY_REFRESH = 'needs no retry: while the product is priced, its next refresh requests the price again';
+const BY_REFRESH = 'needs no retry: while its instrument is followed, its next refresh requests the price again';
 const NO_PRICE =
   'its record on the instruments topic cannot be read, so no price is requested before a readable record replaces it';
 const SUPERSEDED = 'the topic already has this record or a newer record';

@@ -37,7 +37,15 @@ export async function offsetsList(context: CommandContext): Promise<void> {
   const intervals = new Map(
     settings.sources.map((source) => [source.name, source.type === 'instruments' ? source.walkIntervalMs : null]),
   );
-  const header = ['source', 'type', 'since', 'stream read', 'unread events stay for at most', 'last walk', 'next walk'];
+  const header = [
+    'source',
+    'type',
+    'since',
+    'stream read (committed)',
+    'unread events stay for at most',
+    'last walk',
+    'next walk',
+  ];
   const rows = found.map((one) => offsetRow(one, intervals.get(one.source) ?? null, systemClock.wallMs()));
   print(context, found, listTable(context.stdout, header, rows));
 }
@@ -146,7 +154,11 @@ export async function offsetsSet(
     isLost
       ? `All ${items} after ${furthest}, up to and including ${place.since}, are not read: they are lost.`
       : isAhead
-        ? `The ${items} up to and including ${place.since} were read before, and are not read again.`
+        ? `The ${items} up to and including ${place.since} were read before, and are not read again.${
+            typeof furthest === 'string' && isBefore(place.since, furthest)
+              ? ` The ${items} after it, up to and including ${furthest}, come again, and no notification reports them.`
+              : ''
+          }`
         : `The ${items} that the source read after it come again, and no notification reports them.`,
     ...(place.oldestOf === null ? [] : [`${place.oldestOf} has no earlier record of it; --since can go back further.`]),
     ...(change.done ? [`The source continues from this offset when it is resumed (spconnect resume ${name}).`] : []),

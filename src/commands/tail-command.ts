@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { PRICE_KINDS } from '../config/price-kinds/all.ts';
 import { type Settings, topicOf } from '../config/settings.ts';
+import { ConnectorError } from '../errors.ts';
 import { type CommittedRecord, partitionFor } from '../kafka/record.ts';
 import { partitionsOf, type TopicSpecification } from '../kafka/topic.ts';
 import { createRecordReader, type ReadableValue, type RecordReader } from '../records/avro/record-reader.ts';
@@ -32,7 +33,11 @@ export async function tailCommand(context: CommandContext, options: TailOptions,
   const settings = await loadWithoutProvider(context);
   const topic = knownTopic(context, settings, name);
   await atInstallation({ settings, signal, needs: [] }, async (at) => {
-    await untilAborted(at.kafka.ensureTopics([topic], { create: false }), signal);
+    const verified = at.kafka.ensureTopics([topic], { create: false });
+    await untilAborted(verified, signal).catch((error) => {
+      refuseDisabled(context, settings, topic, error);
+      throw error;
+    });
     stderr.write(untilEnd ? `Reading ${topic.name}.\n` : `Following ${topic.name}; Ctrl-C ends it.\n`);
     const onRecord = (record: ReadableTopicRecord) =>
       writeAll(stdout, format(showUrl ? record : withoutUrlIn(record)), signal);
@@ -47,6 +52,19 @@ function knownTopic(context: CommandContext, settings: Settings, given: string):
   const found = [...topics, ...ofPrices].find(({ name }) => name === given || name === topicOf(settings, given));
   const names = topics.map(({ name }) => name.slice(settings.prefix.length + 1));
   return found ?? refuseName(context, 'topic', given, names);
+}
+
+/** The connector does not create the topics of disabled kinds, so the usual remedies of a missing topic would not help. */
+function refuseDisabled({ refuse }: CommandContext, settings: Settings, { name }: TopicSpecification, error: unknown) {
+  if (!(error instanceof ConnectorError) || error.code !== 'TOPIC_MISSING') return;
+  const { topics, shared } = planSources(settings);
+  if (topics.some((topic) => topic.name === name)) return;
+  const kind = Object.entries(PRICE_KINDS).find(([, { topic }]) => shared[topic].name === name)?.[0];
+  const backfill = kind === 'overview' ? '' : `; spconnect backfill ${kind} creates it too`;
+  refuse(
+    `found ${name}, which does not exist. With these settings, the connector requests no ${kind} prices. ` +
+      `Enable prices.kinds.${kind}${backfill}.`,
+  );
 }
 
 type ReadableTopicRecord = Awaited<ReturnType<ReturnType<typeof recordReader>>>;

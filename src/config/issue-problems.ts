@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { memberOf, type Problem, type SettingPath } from './problem.ts';
 import { FileReference } from './secret.ts';
 import { nameIn } from './setting.ts';
-import { nearestName } from './suggestion.ts';
+import { alikeName, nearestName } from './suggestion.ts';
 import type { SettingsTree } from './yaml-tree.ts';
 
 type Issue = z.core.$ZodIssue;
@@ -96,7 +96,7 @@ function unknownKey(path: SettingPath, context: IssueContext): Problem {
     const other = key.replace(/File$/, '');
     return { path: [...parent, key], message: `${other} is set too; keep one of ${other} and ${key}` };
   }
-  const [types, nearest] = [typesWith(key).join(' and '), nearestName(key, knownKeys)];
+  const [types, nearest] = [typesWith(key).join(' and '), nearestName(key, knownKeys) ?? alikeName(key, knownKeys)];
   const groups = [...new Set(groupsWith(key, schema, ''))];
   const isElsewhere = groups.length > 0 && groups.length <= MOST_GROUPS;
   const known = isElsewhere
@@ -148,7 +148,7 @@ function describe(value: unknown, hasSecret: boolean): string {
   if (Array.isArray(value)) return value.length === 0 ? 'an empty list' : 'a list';
   if (value instanceof FileReference) return 'a file';
   if (typeof value === 'object') return 'a group';
-  const shown = JSON.stringify(value) ?? typeof value;
+  const shown = typeof value === 'number' ? String(value) : (JSON.stringify(value) ?? typeof value);
   if (hasSecret || shown.length > MAXIMUM_SHOWN || /:\/\/|@/.test(shown)) return `a ${typeof value}`;
   return `the ${typeof value} ${shown}`;
 }

@@ -115,7 +115,7 @@ export function createSettingsSchema(secrets: SecretReader) {
     );
     for (const [position, source] of (Array.isArray(sources) ? sources : []).entries()) {
       // The check of types reports topics that are no group.
-      if (Array.isArray(source?.topics) || typeof source?.topics !== 'object') continue;
+      if (source?.enabled === false || Array.isArray(source?.topics) || typeof source?.topics !== 'object') continue;
       for (const [kind, own] of Object.entries<unknown>(source.topics ?? {})) {
         const topic = own ?? topics?.names?.[kind as TopicRole];
         const owner = topic === undefined ? undefined : owners.get(topic);
@@ -205,14 +205,19 @@ function checkPricedSources(
   const given = memberOf(prices, 'from');
   const from: readonly unknown[] = Array.isArray(given) ? given : [];
   if (!Array.isArray(sources)) return;
-  const all = sources.filter((source) => memberOf(source, 'type') === 'instruments').map(pricedSource);
+  const known = sources.filter((source) => memberOf(source, 'type') === 'instruments');
+  const all = known.filter((source) => memberOf(source, 'enabled') !== false).map(pricedSource);
   for (const [position, name] of from.entries()) {
-    if (all.some((source) => source.name === name)) continue;
+    if (known.some((source) => memberOf(source, 'name') === name)) continue;
     report(['prices', 'from', position], `names ${JSON.stringify(name)}, which is not a source of type instruments`);
   }
   if (!isPriced(marketData, prices)) return;
-  if (from.length === 0 && all.length > 1) {
-    const names = all.map(({ name }) => JSON.stringify(name)).join(', ');
+  const names = all.map(({ name }) => JSON.stringify(name)).join(', ');
+  const isOff = (name: unknown) => !all.some((source) => source.name === name);
+  if (from.length > 0 && all.length > 0 && from.every(isOff)) {
+    report(['prices', 'from'], `names only sources that are off; use some of ${names}`);
+  }
+  if (from.length === 0 && (given === undefined || Array.isArray(given)) && all.length > 1) {
     report(['prices', 'from'], `is empty, but there are ${all.length} instruments sources; use some of ${names}`);
   }
   const positions = [...new Set(from)].map((name) => ({ name, position: from.indexOf(name) }));

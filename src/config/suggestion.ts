@@ -1,4 +1,5 @@
 const MAXIMUM_LENGTH = 64;
+const SHORTEST_ALIKE = 4;
 
 /** The known name that is most similar to an unknown name; undefined if no known name is similar. */
 export function nearestName(unknown: string, known: readonly string[]): string | undefined {
@@ -8,6 +9,15 @@ export function nearestName(unknown: string, known: readonly string[]): string |
     .map((name) => ({ name, edits: editDistance(plain(unknown), plain(name)) }))
     .filter(({ edits }) => edits <= allowedEdits)
     .sort((a, b) => a.edits - b.edits)[0]?.name;
+}
+
+/** The known name that contains, or is contained in, an unknown name: `user` and `username`. */
+export function alikeName(unknown: string, known: readonly string[]): string | undefined {
+  const wanted = plain(unknown);
+  return known.find((name) => {
+    const [short = '', long = ''] = [wanted, plain(name)].sort((one, other) => one.length - other.length);
+    return short.length >= SHORTEST_ALIKE && long.includes(short) && long !== `${short}file`;
+  });
 }
 
 /** Ignores case and separators: `poll_interval` means `pollInterval`. */

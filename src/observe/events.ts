@@ -297,6 +297,7 @@ export interface EventItem {
 
 export interface Stopped {
   readonly reason: string;
+  /** User and system time of the whole process. */
   readonly cpuSeconds: number;
   readonly peakMemoryBytes: number;
 }

@@ -34,7 +34,7 @@ export const STATUSES = ['unassigned', 'running', 'paused', 'stopped', 'failed']
 export const SOURCE_METRICS = {
   spconnect_source_status: gauge(
     ['source', 'status'],
-    'Status of the source: 1 for the current status, 0 for all others; absent while it waits for Kafka.',
+    'Status of the source: 1 for the current status, 0 for all others; absent while its start waits for Kafka.',
     { status: STATUSES },
   ),
   spconnect_source_caught_up: gauge(
@@ -112,7 +112,7 @@ export const SOURCE_METRICS = {
 export const PRICE_METRICS = {
   spconnect_prices_status: gauge(
     ['status'],
-    'Status of the price processor: 1 for the current status, 0 for all others; absent while it waits for Kafka.',
+    'Status of the price processor: 1 for the current status, 0 for all others; absent while its start waits for Kafka.',
     { status: STATUSES },
   ),
   spconnect_prices_partitions: gauge([], 'Partitions of instruments topics whose prices this process requests.'),

@@ -62,7 +62,6 @@ export async function runConnector(given: ConnectorOptions): Promise<readonly st
   const options = { ...given, events };
   const late = () => new Error(`the stop took longer than ${STOP_DEADLINE_MS} ms`);
   const deadline = openDeadline(STOP_DEADLINE_MS, clock, late, { from: signal });
-  const usedAtStart = process.cpuUsage();
   let reason = 'no source or processor can continue';
   let admin: AdminServer | null = null;
   const over = new AbortController();
@@ -108,7 +107,7 @@ export async function runConnector(given: ConnectorOptions): Promise<readonly st
     // A broker that never answers must not delay the stop. The broker or our next start ends open transactions.
     await untilAborted(closing, deadline.signal).catch(() => {});
     deadline.end();
-    const { user, system } = process.cpuUsage(usedAtStart);
+    const { user, system } = process.cpuUsage();
     const peakMemoryBytes = process.resourceUsage().maxRSS * 1024;
     events.stopped({ reason, cpuSeconds: (user + system) / 1e6, peakMemoryBytes });
   }

@@ -4,7 +4,7 @@ import { toAll } from '../../observe/event-table.ts';
 import type { Events, WalkCompleted } from '../../observe/events.ts';
 import type { Clock } from '../../support/clock.ts';
 import type { WorkerTargets } from '../../worker/target.ts';
-import { countText } from '../texts.ts';
+import { counted, countText } from '../texts.ts';
 import { alarmsOf, KAFKA_IS_SILENT_SECONDS, readinessChecks } from './readiness.ts';
 import type { Notified, ReadinessCheck, Status } from './status.ts';
 import { createStatusProcessor } from './status-processor.ts';
@@ -60,8 +60,13 @@ export function createStatusBoard(options: StatusBoardOptions): StatusBoard {
     attemptFailed({ part, err }) {
       if (part === 'topics') topics = { ...topics, why: describe(err).replace(/\s+/g, ' ') };
     },
-    // `walkCompleted` and `sourceFailed` have records on the topic `notifications` too, like each `notified` event.
+    // `walkCompleted`, `windowsMissed` and `sourceFailed` have records on the topic `notifications` too, like each `notified` event.
     walkCompleted: (event) => notice(event.source, 'walkCompleted', walkText(event)),
+    windowsMissed({ kind, from, to, products, command }) {
+      const whose = products === null ? '' : ` of ${counted(products, 'product')}`;
+      const text = `Windows of ${kind}${whose} from ${from} to ${to} were not requested. Request them: ${command}`;
+      notice(name, 'windowsMissed', text);
+    },
     sourceFailed({ source, err }) {
       if (err instanceof ConnectorError) notice(source, 'sourceFailed', describe(err, source));
     },

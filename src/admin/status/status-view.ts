@@ -89,6 +89,7 @@ export function viewOf(status: WholeStatus): StatusView {
 
 const KINDS: Readonly<Record<Notified['kind'], readonly [text: string, level: Level]>> = {
   walkCompleted: ['walk completed', 'good'],
+  windowsMissed: ['windows missed', 'wait'],
   gapSuspected: ['retention gap suspected', 'wait'],
   gapCertain: ['retention gap', 'bad'],
   gapProven: ['retention gap', 'bad'],
@@ -153,7 +154,9 @@ function heading(shown: SourceStatus | ProcessorStatus, { at, kafkaIsSilent, kaf
   const state = stateIn(shown, { kafkaIsSilent });
   const waits = state === 'running' && (kafkaIsSilent ? WAITING : trouble && 'retrying');
   const words = [state.toUpperCase(), waits || []].flat().join(', ');
-  const level = waits ? 'wait' : STATE_LEVELS[state];
+  const isWriterLost =
+    writerTrouble !== null && !kafkaIsSilent && shown.task !== 'failed' && shown.wanted !== 'stopped';
+  const level = waits || (state === 'running' && isWriterLost) ? 'wait' : STATE_LEVELS[state];
   const notes: Item[] = [];
   if (trace !== null) notes.push({ level: 'bad', label: 'Failed', text: trace });
   // While Kafka is silent, the silence is the cause of each failure.
@@ -168,7 +171,7 @@ function heading(shown: SourceStatus | ProcessorStatus, { at, kafkaIsSilent, kaf
     const text = `${row}, next try in ${durationText(waitSeconds)}${hint}.\n${message}`;
     notes.push({ level: 'wait', label: 'Retrying', text });
   }
-  if (writerTrouble !== null && !kafkaIsSilent && shown.task !== 'failed' && shown.wanted !== 'stopped') {
+  if (isWriterLost) {
     notes.push({ level: 'wait', label: 'Writer', text: `The writer is being opened again: ${writerTrouble}` });
   }
   const retriedAt = waits ? trouble?.since : undefined;
@@ -353,11 +356,11 @@ function kindFacts(kind: ShownKind, suffix: string): readonly Fact[] {
 
 function agesText({ ageP50Ms, ageP99Ms }: ShownKind): string {
   if (ageP50Ms === null || ageP99Ms === null) return 'none';
-  return `half below ${durationText(ageP50Ms / 1_000)}, 99 % below ${durationText(ageP99Ms / 1_000)}`;
+  return `half below about ${durationText(ageP50Ms / 1_000)}, 99 % below about ${durationText(ageP99Ms / 1_000)}`;
 }
 
 interface Fleet {
-  /** For example `2 replicas request prices; this one has 3 of 6 partitions`. */
+  /** For example `2 replicas share the prices; this one has 3 of 6 partitions`. */
   readonly lines: readonly string[];
   /** Returns facts about a source that another replica runs, or about the other replicas of the price processor. */
   of(name: string): readonly Fact[];
@@ -378,7 +381,7 @@ function fleetOf({ whole, sources, processor, at }: WholeStatus): Fleet | null {
       ...(running.length > 1 && sources.length > 0
         ? [`${running.length} replicas share the sources; this one has ${own} of ${sources.length}`]
         : []),
-      ...(pricing.length > 1 && processor !== null ? [`${pricing.length} replicas request prices; ${share}`] : []),
+      ...(pricing.length > 1 && processor !== null ? [`${pricing.length} replicas share the prices; ${share}`] : []),
     ],
     of(name) {
       const source = sources.find((one) => one.name === name);

@@ -58,7 +58,7 @@ export interface ReadinessCheck {
 export interface Notified {
   readonly at: string;
   readonly source: string;
-  readonly kind: (typeof NOTIFICATION_KINDS)[number] | 'walkCompleted' | 'sourceFailed';
+  readonly kind: (typeof NOTIFICATION_KINDS)[number] | 'walkCompleted' | 'windowsMissed' | 'sourceFailed';
   readonly text: string;
 }
 

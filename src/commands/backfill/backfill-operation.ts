@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { ConnectorError } from '../../errors.ts';
 import type { CommittedOffset } from '../../kafka/cluster.ts';
-import type { CommittedRecord, OutgoingRecord } from '../../kafka/record.ts';
+import type { OutgoingRecord } from '../../kafka/record.ts';
 import { partitionsOf, RECORD_ALLOWANCE_BYTES, type TopicSpecification } from '../../kafka/topic.ts';
 import { toAll } from '../../observe/event-table.ts';
 import type { Events, PriceProblem } from '../../observe/events.ts';
@@ -51,7 +51,7 @@ interface BackfillRequest {
   /** Requests per second. Null: half of marketData.requestsPerSecond; the other half is for a running connector. */
   readonly rate: number | null;
   readonly refuse: Refuse;
-  readonly onProgress: (series: string, progress: SeriesProgress) => void;
+  readonly onProgress: (series: string, progress: SeriesProgress & Pick<SeriesReport, 'groupId'>) => void;
   readonly onTrouble: (text: string) => void;
 }
 
@@ -184,7 +184,7 @@ async function prepare(
     transactionalId: `${prefix}-backfill-${base}`,
     groupId,
     ask,
-    onProgress: (progress: SeriesProgress) => onProgress(kind, progress),
+    onProgress: (progress: SeriesProgress) => onProgress(kind, { ...progress, groupId }),
   };
 }
 
@@ -281,7 +281,7 @@ interface SeriesBackfill {
   readonly instrumentsPerPage: number;
   readonly topic: TopicSpecification;
   readonly transactionalId: string;
-  /** A consumer group. Its committed offset on the first partition of the topic is the progress; the metadata is the begin. */
+  /** A consumer group. Its committed offset on the first partition of the topic is the progress; the metadata has the begin and the products. */
   readonly groupId: string;
   /** Requests prices; `instruments` has each isin at most once. */
   readonly ask: (
@@ -319,32 +319,36 @@ export async function backfillSeries(
   });
 
   /** A transaction commits windows and dead letters with the progress, so the topics name all products with an answer. */
-  async function readAnswered(sinceMs: number): Promise<void> {
+  async function readAnswered(from: readonly TopicSpecification[], sinceMs: number): Promise<void> {
     const isins = new Map(instruments.map(({ id, isin }) => [id, isin]));
-    const read = (specification: TopicSpecification, onAnswer: (id: string, record: CommittedRecord) => void) =>
-      kafka.logReader.readToEnd({
-        topic: specification.name,
-        partitions: partitionsOf(specification).map(({ partition }) => partition),
+    for (const one of from) {
+      await kafka.logReader.readToEnd({
+        topic: one.name,
+        partitions: partitionsOf(one).map(({ partition }) => partition),
         sinceMs,
         toHighWatermark: true,
-        onRecord(record) {
-          const [id = ''] = String(record.key).split('/');
-          if (record.headers[BACKFILL_GROUP] !== groupId || !isins.has(id)) return;
+        onRecord({ key, headers }) {
+          const [id = ''] = String(key).split('/');
+          const isin = headers[BACKFILL_GROUP] === groupId ? isins.get(id) : undefined;
+          if (isin === undefined) return;
           answered.add(id);
-          onAnswer(id, record);
+          if (headers[PROBLEM] !== undefined) failed.set(isin, headers[PROBLEM] as PriceProblem);
         },
         signal,
       });
-    await read(topic, () => {});
-    await read(topics['dead-letters'], (id, { headers }) =>
-      failed.set(isins.get(id) as string, headers[PROBLEM] as PriceProblem),
-    );
+    }
   }
 
-  async function writeFrom({ offset: next, metadata: begun }: CommittedOffset): Promise<SeriesProgress> {
-    // Earlier versions committed no begin, and their windows have no header.
-    const isOpen = (one: AskedInstrument) => progressOf(one) >= next || (begun !== '' && !answered.has(one.id));
-    const open = instruments.filter(isOpen);
+  async function writeFrom({ offset: next, metadata }: CommittedOffset): Promise<SeriesProgress> {
+    const [begun = '', digest] = metadata.split(' ');
+    // Earlier versions committed no metadata, and their windows have no header.
+    const isChanged = begun !== '' && digest !== digestBelow(instruments, next);
+    if (next > 0n) {
+      const sinceMs = Math.max(0, Number(begun) - CLOCK_MARGIN_MS);
+      await readAnswered([topics['dead-letters'], ...(isChanged ? [topic] : [])], sinceMs);
+    }
+    const earlier = instruments.filter((one) => progressOf(one) < next && isChanged && !answered.has(one.id));
+    const open = [...earlier, ...instruments.filter((one) => progressOf(one) >= next)];
     let written = 0;
     const progress = () => {
       const products = [...failed].map(([isin, problem]) => ({ isin, problem }));
@@ -360,7 +364,9 @@ export async function backfillSeries(
       const behind = following === undefined ? progressOf(last) + 1n : progressOf(following);
       const offset = behind > next ? behind : next;
       const records = pages.flatMap((page) => page.records);
-      await writer.commit({ records, consumerOffset: { groupId, ...place, offset, metadata: begun } });
+      const covered = written < earlier.length ? digest : digestBelow(instruments, offset);
+      const progressed = { groupId, ...place, offset, metadata: begun && `${begun} ${covered}` };
+      await writer.commit({ records, consumerOffset: progressed });
       for (const { id } of together) answered.add(id);
       for (const page of pages) {
         counts.windows += page.windows;
@@ -374,17 +380,28 @@ export async function backfillSeries(
 
   const session = async () => {
     const committed = await writer.open((opening) => kafka.consumerOffset(groupId, place, opening), signal);
-    if (committed !== null) await readAnswered(Math.max(0, Number(committed.metadata) - CLOCK_MARGIN_MS));
-    return writeFrom(committed ?? { offset: 0n, metadata: String(clock.wallMs()) });
+    return writeFrom(committed ?? { offset: 0n, metadata: `${clock.wallMs()} ${digestBelow(instruments, 0n)}` });
   };
   const mayRetry = (error: unknown) =>
     error instanceof ConnectorError && error.action === 'reopenWriter' && error.code !== 'WRITER_FENCED';
   try {
     const attempts = { backOff: BACK_OFF, attempts: MOST_OPENINGS, mayRetry };
     return await retry(session, { ...attempts, clock, random: systemRandom, signal });
+  } catch (error) {
+    if (!(error instanceof ConnectorError) || error.code !== 'WRITER_FENCED') throw error;
+    const text =
+      'Another backfill of the same kind of prices has begun, so this one has ended. Wait until the other one has ended, ' +
+      'then run the same command again.';
+    throw new ConnectorError('WRITER_FENCED', text, { cause: error });
   } finally {
     await writer.close();
   }
+}
+
+/** Changes when a product below the progress came or left. */
+function digestBelow(instruments: readonly AskedInstrument[], next: bigint): string {
+  const ids = instruments.filter((one) => progressOf(one) < next).map(({ id }) => id);
+  return createHash('sha256').update(ids.sort().join()).digest('hex').slice(0, 16);
 }
 
 /** Keeps ids such as 7 and -7, which give the same offset, on one page. Otherwise a resumed run would skip or repeat one of them. */

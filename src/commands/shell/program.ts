@@ -208,7 +208,11 @@ list and the topic, and writes nothing. Like a walk, it does not count instrumen
     description: 'Read one page from the provider and print its records; needs no Kafka.',
     arguments: [SOURCE],
     options: [
-      value('--from <cursor>', 'an id of the list, or an offset of the stream; without it, the first page', someText),
+      value(
+        '--from <cursor>',
+        'an id of the list, or an offset of the stream; without it, the first page, or for a source of type events the end',
+        someText,
+      ),
       value('--limit <count>', 'rows, events or checks at most', limitOption, 10),
       SHOW_URLS,
     ],
@@ -240,14 +244,14 @@ next walk can delete it, an event of the last 90 minutes names it, or the source
     ],
     help: `The series are those of the settings (prices.kinds). After an interruption, run the same command again: it
 continues where it stopped, as long as the broker keeps the offsets of a group without members (seven days by default).
-After a complete run, the same command requests only products that have neither a window nor a dead letter of this
-request, such as new products.
+If products came or left since the earlier run, it also requests those that have neither a window nor a dead letter of
+this request. A second backfill of the same kind ends the first.
 A command with another range, other products or other series writes all its windows, also windows that are on the topic.
 If the price processor follows this kind, the range must end an hour before its lookBack. A later --to is refused, and
 nothing is written. The message names the latest --to. A running connector sends its requests in addition to --rate. In
 steady operation, the default of --rate keeps both together within the limit.
-The exit code is 1 when a product is on no topic of instruments, or a request for it failed in this run or an
-interrupted run. A product without prices at the provider (404, 410, null), such as a repaid product, is not a failure. The
+The exit code is 1 when a product is on no topic of instruments, a record of this topic cannot be read, or a request for
+a product failed in this run or an earlier run of the same command. A product without prices at the provider (404, 410, null), such as a repaid product, is not a failure. The
 messages name up to 30 of these ISINs, and the dead letters name all.`,
     examples: [
       'backfill daily --from 2026-01-01 --to 2026-03-31',
@@ -335,7 +339,8 @@ without --execute shows which dead letters were written already.`,
 written meanwhile. A walk reads the newest state of the instrument of the event, or of the row of the list. For
 this, a running connector must have settings that can map the instrument. A dead letter of a pre-trade check has no
 input, so the check is requested again from the provider, by its id. A price needs no retry: the running connector
-requests it again. The exit code is 1 when a retry is impossible.`,
+requests it again, and spconnect backfill with --isin requests a price of a backfill again. The exit code is 1 when a
+retry is impossible.`,
     examples: ['dead-letters retry 0'],
     load: async () => (await import('../dead-letters-command.ts')).deadLettersRetry,
   },

@@ -32,7 +32,7 @@ export const baseUrl = (example: string) =>
 
 function isBaseUrl(value: string): boolean {
   const url = parsed(value);
-  if (!url || !/^https?:\/\//.test(value) || /[?#\s]/.test(value)) return false;
+  if (!url || !/^https?:\/\//i.test(value) || /[?#\s]/.test(value) || url.hostname.includes(',')) return false;
   return url.username === '' && url.password === '';
 }
 

@@ -47,10 +47,10 @@ const extensions = z
   .meta({ wanted: WANTED_EXTENSIONS });
 
 const OF_PASSWORDS = ['username', 'password'] as const;
-// Not `algorithm`, which has a default, and not proxy and ca, which other parts can share.
+// Not `algorithm`, which has a default, and not proxy, which other parts can share.
 const OF_CLIENTS = [
   ...(['clientId', 'clientSecret', 'clientAuthentication', 'privateKey', 'keyId'] as const),
-  ...(['assertionAudience', 'audience', 'resource', 'scope'] as const),
+  ...(['assertionAudience', 'audience', 'resource', 'scope', 'ca'] as const),
 ];
 const OF_TOKENS = ['token', 'tokenUrl', ...OF_CLIENTS, 'extensions'] as const;
 const BROKER = /^(\[[0-9A-Fa-f:.]{2,45}\]|[A-Za-z0-9._-]{1,253}):[0-9]{1,5}$/;

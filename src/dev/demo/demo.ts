@@ -38,7 +38,7 @@ import { createWalkProgress, type WalkProgress, walkEvents } from './walk-progre
 const LONGEST_NAME = 60;
 const BEFORE_THE_NAME = 30;
 
-/** Events with a line in the demo. Data changes have no line, because they are many. */
+/** Events with a line in the demo. Data changes and adjustments of parameters have no line, because they are many. */
 const SHOWN: Readonly<Record<string, string>> = {
   newissue: 'new issue',
   barriercross: 'barrier breach',
@@ -100,7 +100,7 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
     const names = await printSummary({ ...shown, ...shell, shellFile });
     if (once) done.abort(new Error('the walk is complete'));
     else {
-      print('\nThe provider now changes its instruments, until Ctrl-C. Events, as they are committed:');
+      print('\nThe provider now changes its instruments, until Ctrl-C. Some kinds of events, as they are committed:');
       parts.simulator.setChangeRate(CHANGES_PER_SECOND);
       const where = stdout.isTTY && shellFile !== null ? placeLines(shell.statusPage, shellFile) : [];
       const lines = async () => {

@@ -50,6 +50,15 @@ test('the table shows the first products that have a quote, with all digits, and
   ]);
 });
 
+test('while the quotes of a product are pulled, its last bid and ask stay', async () => {
+  const board = createPriceBoard(skippingClock(), 10_000);
+  board.events.batchPriced(await batchOf([['null', 'null']], true));
+  assert.deepEqual(board.knownIds(), []);
+  board.events.batchPriced(await batchOf([['1.5', '1.6']]));
+  board.events.batchPriced(await batchOf([['null', 'null']], true));
+  assert.match(board.table(new Map(), 100)[1] ?? '', / 1\.5 +1\.6 +03:04:05 +pulled$/);
+});
+
 test('on a narrow terminal, names are cut and columns are omitted; texts break at blanks; no number or address is cut', async () => {
   const board = createPriceBoard(skippingClock(), 10_000);
   board.events.batchPriced(await batchOf([['112.12345678901234567', '12.123456789012345678']], true));

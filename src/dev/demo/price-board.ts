@@ -44,7 +44,7 @@ export function createPriceBoard(clock: Clock, refreshIntervalMs: number): Price
     for (const { instrumentId, isin, values } of event.prices) {
       if (!products.has(instrumentId) && products.size >= KNOWN_PRODUCTS) continue;
       const [value] = values;
-      const product = value && productOf(isin, decode(value), clock.monotonicMs());
+      const product = value && productOf(isin, decode(value), clock.monotonicMs(), products.get(instrumentId));
       if (product) products.set(instrumentId, product);
     }
   }
@@ -100,13 +100,21 @@ interface Product {
   readonly pricedMs: number;
 }
 
-/** Undefined for a product without a quote, because there is nothing to show. */
-function productOf(isin: string, { lastPrice }: ReadableRecord, pricedMs: number): Product | undefined {
+/** Undefined for a product that never had a quote. While quotes are pulled, the last bid and ask are shown. */
+function productOf(
+  isin: string,
+  { lastPrice }: ReadableRecord,
+  pricedMs: number,
+  known: Product | undefined,
+): Product | undefined {
   if (lastPrice === null || typeof lastPrice !== 'object' || Array.isArray(lastPrice)) return undefined;
   const { bid, ask, observedAtTimestamp, isQuotingPulled } = lastPrice as ReadableRecord;
-  if (typeof bid !== 'string' || typeof ask !== 'string') return undefined;
+  const isPulled = isQuotingPulled === true;
+  if (typeof bid !== 'string' || typeof ask !== 'string') {
+    return known && isPulled ? { ...known, pricedMs, quoting: 'pulled' } : undefined;
+  }
   const observedAt = typeof observedAtTimestamp === 'string' ? observedAtTimestamp.slice(11, 19) : '';
-  return { isin, bid, ask, observedAt, quoting: isQuotingPulled === true ? 'pulled' : '', pricedMs };
+  return { isin, bid, ask, observedAt, quoting: isPulled ? 'pulled' : '', pricedMs };
 }
 
 function decode(value: Buffer): ReadableRecord {

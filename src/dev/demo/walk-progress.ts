@@ -60,7 +60,7 @@ export function walkEvents(
   let isFirst = true;
   return {
     walkStarted() {
-      if (isFirst) line.show('Reading the event stream to its end before the first page …');
+      if (isFirst) line.show('Following the event stream before the first page, because the list may lag behind it …');
     },
     pageCommitted(event) {
       if (isFirst) progress.pageCommitted(event);

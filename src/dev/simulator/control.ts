@@ -94,7 +94,7 @@ export function createControl(
     'POST stream/reset': (body) => simulator.resetStream((body as { to: string }).to),
     'GET requests': (_body, parameters) => ({
       counts: simulator.requests.counts,
-      last: simulator.requests.last.slice(-Number(parameters.get('last') ?? 100)),
+      last: lastOf(simulator.requests.last, Number(parameters.get('last') ?? 100)),
     }),
     'DELETE requests': () => simulator.requests.clear(),
   };
@@ -240,4 +240,8 @@ export function createRequestLog(): RequestLog {
       last = [];
     },
   };
+}
+
+function lastOf<Item>(items: readonly Item[], count: number): readonly Item[] {
+  return items.slice(Math.max(0, items.length - count));
 }

@@ -108,6 +108,9 @@ test('a slow head never ends; a slow body comes a few bytes at a time', async (t
   const head = await receiveUntil(slowHead, ({ length }) => length > 60);
   assert.ok(head.received.length <= most(head.seconds), `${head.received.length} bytes in ${head.seconds} s`);
   assert.match(head.received.toString(), /^HTTP\/1\.1 200 OK(?![\s\S]*\r\n\r\n)/);
+  const faster = await struck(t, { kind: 'slow', part: 'head', bytesPerSecond: 5_000 });
+  const whole = await receiveUntil(faster, (received) => received.includes('x-slow: ssssssss'));
+  assert.ok(!whole.received.includes('\r\n\r\n'), whole.received.toString());
   const bodyOf = (received: Buffer) => received.toString().split('\r\n\r\n')[1]?.length ?? 0;
   const slowBody = await struck(t, { kind: 'slow', part: 'body', bytesPerSecond: RATE });
   const body = await receiveUntil(slowBody, (received) => bodyOf(received) > 60);

@@ -30,7 +30,7 @@ function instrument(id: string): AskedInstrument {
 async function run(
   at: Installation,
   ids: readonly string[],
-  own: { endsAt?: number; fails?: readonly string[]; empty?: readonly string[] } = {},
+  own: { endsAt?: number; fails?: readonly string[]; empty?: readonly string[]; beforePage?: () => Promise<void> } = {},
 ) {
   const { endsAt = Number.POSITIVE_INFINITY, fails = [], empty = [] } = own;
   const instruments = ids.map(instrument).sort((a, b) => (progressOf(a) < progressOf(b) ? -1 : 1));
@@ -42,6 +42,7 @@ async function run(
   ): ReturnType<Parameters<typeof backfillSeries>[1]['ask']> => {
     if (asked.length === endsAt) throw new Error('killed');
     asked.push(page.map(({ id }) => id));
+    await own.beforePage?.();
     const dead = page.filter(({ id }) => fails.includes(id));
     return {
       records: [
@@ -88,12 +89,13 @@ test('instruments with negative ids are backfilled, once, wherever the run is en
   assert.ok(progressOf(instrument(MINUS_SMALLEST)) < HIGHEST);
 });
 
-test('a complete backfill that runs again requests only the products without a window, whatever their ids', async () => {
+test('a backfill that runs again requests the products without a window only if products came or left', async () => {
   const at = await memoryInstallation();
   await run(at, ['3', '5', '7', '9'], { fails: ['5'], empty: ['7'] });
   const ids = ['2', '3', '4', '5', '7', '8', '9', '10', '11'];
   const killed = await run(at, ids, { endsAt: 1 });
   assert.deepEqual(killed.asked, [['2', '4']]);
+  assert.deepEqual((await run(at, ids, { endsAt: 0 })).asked, []);
   const { asked, progress } = await run(at, ids);
   assert.deepEqual(asked, [
     ['7', '8'],
@@ -103,6 +105,25 @@ test('a complete backfill that runs again requests only the products without a w
   assert.deepEqual([progress.done, progress.instruments, progress.windows], [9, 9, 4]);
   assert.deepEqual((await run(at, ids)).asked, []);
   assert.deepEqual(written(at.broker), ['2', '3', '4', '7', '8', '9', '10', '11'].sort());
+});
+
+test('an interrupted backfill of an empty range continues where it stopped', async () => {
+  const at = await memoryInstallation();
+  const ids = ['1', '2', '3', '4', '5'];
+  await run(at, ids, { endsAt: 2, empty: ids });
+  assert.deepEqual((await run(at, ids, { empty: ids })).asked, [['5']]);
+  assert.deepEqual((await run(at, ids)).asked, []);
+});
+
+test('a second backfill ends the first, which says so', async () => {
+  const at = await memoryInstallation();
+  const { progress } = await run(at, ['1', '2', '3'], {
+    async beforePage() {
+      const second = at.kafka.transactionalWriter('p-backfill-daily');
+      await second.open(async () => null, at.signal);
+    },
+  });
+  assert.match(String(progress), /Another backfill of the same kind of prices has begun, so this one has ended\./);
 });
 
 test('a run after an earlier version, whose windows have no header, continues behind its progress', async () => {

@@ -193,6 +193,12 @@ test('a source that is off is not there, for prices neither', async () => {
   const more = 'marketData: { url: https://m.example }\nprices: { from: [a, b] }';
   const settings = await loadSettings({ text: settingsText({ sources, more }), env: {} });
   assert.deepEqual([settings.sources.map(({ name }) => name), settings.prices.from], [['a'], ['a']]);
+  const same = 'sources: [{ name: a, type: instruments }, { name: b, type: instruments, enabled: false }]';
+  const url = 'marketData: { url: https://m.example }';
+  const priced = await loadSettings({ text: settingsText({ sources: same, more: url }), env: {} });
+  assert.deepEqual(priced.prices.from, ['a'], 'its topics and instruments are nobody’s');
+  const ofNone = await problemsIn(settingsText({ sources: same, more: `${url}\nprices: { from: [b] }` }));
+  assert.match(ofNone.join(), /^[^,]*prices\.from: names only sources that are off; use some of "a"$/);
   const off = 'sources: [{ name: a, type: instruments, enabled: false }]';
   assert.match((await problemsIn(settingsText({ sources: off }))).join(), /sources: are all off; enable one$/);
   const none = await problemsIn(settingsText({ sources: 'sources: []' }));
@@ -268,6 +274,10 @@ test('a wrong value has the lines that help, and no others', async () => {
         'prefix: unknown setting; it belongs to the top level',
         'topics: unknown setting; it belongs to the top level or sources[n]',
       ],
+    ],
+    [
+      provider('auth: { type: basic, username: u, password: secret }'),
+      ['username: unknown setting; did you mean user?', 'user: is missing; expected text in quotes'],
     ],
     [
       provider(`auth: { ${signing}, privateKeyFile: x }`),

@@ -54,7 +54,10 @@ export async function slowly(
   const hungUp = hangUp(response);
   const { socket } = response;
   const head = headText(answer, { 'content-length': String(answer.body.length) });
-  const bytes = part === 'body' ? answer.body : Buffer.from(`${head}x-slow: ${'s'.repeat(SLOW_HEAD_BYTES)}`);
+  const bytes =
+    part === 'body'
+      ? answer.body
+      : Buffer.from(`${head.slice(0, -'\r\n'.length)}x-slow: ${'s'.repeat(SLOW_HEAD_BYTES)}`);
   if (part === 'body') socket?.write(head);
   const step = Math.max(1, Math.floor(bytesPerSecond / SLOW_STEPS_PER_SECOND));
   for (let at = 0; at < bytes.length && !hungUp.aborted; at += step) {

@@ -193,7 +193,7 @@ test('what another replica runs is shown from the groups and the topics, with no
   };
   const shown = await page();
   for (const part of [
-    '2 replicas share the sources; this one has 1 of 2; 4 replicas request prices; this one has 1 of 4 partitions',
+    '2 replicas share the sources; this one has 1 of 2; 4 replicas share the prices; this one has 1 of 4 partitions',
     '<dt>Assigned to</dt><dd>10.0.0.2</dd>\n<dt>Offset</dt><dd>8-1</dd>',
     '<dt>At 10.0.0.2</dt><dd>2 partitions (1, 2), the newest price of each partition is at most 1 min old</dd>',
     '<dt>At 10.0.0.3</dt><dd>1 partition (3), one without a price</dd>',
@@ -265,7 +265,7 @@ test('the processor shows how fresh its prices are', async (t) => {
   for (const part of [
     '<dt>Instruments</dt><dd>1,200</dd>',
     '<dt>Prices overview</dt><dd>180 priced, 1,005 failing, 15 repaid</dd>',
-    'half below 30 s, 99 % below 1 min 1 s',
+    'half below about 30 s, 99 % below about 1 min 1 s',
     '7 records',
     '1,005 (none: 1,000, status 404: 5)',
     '<span class="badge bad">42</span>',
