@@ -277,7 +277,7 @@ test('a wrong value has the lines that help, and no others', async () => {
     ],
     [
       provider('auth: { type: basic, username: u, password: secret }'),
-      ['username: unknown setting; did you mean user?', 'user: is missing; expected text in quotes'],
+      ['user: is missing; expected text in quotes', 'username: unknown setting; did you mean user?'],
     ],
     [
       provider(`auth: { ${signing}, privateKeyFile: x }`),
