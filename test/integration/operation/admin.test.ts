@@ -157,7 +157,7 @@ testAdmin(
       const share = `this one has ${processor?.partitions.length} of ${whole?.pricedPartitions} partitions`;
       assert.match(
         stdout,
-        new RegExp(`2 replicas share the sources; this one has 1 of 2; 2 replicas request prices; ${share}`),
+        new RegExp(`2 replicas share the sources; this one has 1 of 2; 2 replicas share the prices; ${share}`),
       );
       const elsewhere = sources.find(({ owned }) => owned === false)?.name ?? '';
       assert.match(
