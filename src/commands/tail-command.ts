@@ -54,17 +54,19 @@ function knownTopic(context: CommandContext, settings: Settings, given: string):
   return found ?? refuseName(context, 'topic', given, names);
 }
 
-/** The connector does not create the topics of disabled kinds, so the usual remedies of a missing topic would not help. */
+/** The connector does not create topics of prices that it does not request, so the usual remedies would not help. */
 function refuseDisabled({ refuse }: CommandContext, settings: Settings, { name }: TopicSpecification, error: unknown) {
-  if (!(error instanceof ConnectorError) || error.code !== 'TOPIC_MISSING') return;
+  if (!(error instanceof ConnectorError) || error.code !== 'TOPIC_MISSING' || !settings.topics.create) return;
   const { topics, shared } = planSources(settings);
   if (topics.some((topic) => topic.name === name)) return;
-  const kind = Object.entries(PRICE_KINDS).find(([, { topic }]) => shared[topic].name === name)?.[0];
-  const backfill = kind === 'overview' ? '' : `; spconnect backfill ${kind} creates it too`;
-  refuse(
-    `found ${name}, which does not exist. With these settings, the connector requests no ${kind} prices. ` +
-      `Enable prices.kinds.${kind}${backfill}.`,
-  );
+  const { prices, marketData } = settings;
+  const kinds = ['overview', 'daily', 'intraday'] as const;
+  const kind = kinds.find((one) => shared[PRICE_KINDS[one].topic].name === name);
+  if (kind === undefined) return;
+  const isOff = !prices.kinds[kind].enabled;
+  const remedy = isOff ? `prices.kinds.${kind}.enabled: true` : 'marketData.url and prices.enabled: true';
+  const backfill = isOff && marketData !== null && kind !== 'overview' ? `, or run spconnect backfill ${kind}` : '';
+  refuse(`found ${name}, which does not exist. These settings request no ${kind} prices. Set ${remedy}${backfill}.`);
 }
 
 type ReadableTopicRecord = Awaited<ReturnType<ReturnType<typeof recordReader>>>;

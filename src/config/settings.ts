@@ -207,13 +207,14 @@ function checkPricedSources(
   if (!Array.isArray(sources)) return;
   const known = sources.filter((source) => memberOf(source, 'type') === 'instruments');
   const all = known.filter((source) => memberOf(source, 'enabled') !== false).map(pricedSource);
+  const isKnown = (name: unknown) => known.some((source) => memberOf(source, 'name') === name);
   for (const [position, name] of from.entries()) {
-    if (known.some((source) => memberOf(source, 'name') === name)) continue;
+    if (isKnown(name)) continue;
     report(['prices', 'from', position], `names ${JSON.stringify(name)}, which is not a source of type instruments`);
   }
   if (!isPriced(marketData, prices)) return;
   const names = all.map(({ name }) => JSON.stringify(name)).join(', ');
-  const isOff = (name: unknown) => !all.some((source) => source.name === name);
+  const isOff = (name: unknown) => isKnown(name) && !all.some((source) => source.name === name);
   if (from.length > 0 && all.length > 0 && from.every(isOff)) {
     report(['prices', 'from'], `names only sources that are off; use some of ${names}`);
   }

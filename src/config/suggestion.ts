@@ -11,12 +11,12 @@ export function nearestName(unknown: string, known: readonly string[]): string |
     .sort((a, b) => a.edits - b.edits)[0]?.name;
 }
 
-/** The known name that contains, or is contained in, an unknown name: `user` and `username`. */
+/** The known name that begins with an unknown name, or with which an unknown name begins: `user` and `username`. */
 export function alikeName(unknown: string, known: readonly string[]): string | undefined {
   const wanted = plain(unknown);
   return known.find((name) => {
     const [short = '', long = ''] = [wanted, plain(name)].sort((one, other) => one.length - other.length);
-    return short.length >= SHORTEST_ALIKE && long.includes(short) && long !== `${short}file`;
+    return short.length >= SHORTEST_ALIKE && long.startsWith(short) && long !== `${short}file`;
   });
 }
 

@@ -10,9 +10,9 @@ export interface WindowRange {
   readonly toMs: number;
 }
 
-/** The dead letter header with the request, in the form of the command's arguments. */
+/** The header of a backfill's records with the request, in the form of the command's arguments. */
 export const BACKFILL_REQUEST = 'spc-backfill';
-/** The dead letter header with the group id. This id identifies products, series and range of the request. */
+/** The header of a backfill's records with the group id. This id identifies products, series and range of the request. */
 export const BACKFILL_GROUP = 'spc-backfill-group';
 
 const HOUR_MS = 3_600_000;

@@ -339,7 +339,7 @@ without --execute shows which dead letters were written already.`,
 written meanwhile. A walk reads the newest state of the instrument of the event, or of the row of the list. For
 this, a running connector must have settings that can map the instrument. A dead letter of a pre-trade check has no
 input, so the check is requested again from the provider, by its id. A price needs no retry: the running connector
-requests it again, and spconnect backfill with --isin requests a price of a backfill again. The exit code is 1 when a
+requests it again. A price of a backfill is requested again by the command that spconnect backfill names. The exit code is 1 when a
 retry is impossible.`,
     examples: ['dead-letters retry 0'],
     load: async () => (await import('../dead-letters-command.ts')).deadLettersRetry,

@@ -55,6 +55,14 @@ testInstallation(
     assert.deepEqual(moved.sort(), ['againFrom', 'againUpTo', 'ownDate', 'since'], 'and the rest of the stream stays');
     assert.deepEqual([after.walk, after.walkPending, after.walkResumed], [before.walk + 1, true, true]);
 
+    const newer = written[2]?.headers['spc-since'];
+    const forward = await scene.spconnect(`offsets set instruments --since ${newer}`);
+    assert.match(
+      forward.stderr,
+      new RegExp(`up to and including ${newer} were read before, and are not read again\\.`),
+    );
+    assert.match(forward.stderr, new RegExp(`after it, up to and including ${furthest}, come again`));
+
     // One that has no events leaves the list: only the walk that follows the change can find that it is gone.
     const gone = String(quiet?.id);
     simulator.publish({ kind: 'vanish', id: gone });

@@ -45,6 +45,11 @@ testInstallation(
     const notified = await onTopic('notifications', 1);
     assert.equal(notified[0].value.kind, 'walk-completed');
 
+    const missing = await scene.spconnect('tail daily-prices');
+    assert.equal(missing.code, 2);
+    assert.match(missing.stderr, /daily-prices, which does not exist\. These settings request no daily prices\. Set /);
+    assert.doesNotMatch(missing.stderr, /topics create/);
+
     const stop = new AbortController();
     t.after(() => stop.abort());
     const following = scene.spconnect('tail instrument-events --limit 2 --output json', {}, stop.signal);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
 import { test } from 'node:test';
+import { rootCertificates } from 'node:tls';
 import { loadSettings } from '../../../src/config/load.ts';
 import { accepted, problemsIn, refused, settingsText } from './settings-text.ts';
 
@@ -60,6 +61,9 @@ test('SASL without TLS is for brokers on this machine, or allowed on purpose', a
 test('each SASL mechanism has what it needs and nothing else', async () => {
   const sasl = (rest: string) => ({ kafka: `kafka: { brokers: "127.0.0.1:1", sasl: { ${rest} } }` });
   const endpoint = 'tokenUrl: https://login.example/token, clientId: me';
+  const text = settingsText(sasl('mechanism: plain, username: a, password: abcdef, ca: x.pem'));
+  const readFile = async () => String(rootCertificates[0]);
+  await assert.rejects(loadSettings({ text, env: {}, readFile }), /sasl\.ca: is not used by plain; remove it/);
   for (const [rest, reason] of [
     ['username: a', /sasl\.mechanism: is missing, although username is set; expected plain/],
     ['mechanism: plain, username: a', /sasl\.password: is missing; plain needs it/],

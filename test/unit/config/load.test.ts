@@ -199,6 +199,8 @@ test('a source that is off is not there, for prices neither', async () => {
   assert.deepEqual(priced.prices.from, ['a'], 'its topics and instruments are nobody’s');
   const ofNone = await problemsIn(settingsText({ sources: same, more: `${url}\nprices: { from: [b] }` }));
   assert.match(ofNone.join(), /^[^,]*prices\.from: names only sources that are off; use some of "a"$/);
+  const unknown = await problemsIn(settingsText({ sources: same, more: `${url}\nprices: { from: [c] }` }));
+  assert.match(unknown.join(), /^[^,]*prices\.from\[0\]: names "c", which is not a source of type instruments$/);
   const off = 'sources: [{ name: a, type: instruments, enabled: false }]';
   assert.match((await problemsIn(settingsText({ sources: off }))).join(), /sources: are all off; enable one$/);
   const none = await problemsIn(settingsText({ sources: 'sources: []' }));
