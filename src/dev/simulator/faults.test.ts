@@ -114,5 +114,6 @@ test('a slow head never ends; a slow body comes a few bytes at a time', async (t
   const bodyOf = (received: Buffer) => received.toString().split('\r\n\r\n')[1]?.length ?? 0;
   const slowBody = await struck(t, { kind: 'slow', part: 'body', bytesPerSecond: RATE });
   const body = await receiveUntil(slowBody, (received) => bodyOf(received) > 60);
+  assert.match(body.received.toString(), /\r\nconnection: close\r\n/i);
   assert.ok(bodyOf(body.received) <= most(body.seconds), `${bodyOf(body.received)} bytes in ${body.seconds} s`);
 });

@@ -53,7 +53,7 @@ export async function slowly(
 ): Promise<void> {
   const hungUp = hangUp(response);
   const { socket } = response;
-  const head = headText(answer, { 'content-length': String(answer.body.length) });
+  const head = headText(answer, { 'content-length': String(answer.body.length), connection: 'close' });
   const bytes =
     part === 'body'
       ? answer.body
