@@ -42,7 +42,9 @@ export function createRequestTurns(options: {
     const held = gates.heldBack(key);
     if (held === null) return;
     const { remainingMs, status } = held;
-    const message = `${from} is not sent: the endpoint answered ${status} and is not called for another ${Math.ceil(remainingMs / 1_000)} s.`;
+    // The status shows the message later too, so it names the end of the pause.
+    const until = new Date(clock.wallMs() + remainingMs).toISOString();
+    const message = `${from} is not sent: the endpoint answered ${status} and is not called before ${until}.`;
     throw new ConnectorError('PROVIDER_BUSY', message, {
       retryAfterMs: Math.ceil(remainingMs),
       fields: { endpoint: path, heldBackBy: status },

@@ -58,7 +58,7 @@ export function createHeldToken(
       if (usable !== undefined && nowMs < usable.renewAtMs) return usable.value;
       if (failure !== undefined && nowMs < failure.untilMs) {
         if (usable !== undefined) return usable.value;
-        throw paused(failure.error, failure.untilMs - nowMs);
+        throw paused(failure.error, failure.untilMs - nowMs, clock.wallMs());
       }
       try {
         return await renew(signal);
@@ -77,9 +77,9 @@ function usualMarginMs(lifetimeMs: number): number {
   return Math.min(LONGEST_MARGIN_MS, lifetimeMs * MARGIN);
 }
 
-function paused(last: ConnectorError, waitMs: number): ConnectorError {
+function paused(last: ConnectorError, waitMs: number, nowMs: number): ConnectorError {
   const { message, cause, fields } = last;
-  const text = `${message} No token is requested for another ${Math.ceil(waitMs / 1_000)} s.`;
+  const text = `${message} No token is requested before ${new Date(nowMs + waitMs).toISOString()}.`;
   return new ConnectorError('TOKEN_FAILED', text, { cause, retryAfterMs: waitMs, fields });
 }
 
