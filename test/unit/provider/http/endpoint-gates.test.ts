@@ -9,10 +9,12 @@ import { oauth2, options, token, tokenEndpoint, value } from './token-endpoint.t
 
 const HOUR_MS = 3_600_000;
 
+const BEGAN_MS = Date.parse('2026-01-01T00:00:00Z');
+
 /** Gates whose time is set by the test. */
 function gatesAt() {
   const time = { nowMs: 0 };
-  const clock = { ...systemClock, monotonicMs: () => time.nowMs };
+  const clock = { ...systemClock, monotonicMs: () => time.nowMs, wallMs: () => BEGAN_MS + time.nowMs };
   return { time, clock, gates: createEndpointGates({ clock, random: () => 1 }) };
 }
 
@@ -34,6 +36,8 @@ test('a refusal with Retry-After holds back its endpoint for every caller, and n
     time.nowMs = nowMs;
     for (const caller of [one, other]) {
       await assert.rejects(caller.get(page, text, never), {
+        // The same end at each moment, because the status shows the message later too.
+        message: /answered 429 and is not called before 2026-01-01T01:00:00\.000Z\.$/,
         code: 'PROVIDER_BUSY',
         action: 'retry',
         retryAfterMs: HOUR_MS - nowMs,
