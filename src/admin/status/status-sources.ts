@@ -19,6 +19,8 @@ interface Known extends Mutable<Omit<SourceStatus, Derived>> {
   /** `cliffMs`: when unread events expire. `nextWalkMs`: when the next walk begins. Both are monotonic times. */
   cliffMs: number | null;
   nextWalkMs: number | null;
+  /** When the pause began; null if no operator has paused the source. A lost writer interrupts the task, not the pause. */
+  pausedAt: string | null;
   walk: Mutable<WalkStatus> | null;
   rowsOfLastWalk: number | null;
   written: Mutable<Written>;
@@ -47,6 +49,7 @@ export function createStatusSources(options: {
       writerTrouble: null,
       ...nothingSeen(),
       trouble: null,
+      pausedAt: null,
       written: { instruments: 0, items: 0, deadLetters: 0 },
       minutes: new MinuteCounts(clock),
     }),
@@ -187,15 +190,22 @@ export function createStatusSources(options: {
       update(started.source, (known) => {
         setTask(known, 'running');
         Object.assign(known, { changedAt: isoNow(), caughtUp: null });
+        if (targets.of(started.source).state !== 'paused') known.pausedAt = null;
         if (started.walk) recallWalk(known, started.walk);
       });
     },
     schemasRegistered: ({ source }) => update(source, (known) => Object.assign(known, { schemasRegistered: true })),
-    sourcePaused: ({ source }) => update(source, (known) => setTask(known, 'paused')),
+    sourcePaused({ source }) {
+      update(source, (known) => {
+        setTask(known, 'paused');
+        known.pausedAt ??= known.changedAt;
+        known.changedAt = known.pausedAt;
+      });
+    },
     sourceResumed({ source }) {
       update(source, (known) => {
         setTask(known, 'running');
-        known.caughtUp = null;
+        Object.assign(known, { caughtUp: null, pausedAt: null });
       });
     },
     sourceStopped({ source }) {
@@ -206,6 +216,7 @@ export function createStatusSources(options: {
           if (known.task === 'unassigned') known.changedAt = isoNow();
         };
         const { state, changed } = targets.of(source);
+        if (state === 'stopped') known.pausedAt = null;
         if (state === 'stopped') changed.addEventListener('abort', resumed, { once: true });
       });
     },
@@ -216,7 +227,7 @@ export function createStatusSources(options: {
   function status(kafkaAnsweredAt: string | null): readonly SourceStatus[] {
     const nowMs = clock.monotonicMs();
     const secondsTo = (ms: number | null) => (ms === null ? null : Math.round((ms - nowMs) / 1_000));
-    return all.map(({ cliffMs, nextWalkMs, rowsOfLastWalk: _, minutes, walk, ...known }) => {
+    return all.map(({ cliffMs, nextWalkMs, rowsOfLastWalk: _, pausedAt: __, minutes, walk, ...known }) => {
       const { task, trouble, writerTrouble, refusedAt, caughtUp, caughtUpAt } = known;
       // A failed or stopped source continues its walk only after its next start.
       const mayWalk = ['running', 'paused'].includes(task);

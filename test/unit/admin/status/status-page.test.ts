@@ -671,6 +671,17 @@ test('after a restart of the connector nothing is known of the age of a rest tha
   board.events.sourcePaused({ source });
   scene.now += 60_000;
   assert.match(await text(), /paused +for 1 min/i, 'this process saw when it began');
+  board.events.sourceStopped({ source });
+  board.events.sourceStarted({ ...PLACE, secondsToNextWalk: null });
+  board.events.sourcePaused({ source });
+  scene.now += 60_000;
+  assert.match(await text(), /paused +for 2 min/i, 'the writer was opened again meanwhile');
+  operator.wants(source, { state: 'running' });
+  board.events.sourceResumed({ source });
+  operator.wants(source, { state: 'paused' });
+  board.events.sourcePaused({ source });
+  scene.now += 60_000;
+  assert.match(await text(), /paused +for 1 min/i, 'a new pause');
 });
 
 test('what a source knew before a rest or another offset is not shown as of now', async (t) => {
