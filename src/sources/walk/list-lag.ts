@@ -80,19 +80,19 @@ export function noteLag(
   return { ...lag, contradicted, linkedMs };
 }
 
-/** Returns the lag that a whole walk has shown; null: no lag. `isResumed`: the rows before a restart are forgotten. */
+/** Returns the lag that a whole walk has shown; null: no lag. `isPartial`: rows are unknown, because of a restart or an end that was too early. */
 export function judgeLag(
   lag: ListLag,
-  at: { readonly census: Census | null; readonly touched: ReadonlySet<bigint>; readonly isResumed: boolean },
+  at: { readonly census: Census | null; readonly touched: ReadonlySet<bigint>; readonly isPartial: boolean },
 ): SeenLag | null {
-  const { census, touched, isResumed } = at;
+  const { census, touched, isPartial } = at;
   let [lagMs, rows, lacking] = [lag.linkedMs, 0, 0];
   for (const [id, ms] of lag.contradicted) {
     if (touched.has(id)) continue;
     rows += 1;
     lagMs = Math.max(lagMs, ms, LEAST_LAG_MS);
   }
-  for (const id of (isResumed ? undefined : census?.unseen()) ?? []) {
+  for (const id of (isPartial ? undefined : census?.unseen()) ?? []) {
     const ageMs = census?.reportedAgeMs(id) ?? 0;
     if (touched.has(id) || !census?.isAddedLately(id) || census.isOvertaken(id)) continue;
     if (ageMs > census.newestShownMs) continue;

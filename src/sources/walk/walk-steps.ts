@@ -141,7 +141,9 @@ function sweep(walk: In<'closing'>, _: Of<'sweep'>, at: WalkContext): WalkStep {
   const flaws = new Set(walk.flaws);
   if (![...walk.behind].every((id) => at.touched.has(id))) flaws.add('rowsBehindTheEnd');
   const isOld = offset.again !== null;
-  const seen = isOld ? null : judgeLag(walk.lag, { ...at, isResumed: offset.walkResumed });
+  const seen = isOld
+    ? null
+    : judgeLag(walk.lag, { ...at, isPartial: offset.walkResumed || flaws.has('rowsBehindTheEnd') });
   if (seen !== null) flaws.add('listLags');
   // While the stream repeats events, the list may be old too and lack new instruments.
   const plan: SweepPlan =

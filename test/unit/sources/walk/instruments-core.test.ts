@@ -11,7 +11,7 @@ import {
   readInstrumentsOffset,
   writeInstrumentsOffset,
 } from '../../../../src/sources/walk/instruments-offset.ts';
-import { DAY_MS, drive, event, pending, SETTINGS, START_MS, time } from '../core/driven-core.ts';
+import { DAY_MS, drive, event, pending, row, SETTINGS, START_MS, time } from '../core/driven-core.ts';
 
 test('nothing moves on before a decision is committed, and a decision is committed once', () => {
   const source = drive({});
@@ -349,6 +349,21 @@ test('a list that is ahead of the stream is explained by the event that follows,
     notifications.map(({ kind }) => kind),
     ['walkCompleted'],
   );
+});
+
+test('a list that ends too early lacks instruments for this reason, so it shows no lag', () => {
+  const source = begun();
+  source.handOffOver(topicAfterEvents(MINUTE_MS));
+  source.page(null, [1], null);
+  source.stream();
+  source.commit();
+  // Without the rows behind the end, the list would lack 2 and 3, which events reported a minute ago.
+  source.next();
+  source.answer({ kind: 'behindLast', rows: [row(9)], next: null });
+  source.next();
+  source.answer({ kind: 'behindLast', rows: [], next: null });
+  source.stream();
+  assert.deepEqual(shown(source.commit()), ['walkCompleted', 'deletionSkipped']);
 });
 
 test('an instrument of which an event reported lately and that the list has dropped stays until the next walk, without a word', () => {
