@@ -25,7 +25,7 @@ type Content = 'secret' | keyof typeof CONTENT_PROBLEMS;
 /** Creates secrets from the settings. Errors are sentences without the secret. */
 export interface SecretReader {
   /** @throws Error if the text has control characters (no header or login can have them) or is no usable proxy. */
-  fromText(text: string, content?: 'secret' | 'header' | 'proxy'): Secret;
+  fromText(text: string, content?: 'secret' | 'header' | 'token' | 'proxy'): Secret;
   /** @throws Error if the file is unreadable, empty or too large, or has no usable content of this kind. */
   fromFile(path: string, content: Content): Promise<Secret>;
 }
@@ -81,7 +81,7 @@ export function createSecretReader(options: {
 }
 
 /** True for a secret of one line. All other contents are PEM. */
-const isLine = (content: Content) => content === 'secret' || content === 'header' || content === 'proxy';
+const isLine = (content: Content) => ['secret', 'header', 'token', 'proxy'].includes(content);
 
 function checked(text: string, content: Content): string {
   if (text.length > MAXIMUM_CHARACTERS) throw new Error(`is longer than ${MAXIMUM_CHARACTERS} characters`);

@@ -124,7 +124,7 @@ export function nullable<Schema extends z.ZodType>(schema: Schema) {
  */
 export function secret(
   secrets: SecretReader,
-  content: 'secret' | 'header' | 'proxy',
+  content: 'secret' | 'header' | 'token' | 'proxy',
   wanted = 'the secret as text in quotes',
 ) {
   return z

@@ -119,11 +119,12 @@ export function createSettingsSchema(secrets: SecretReader) {
       for (const [kind, own] of Object.entries<unknown>(source.topics ?? {})) {
         const topic = own ?? topics?.names?.[kind as TopicRole];
         const owner = topic === undefined ? undefined : owners.get(topic);
-        if (owner) {
+        const isReportedAlready = !own && (owner === `sources[${position}]` || owner?.startsWith('topics.names.'));
+        if (owner && !isReportedAlready) {
           // Two sources on one topic delete each other's instruments.
           const message = `writes the topic ${topic}, which ${owner} uses too; set another topic in topics.${kind} of this source`;
           report(['sources', position, 'topics', kind], message);
-        } else owners.set(topic, `sources[${position}]`);
+        } else owners.set(topic, owner ?? `sources[${position}]`);
       }
     }
   }).transform((given) => {

@@ -14,6 +14,10 @@ export const CONTENT_PROBLEMS = {
   header(value: string): string | null {
     return SENDABLE.test(value) ? null : 'holds characters that no header can carry; use visible ASCII';
   },
+  token(value: string): string | null {
+    if (/^bearer /i.test(value)) return 'begins with "Bearer "; remove this word, because it is added';
+    return CONTENT_PROBLEMS.header(value);
+  },
   /** Reads every certificate. TLS would ignore a broken certificate, and would trust fewer authorities. */
   ca(pem: string): string | null {
     const blocks = pem.match(/-----BEGIN ([A-Z0-9 ]*CERTIFICATE)-----[\s\S]*?-----END \1-----/g) ?? [];

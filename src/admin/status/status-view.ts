@@ -207,9 +207,8 @@ function sourceCard(source: SourceStatus, status: Now, fleet: Fleet | null): Car
   const { name, type, owned, task, lastPollAt, perMinute } = source;
   const head = { ...heading(source, status), about: `source of type ${type}` };
   if (owned === false) {
-    const answeredAt = new Date(Date.parse(status.at) - status.kafkaSilentSeconds * 1_000).toISOString();
     const text = status.kafkaIsSilent
-      ? `Its partition belonged to another replica at ${timeText(answeredAt)}.`
+      ? `Its partition belonged to another replica at ${answeredAtText(status)}.`
       : 'Its partition belongs to another replica, which shows its state.';
     return {
       ...head,
@@ -222,6 +221,10 @@ function sourceCard(source: SourceStatus, status: Now, fleet: Fleet | null): Car
   const { item } = SOURCE_WORDS[type];
   const title = `${item.slice(0, 1).toUpperCase()}${item.slice(1)}s a minute`;
   return { ...head, facts: sourceFacts(source, status.at), charts: [{ title, perMinute }] };
+}
+
+function answeredAtText({ at, kafkaSilentSeconds }: Now): string {
+  return timeText(new Date(Date.parse(at) - kafkaSilentSeconds * 1_000).toISOString());
 }
 
 function sourceFacts(source: SourceStatus, now: string): readonly Fact[] {
@@ -303,19 +306,21 @@ function walkFact(walk: WalkStatus, now: string): Fact {
 }
 
 function processorCard(processor: ProcessorStatus, status: Now, fleet: Fleet | null): Card {
-  const { name, wanted, partitions, freshness, lastBatchAt, written, perMinute } = processor;
+  const { name, wanted, freshness, lastBatchAt, written, perMinute } = processor;
   const now = status.at;
   const kinds = freshness?.kinds ?? [];
+  // The partitions may be lost meanwhile, but their counts stay.
+  const asOf = status.kafkaIsSilent ? ` as of ${answeredAtText(status)}` : '';
   const nothing =
     wanted === 'running' ? 'not known until instruments are read' : 'none are requested until the processor is resumed';
   return {
     ...heading(processor, status),
-    about: `price processor, ${counted(partitions.length, 'partition')} of instruments here`,
+    about: `price processor${status.kafkaIsSilent ? '' : `, ${partitionsText(processor)}`}`,
     facts: [
       ...(freshness === null
         ? [fact('Prices', nothing)]
         : [
-            fact('Instruments', countText(freshness.instruments)),
+            fact('Instruments', `${countText(freshness.instruments)}${asOf}`),
             ...(freshness.unreadable > 0 ? [fact('Unreadable', countText(freshness.unreadable), 'bad')] : []),
             ...kinds.flatMap((kind) => kindFacts(kind, kinds.length === 1 ? '' : ` ${kind.kind}`)),
             ...(kinds[0]?.kind === 'overview' ? [fact('Quoting pulled', countText(freshness.pulled))] : []),
@@ -334,6 +339,13 @@ function processorCard(processor: ProcessorStatus, status: Now, fleet: Fleet | n
       { title: 'Prices a minute', perMinute },
     ],
   };
+}
+
+/** Counts partitions that are assigned but not ready, as after the loss of their writers. */
+function partitionsText({ task, partitions, assigned }: ProcessorStatus): string {
+  const unready = task === 'running' ? Math.max(0, assigned - partitions.length) : 0;
+  const here = `${counted(partitions.length + unready, 'partition')} of instruments here`;
+  return unready === 0 ? here : `${here}, ${unready} not ready`;
 }
 
 const MOST_PROBLEMS = 5;

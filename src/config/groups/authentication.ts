@@ -73,7 +73,7 @@ function basicAuthentication(secrets: SecretReader) {
 function bearerAuthentication(secrets: SecretReader) {
   return group({
     type: setting(z.literal('bearer'), 'A token that another program renews.'),
-    token: setting(secret(secrets, 'header'), 'The token, or tokenFile.'),
+    token: setting(secret(secrets, 'token'), 'The token, or tokenFile.'),
   });
 }
 

@@ -135,7 +135,7 @@ function saslSettings(secrets: SecretReader) {
     username: setting(nullable(text('text in quotes')), 'The user, for plain and scram.', null),
     password: setting(nullable(secret(secrets, 'secret')), 'The password, or passwordFile.', null),
     token: setting(
-      nullable(secret(secrets, 'header')),
+      nullable(secret(secrets, 'token')),
       'A token that another program renews, for oauthbearer. Prefer tokenFile, which is read again for each login.',
       null,
     ),

@@ -102,6 +102,7 @@ test('each SASL mechanism has what it needs and nothing else', async () => {
   for (const word of ['oauthbearer', 'OAUTHBEARER', 'OAuthBearer']) {
     assert.equal((await accept(`mechanism: ${word}, token: abcdef`))?.mechanism, 'oauthbearer');
   }
+  await refused(sasl('mechanism: oauthbearer, token: "Bearer abcdef"'), /sasl\.token: begins with "Bearer "; remove/);
   const given = 'mechanism: oauthbearer, token: abcdef, extensions: ';
   const extensions = { logicalCluster: 'lkc-1', identityPoolId: 'pool=2' };
   assert.deepEqual((await accept(`${given}{ logicalCluster: lkc-1, identityPoolId: pool=2 }`))?.extensions, extensions);
@@ -185,6 +186,13 @@ test('two sources never write one topic, nor share a name', async () => {
     { sources: `sources: [${source('a', ', topics: { instruments: offsets }')}]` },
     /writes the topic offsets, which topics\.names\.offsets uses too/,
   );
+  const roles = {
+    sources: `sources: [${source('a')}]`,
+    topics: 'topics: { names: { instrument-events: instruments } }',
+  };
+  const problems = await problemsIn(settingsText(roles));
+  assert.deepEqual(problems.length, 1);
+  assert.match(problems[0] ?? '', /topics\.names\.instrument-events: is the same topic as topics\.names\.instruments/);
   const { sources } = await accepted({ sources: `sources: [${source('a')}, ${source('b', own('own'))}]` });
   assert.deepEqual(
     sources.map(({ topics }) => topics),

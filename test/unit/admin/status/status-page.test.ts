@@ -342,7 +342,7 @@ test('with Kafka silent the page says so first and since when, and what it shows
   board.events.processorAttemptFailed({ failures: 1, waitMs: 1_000, err, isMember: false });
   const left = await page();
   assert.equal([...left.matchAll(/>WAITING FOR KAFKA<\/span><span class="soft">for 1 min 20 s</g)].length, 3);
-  assert.doesNotMatch(left, /unassigned/i);
+  assert.doesNotMatch(left, /unassigned|0 partitions/i);
   assert.match(left, /2 sources: 2 waiting for Kafka</);
   assert.deepEqual(failing(), allFail);
 });
@@ -564,7 +564,7 @@ test('a price processor that rests has no instruments, which is no count of 0 pr
 });
 
 test('a price processor is ready while it is a member of its group that holds its partitions, or says why it is not', async (t) => {
-  const { board, check } = await pageScene(t, { isReady: false });
+  const { board, check, page } = await pageScene(t, { isReady: false });
   const status = () => board.status().processor;
   const prices = () => [check('prices')?.ok, check('prices')?.why];
   const failure = { failures: 1, waitMs: 100, err: new ConnectorError('KAFKA_UNREACHABLE', 'The group is away.') };
@@ -590,6 +590,7 @@ test('a price processor is ready while it is a member of its group that holds it
   board.events.partitionWriterLost({ ...first, err: new Error('It was cut.') });
   assert.deepEqual([status()?.partitions, status()?.writerTrouble], [[second], 'Error: It was cut.']);
   assert.deepEqual(prices(), [false, '1 of its 2 assigned partitions are ready: Error: It was cut.']);
+  assert.match(await page(), /2 partitions of instruments here, 1 not ready/);
   assign(first);
   assert.deepEqual([prices(), status()?.writerTrouble], [[true, joined], null]);
   board.events.processorAttemptFailed({ ...failure, isMember: true });
