@@ -129,18 +129,27 @@ export function createStatusSources(options: {
     polled(poll) {
       setPlace(poll);
       update(poll.source, (known) => {
+        const { trouble } = known;
+        if (poll.endpoint === 'instruments') {
+          // A response of the list says nothing about the stream.
+          if (trouble?.part === OF_LIST) known.trouble = null;
+          return;
+        }
         known.lastPollAt = isoNow();
-        if (poll.endpoint !== 'instruments') known.refusedAt = null;
+        known.refusedAt = null;
         known.caughtUp = poll.caughtUp;
         if (poll.caughtUp) known.caughtUpAt = known.lastPollAt;
         // A failed request to the list may never be repeated. So its failure is hidden five minutes after its retry was due.
-        const isOver = (known.trouble?.nextTryAt ?? '') <= isoNow(-TRIED_WITHIN_MS);
-        if (isOver || known.trouble?.part === null || poll.endpoint === 'instruments') known.trouble = null;
+        const isOver = (trouble?.nextTryAt ?? '') <= isoNow(-TRIED_WITHIN_MS);
+        if (isOver || trouble?.part === null) known.trouble = null;
       });
     },
     responseDiscarded({ source, why }) {
-      if (why === 'refused')
-        update(source, (known) => Object.assign(known, { refusedAt: known.refusedAt ?? isoNow() }));
+      if (why !== 'refused') return;
+      update(source, (known) => {
+        known.refusedAt ??= isoNow();
+        if (known.trouble?.part === null) known.trouble = null;
+      });
     },
     // Each event in the stream of an instruments source writes its instrument or a tombstone.
     streamCommitted: ({ source, items, deadLetters, isAgain = false }) =>

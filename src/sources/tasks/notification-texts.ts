@@ -63,8 +63,10 @@ function followerText(source: string, notification: FollowerNotification, words:
       const { before, filter, goesOnAfter } = notification;
       const isOther = before.filter !== null && before.filter !== filter;
       const also = isOther ? ', and the source has another filter than before' : '';
-      const again =
-        before.since && goesOnAfter ? ` spconnect offsets set ${source} --since ${before.since} goes back.` : '';
+      // `offsets set` refuses an older offset, because the provider no longer has the events after it.
+      const isKept = before.dateMs === null || gapTo - before.dateMs <= RETENTION_MS;
+      const goesBack = isKept && before.since && goesOnAfter;
+      const again = goesBack ? ` spconnect offsets set ${source} --since ${before.since} goes back.` : '';
       return {
         kind: isOther ? 'filter-changed' : 'offset-reset',
         message: `The committed offset is gone: it was reset, or its topic was deleted${also}. ${words.restart}${again}`,

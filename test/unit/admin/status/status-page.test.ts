@@ -628,6 +628,25 @@ test('a source or processor that failed again failed just now', async (t) => {
   assert.deepEqual(failedMs, [scene.now - 60_000, scene.now - 60_000]);
 });
 
+test('a response of the list says nothing about the stream', async (t) => {
+  const { scene, board, first } = await pageScene(t);
+  board.events.polled(POLL);
+  const lastPollAt = first()?.lastPollAt;
+  const list = () => {
+    scene.now += 60_000;
+    board.events.polled({ ...POLL, endpoint: 'instruments' });
+    const shown = first();
+    assert.deepEqual([shown?.lastPollAt, shown?.caughtUpAt], [lastPollAt, lastPollAt]);
+  };
+  board.events.attemptFailed(FAILED);
+  list();
+  assert.match(first()?.trouble?.message ?? '', /503/);
+  board.events.responseDiscarded({ source, why: 'refused' });
+  assert.equal(first()?.trouble, null, 'a refusal is an answer');
+  list();
+  assert.notEqual(first()?.refusedAt, null);
+});
+
 test('a registry that is away is no failure of the list', async (t) => {
   const { board, first } = await pageScene(t);
   const away = new ConnectorError('REGISTRY_UNREACHABLE', 'It is away.');

@@ -336,6 +336,17 @@ test('what no row showed is deleted, up to twenty and up to the share', () => {
   assert.deepEqual(sweep(1_000, 50), { deleted: 50, reported: [] });
 });
 
+test('an offset reset names the command that goes back only while the provider still has the events', () => {
+  const to = time(10 * DAY_MS);
+  const textAt = (dateMs: number) => {
+    const before = { filter: null, since: '5-0', dateMs };
+    const reset = { kind: 'offsetReset', before, filter: 'all', to, goesOnAfter: '9-0' } as const;
+    return instrumentsNotification('a', reset, 0).message;
+  };
+  assert.match(textAt(to.dateMs - 6 * DAY_MS), / spconnect offsets set a --since 5-0 goes back\.$/);
+  assert.doesNotMatch(textAt(to.dateMs - 8 * DAY_MS), /offsets set/);
+});
+
 test('more than twenty and more than the share is refused, until it is allowed, and only so far', () => {
   assert.deepEqual(sweep(30, 21), { deleted: 0, reported: ['shrinkRefused'] });
   assert.deepEqual(sweep(1_000, 51), { deleted: 0, reported: ['shrinkRefused'] });
