@@ -20,9 +20,10 @@ const UNITS: readonly [name: string, seconds: number][] = [
   ['s', 1],
 ];
 
-/** The time of day of an instant in ISO 8601. */
-export function timeText(at: string): string {
-  return `${at.slice(11, 19)} UTC`;
+/** The time of day of an instant, with its date if that is not the date of `now`. Both are in ISO 8601. */
+export function timeText(at: string, now: string): string {
+  const date = at.slice(0, 10);
+  return `${date === now.slice(0, 10) ? '' : `${date} `}${at.slice(11, 19)} UTC`;
 }
 
 /** A duration for people, in its two largest units: `6 d 23 h`, `4 min 10 s`, `0 s`. */

@@ -163,6 +163,12 @@ const EVENTS: { readonly [Of in Name]: Row<Parameters<Events[Of]>[0]> } = {
     text: 'price processor failed, trying again',
     count: ({ err }, add) => add('spconnect_prices_attempts_failed_total', { code: codeOf(err) }, 1),
   },
+  partitionReadFailed: {
+    level: 'warn',
+    text: 'instruments cannot be read, trying again',
+    count: ({ err }, add) => add('spconnect_prices_attempts_failed_total', { code: codeOf(err) }, 1),
+  },
+  partitionReadAgain: { level: 'info', text: 'instruments are read again' },
   processorRests: { level: 'info', text: 'price processor paused or stopped by an operator' },
   processorFailed: { level: 'error', text: 'price processor failed, an operator is needed' },
 };

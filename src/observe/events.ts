@@ -163,13 +163,12 @@ export interface Events {
   /** A whole bulk request failed. After `waitMs`, one item is requested alone. Other items wait until a request is answered. */
   bulkAttemptFailed(event: FailedAttempt & { readonly kind: Kind; readonly items: number }): void;
   windowsMissed(event: WindowsMissed): void;
-  /** The group membership, the reading of operators' commands, or the request for a schema failed. The failed part is repeated. */
-  processorAttemptFailed(
-    event: FailedAttempt & {
-      /** True if this process stays a member of the group during the wait. False if it joins the group after the wait. */
-      readonly isMember: boolean;
-    },
-  ): void;
+  /** The group membership, or the reading of operators' commands, failed and is repeated. This process has no partitions. */
+  processorAttemptFailed(event: FailedAttempt): void;
+  /** A record of a partition cannot be read, because the registry does not answer. The reading waits, and is repeated. */
+  partitionReadFailed(event: InputPartition & FailedAttempt): void;
+  /** The record can be read now. */
+  partitionReadAgain(event: InputPartition): void;
   /** An operator has paused or stopped the price processor. The processor leaves its group until it starts again. */
   processorRests(event: { readonly wanted: 'paused' | 'stopped' }): void;
   /** The price processor has stopped permanently and needs an operator. Sources in the same process continue. */

@@ -271,12 +271,19 @@ export class PartitionTask implements PartitionReader, WorkerTask {
 
   /** Retries until the registry answers, because the record cannot be read without its schema. */
   async #read(record: CommittedRecord) {
-    const { instrumentReader, clock, random, events, signal } = this.#options;
-    const attemptFailed = (failed: FailedAttempt) => events.processorAttemptFailed({ ...failed, isMember: true });
+    const { partition, instrumentReader, clock, random, events, signal } = this.#options;
+    let hasFailed = false;
+    const attemptFailed = (failed: FailedAttempt) => {
+      hasFailed = true;
+      events.partitionReadFailed({ ...partition, ...failed });
+    };
     const mayRetry = (error: unknown) => error instanceof ConnectorError && error.action !== 'stopSource';
     for (;;) {
       const read = readInstrument(record, instrumentReader);
-      if (!('unknownSchemaId' in read)) return read;
+      if (!('unknownSchemaId' in read)) {
+        if (hasFailed) events.partitionReadAgain(partition);
+        return read;
+      }
       const load = () => untilAborted(instrumentReader.load(read.unknownSchemaId, signal), signal);
       await retry(load, { backOff: REGISTRY_BACK_OFF, mayRetry, attemptFailed, clock, random, signal });
     }

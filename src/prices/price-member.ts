@@ -55,7 +55,7 @@ export async function runPriceMember(options: PriceMemberOptions): Promise<never
         begun: () => task.begun(),
       };
     },
-    attemptFailed: (attempt) => events.processorAttemptFailed({ ...attempt, isMember: false }),
+    attemptFailed: events.processorAttemptFailed,
   });
 }
 

@@ -22,7 +22,7 @@ import { readSchemaText } from '../records/avro/schema-files.ts';
 import { priceSchemaName } from '../records/decoding/priced.ts';
 import type { RequestedStates } from '../sources/wanted-states.ts';
 import type { BackOff } from '../support/back-off.ts';
-import { type FailedAttempt, retry } from '../support/retry.ts';
+import { retry } from '../support/retry.ts';
 import { untilAborted } from '../support/until-aborted.ts';
 import { createRunStates } from '../worker/run-states.ts';
 import { PRICE_PROCESSOR } from '../worker/target.ts';
@@ -232,6 +232,6 @@ export async function runProcessorAsWanted(options: WantedProcessor): Promise<re
 
 /** Reads the requested states first, because requests from before the start count too. */
 function catchUp({ states, events, clock, random, signal }: WantedProcessor): Promise<void> {
-  const attemptFailed = (failed: FailedAttempt) => events.processorAttemptFailed({ ...failed, isMember: false });
+  const attemptFailed = events.processorAttemptFailed;
   return retry(() => states.catchUp(signal), { backOff: CATCH_UP_BACK_OFF, attemptFailed, clock, random, signal });
 }

@@ -12,6 +12,8 @@ interface Kafka {
   readonly silentSeconds: number;
 }
 
+type ShownKafka = Kafka & { readonly answeredText: string };
+
 /** After this time without an answer, Kafka counts as silent. A healthy process gets an answer every few seconds. */
 export const KAFKA_IS_SILENT_SECONDS = 10;
 /** A shorter silence is normal and is not shown. */
@@ -33,8 +35,9 @@ interface Known {
  * A source is ready if its earlier writers are fenced, its offset is read, and its schemas are registered. It is also
  * ready if it is paused or stopped, or if its partition belongs to another replica.
  */
-export function readinessChecks(known: Omit<Known, 'clocksAheadMs' | 'at'>): readonly ReadinessCheck[] {
-  const { kafka, topics, isStopping, sources, processor } = known;
+export function readinessChecks(known: Omit<Known, 'clocksAheadMs'>): readonly ReadinessCheck[] {
+  const { topics, isStopping, sources, processor, at } = known;
+  const kafka = { ...known.kafka, answeredText: timeText(known.kafka.answeredAt, at) };
   return [
     check('process', !isStopping, isStopping ? 'stopping' : 'running'),
     kafkaCheck(kafka),
@@ -44,9 +47,9 @@ export function readinessChecks(known: Omit<Known, 'clocksAheadMs' | 'at'>): rea
   ];
 }
 
-function kafkaCheck({ hasAnswered, isSilent, answeredAt, silentSeconds }: Kafka): ReadinessCheck {
+function kafkaCheck({ hasAnswered, isSilent, answeredText, silentSeconds }: ShownKafka): ReadinessCheck {
   if (!hasAnswered) return check('kafka', false, 'has not answered yet');
-  if (isSilent) return check('kafka', false, `has not answered since ${timeText(answeredAt)}`);
+  if (isSilent) return check('kafka', false, `has not answered since ${answeredText}`);
   if (silentSeconds < SHOWN_SILENCE_SECONDS) return check('kafka', true, 'answers');
   const text = `answered ${durationText(silentSeconds)} ago; after ${KAFKA_IS_SILENT_SECONDS} s, Kafka counts as silent`;
   return check('kafka', true, text);
@@ -93,14 +96,15 @@ export function alarmsOf(known: Omit<Known, 'topics' | 'isStopping'>): readonly 
     const upTo = some.length > 1 ? 'up to ' : '';
     add(false, `Failing for ${upTo}${length}, now with ${code}, and retried: ${which.join(', ')}.`);
   }
-  for (const { name, refusedAt } of sources) {
-    if (refusedAt === null) continue;
+  for (const { name, task, refusedAt } of sources) {
+    // Only a running source asks, and learns if the provider still refuses the offset.
+    if (refusedAt === null || task !== 'running') continue;
     add(false, `The provider has refused the offset for ${durationText(secondsSince(refusedAt))}: source ${name}.`);
   }
   return alarms;
 }
 
-function sourceCheck(source: SourceStatus, { isSilent, answeredAt }: Kafka): ReadinessCheck {
+function sourceCheck(source: SourceStatus, { isSilent, answeredText }: ShownKafka): ReadinessCheck {
   const { name, wanted, task, owned, writerTrouble, schemasRegistered, trace, trouble } = source;
   const isReady = (ok: boolean, why: string) => check(`source ${name}`, ok, why);
   if (task === 'failed') return isReady(false, `failed: ${problemOf(trace)}`);
@@ -109,7 +113,7 @@ function sourceCheck(source: SourceStatus, { isSilent, answeredAt }: Kafka): Rea
     return isReady(
       true,
       isSilent
-        ? `its partition belonged to another replica at ${timeText(answeredAt)}`
+        ? `its partition belonged to another replica at ${answeredText}`
         : 'its partition belongs to another replica',
     );
   if (isSilent) return isReady(false, WAITS);

@@ -100,7 +100,7 @@ export function createStatusBoard(options: StatusBoardOptions): StatusBoard {
       const alarms = alarmsOf({ ...known, kafka, clocksAheadMs: options.clocksAheadMs, at });
       const gone = `not found any more: ${missing.join(', ')}. If they were deleted: \`spconnect topics create\`.`;
       const shown = missing.length === 0 || !topics.ok ? topics : { ...topics, ok: false, why: gone };
-      const checks = readinessChecks({ ...known, kafka, topics: shown, isStopping: signal.aborted });
+      const checks = readinessChecks({ ...known, kafka, topics: shown, isStopping: signal.aborted, at });
       const ready = checks.every(({ ok }) => ok);
       const process = { version, prefix, kafkaClusterId, at, startedAt };
       return { ...process, ready, checks, alarms, ...known, notifications: [...notifications] };

@@ -24,7 +24,7 @@ function setSource(shown: SourceStatus, status: Status, set: Meters['set']): voi
   set(
     'spconnect_source_last_poll_timestamp_seconds',
     { source },
-    Date.parse(shown.lastPollAt ?? status.startedAt) / 1_000,
+    Date.parse(shown.lastPollAt ?? shown.ownedAt ?? status.startedAt) / 1_000,
   );
   set('spconnect_seconds_to_retention_cliff', { source }, shown.secondsToRetentionCliff);
   const mayWalk = ['running', 'paused'].includes(task) && (walk ?? secondsToNextWalk) !== null;

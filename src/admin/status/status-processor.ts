@@ -22,6 +22,8 @@ export function createStatusProcessor(options: {
   const minutes = new MinuteCounts(clock);
   /** `failing`: the kinds of prices that fail now. `answered`: the kinds with an answer after the first of them failed. */
   const failing = new Map<string, Trouble>();
+  /** The partitions whose reading waits for the registry. */
+  const unread = new Map<string, Trouble>();
   const answered = new Set<string>();
   let kinds: readonly string[] = [];
   let assigned = 0;
@@ -40,24 +42,25 @@ export function createStatusProcessor(options: {
     // A restart that failed again is a new failure.
     const changedAt = known.task === task && task !== 'failed' ? known.changedAt : isoNow();
     known = { ...known, task, trace, changedAt, trouble: null };
-    failing.clear();
   }
 
-  function troubleOf({ failures, waitMs, err }: FailedAttempt, since = shownTrouble()?.since): Trouble {
+  /** The tasks of all partitions end, and with them the failures of their requests. */
+  function setRest(task: TaskState, trace: string | null = null): void {
+    setTask(task, trace);
+    failing.clear();
+    unread.clear();
+  }
+
+  function troubleOf({ failures, waitMs, err }: FailedAttempt, since: string | undefined): Trouble {
     const message = describe(err);
     const times = { since: since ?? isoNow(), nextTryAt: isoNow(waitMs) };
     const restartTriesNow = !(err instanceof ConnectorError && err.retryAfterMs !== undefined);
     return { ...times, part: null, failures, message, restartTriesNow };
   }
 
-  /** The processor's own trouble, or else the sum of the failures of all kinds that fail now. */
+  /** The processor's own trouble, or else that of its reading, or else the sum of the failures of all kinds that fail now. */
   function shownTrouble(): Trouble | null {
-    const all = [...failing.values()];
-    const latest = all.at(-1);
-    if (known.trouble !== null || latest === undefined) return known.trouble;
-    const [since = latest.since] = all.map((one) => one.since).sort();
-    const failures = all.reduce((sum, one) => sum + one.failures, 0);
-    return { ...latest, since, failures, part: failingKinds() };
+    return known.trouble ?? summed(unread, () => 'reading of instruments') ?? summed(failing, failingKinds);
   }
 
   function failingKinds(): string | null {
@@ -72,21 +75,22 @@ export function createStatusProcessor(options: {
       freshness = event.freshness;
       kinds = event.kinds;
       if (event.refreshed) refreshed = event.refreshed;
-      setTask('unassigned');
+      setRest('unassigned');
       // Until now an operator may have stopped it.
       known = { ...known, changedAt: isoNow() };
     },
     processorJoined(joined) {
       assigned = joined.partitions;
-      setTask('running');
+      // Kept partitions go on, and so do their failures. Without a partition, nothing is requested any more.
+      if (assigned > 0) setTask('running');
+      else setRest('running');
     },
     partitionAssigned({ topic, partition }) {
       partitions.set(keyOf({ topic, partition }), { topic, partition });
       writerTroubles.delete(keyOf({ topic, partition }));
     },
     partitionLost(lost) {
-      partitions.delete(keyOf(lost));
-      writerTroubles.delete(keyOf(lost));
+      for (const some of [partitions, writerTroubles, unread]) some.delete(keyOf(lost));
     },
     partitionWriterLost({ err, ...lost }) {
       // This replica does not price the partition until the writer of the partition is open again.
@@ -111,23 +115,28 @@ export function createStatusProcessor(options: {
       if (failing.size === 0) answered.clear();
       answered.delete(kind);
       const failures = (before?.failures ?? 0) + 1;
-      const trouble = troubleOf({ ...failed, failures }, before?.since ?? known.trouble?.since);
+      const trouble = troubleOf({ ...failed, failures }, before?.since);
       known = { ...known, trouble: null };
       // Moves the kind to the end of the map, because the newest failure must be the last entry.
       failing.delete(kind);
       failing.set(kind, trouble);
     },
     processorAttemptFailed(failed) {
-      const trouble = troubleOf(failed);
-      if (!failed.isMember) {
-        // The processor has no partition until it joins its group again.
-        setTask('unassigned');
-        assigned = 0;
-      }
+      const trouble = troubleOf(failed, known.trouble?.since);
+      // The processor has no partition until it joins its group again.
+      setTask('unassigned');
+      assigned = 0;
       known = { ...known, trouble };
     },
-    processorRests: ({ wanted }) => setTask(wanted === 'paused' ? 'paused' : 'unassigned'),
-    processorFailed: ({ err }) => setTask('failed', describe(err)),
+    partitionReadFailed({ topic, partition, ...failed }) {
+      const key = keyOf({ topic, partition });
+      const trouble = troubleOf(failed, unread.get(key)?.since);
+      unread.delete(key);
+      unread.set(key, trouble);
+    },
+    partitionReadAgain: (partition) => unread.delete(keyOf(partition)),
+    processorRests: ({ wanted }) => setRest(wanted === 'paused' ? 'paused' : 'unassigned'),
+    processorFailed: ({ err }) => setRest('failed', describe(err)),
   } satisfies Partial<Events>;
 
   return {
@@ -138,7 +147,7 @@ export function createStatusProcessor(options: {
       const task = taskOf(wanted, known.task);
       // A paused or stopped processor has no instruments, and "0 of 0 priced" looks like a loss.
       const fresh = wanted === 'running' ? freshness() : null;
-      const isReading = task === 'running' && partitions.size >= assigned && !isSilent;
+      const isReading = task === 'running' && partitions.size >= assigned && unread.size === 0 && !isSilent;
       return {
         ...known,
         trouble: shownTrouble(),
@@ -154,6 +163,16 @@ export function createStatusProcessor(options: {
       };
     },
   };
+}
+
+/** The latest of these failures, with the time of the first and the number of all; null if there are none. */
+function summed(troubles: ReadonlyMap<string, Trouble>, part: () => string | null): Trouble | null {
+  const all = [...troubles.values()];
+  const latest = all.at(-1);
+  if (latest === undefined) return null;
+  const [since = latest.since] = all.map((one) => one.since).sort();
+  const failures = all.reduce((sum, one) => sum + one.failures, 0);
+  return { ...latest, since, failures, part: part() };
 }
 
 /** A paused or stopped processor has left its group, even if no event has reported this yet. */

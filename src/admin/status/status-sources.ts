@@ -5,7 +5,7 @@ import type { Events, SourceStarted, StreamPlace } from '../../observe/events.ts
 import type { Clock } from '../../support/clock.ts';
 import type { WorkerTargets } from '../../worker/target.ts';
 import { MinuteCounts } from './minute-counts.ts';
-import type { SourceStatus, TaskState, WalkStatus, Written } from './status.ts';
+import type { SourceStatus, TaskState, Trouble, WalkStatus, Written } from './status.ts';
 
 /** A retry ends within this time, because the request, its token and its waits have deadlines. */
 const TRIED_WITHIN_MS = 5 * 60_000;
@@ -19,6 +19,11 @@ interface Known extends Mutable<Omit<SourceStatus, Derived>> {
   /** `cliffMs`: when unread events expire. `nextWalkMs`: when the next walk begins. Both are monotonic times. */
   cliffMs: number | null;
   nextWalkMs: number | null;
+  /** The failed request of the list that is retried; `trouble` is that of the stream or of the whole source. */
+  listTrouble: Trouble | null;
+  /** The first of these failures since the last good response. A lost writer ends the trouble, but not the outage. */
+  failingSince: string | null;
+  listFailingSince: string | null;
   /** When the pause began; null if no operator has paused the source. A lost writer interrupts the task, not the pause. */
   pausedAt: string | null;
   walk: Mutable<WalkStatus> | null;
@@ -46,9 +51,10 @@ export function createStatusSources(options: {
       schemasRegistered: false,
       partition: offsetPartition(offsetKey(name, type)),
       owned: null,
+      ownedAt: null,
       writerTrouble: null,
       ...nothingSeen(),
-      trouble: null,
+      ...nothingFails(),
       pausedAt: null,
       written: { instruments: 0, items: 0, deadLetters: 0 },
       minutes: new MinuteCounts(clock),
@@ -64,7 +70,13 @@ export function createStatusSources(options: {
   function setTask(known: Known, task: TaskState, trace: string | null = null): void {
     // A restart that failed again is a new failure.
     if (known.task !== task || task === 'failed') known.changedAt = isoNow();
-    Object.assign(known, { task, trace, trouble: null });
+    Object.assign(known, { task, trace, trouble: null, listTrouble: null });
+  }
+
+  /** A task that does not run until an operator acts has no outage. */
+  function setRest(known: Known, task: TaskState, trace: string | null = null): void {
+    setTask(known, task, trace);
+    Object.assign(known, nothingFails());
   }
 
   function setWriterTrouble(partition: number, writerTrouble: string | null): void {
@@ -117,11 +129,14 @@ export function createStatusSources(options: {
   const events = {
     replicaJoined({ partitions }) {
       for (const known of all) {
-        known.owned = partitions.includes(known.partition);
-        if (known.owned) continue;
+        const owned = partitions.includes(known.partition);
+        // The loss of a writer during an earlier assignment says nothing about this one.
+        if (owned && known.owned !== true) Object.assign(known, { ownedAt: isoNow(), writerTrouble: null });
+        known.owned = owned;
+        if (owned) continue;
         // Another replica runs the source, so earlier facts say nothing about the current offset.
-        setTask(known, 'unassigned');
-        Object.assign(known, nothingSeen());
+        setRest(known, 'unassigned');
+        Object.assign(known, nothingSeen(), { ownedAt: null });
       }
     },
     writerOpened: ({ partition }) => setWriterTrouble(partition, null),
@@ -129,10 +144,9 @@ export function createStatusSources(options: {
     polled(poll) {
       setPlace(poll);
       update(poll.source, (known) => {
-        const { trouble } = known;
+        // A response of the list says nothing about the stream.
         if (poll.endpoint === 'instruments') {
-          // A response of the list says nothing about the stream.
-          if (trouble?.part === OF_LIST) known.trouble = null;
+          Object.assign(known, { listTrouble: null, listFailingSince: null });
           return;
         }
         known.lastPollAt = isoNow();
@@ -140,15 +154,16 @@ export function createStatusSources(options: {
         known.caughtUp = poll.caughtUp;
         if (poll.caughtUp) known.caughtUpAt = known.lastPollAt;
         // A failed request to the list may never be repeated. So its failure is hidden five minutes after its retry was due.
-        const isOver = (trouble?.nextTryAt ?? '') <= isoNow(-TRIED_WITHIN_MS);
-        if (isOver || trouble?.part === null) known.trouble = null;
+        const isOver = (known.listTrouble?.nextTryAt ?? '') <= isoNow(-TRIED_WITHIN_MS);
+        if (isOver) Object.assign(known, { listTrouble: null, listFailingSince: null });
+        Object.assign(known, { trouble: null, failingSince: null });
       });
     },
     responseDiscarded({ source, why }) {
       if (why !== 'refused') return;
       update(source, (known) => {
         known.refusedAt ??= isoNow();
-        if (known.trouble?.part === null) known.trouble = null;
+        Object.assign(known, { trouble: null, failingSince: null });
       });
     },
     // Each event in the stream of an instruments source writes its instrument or a tombstone.
@@ -159,15 +174,20 @@ export function createStatusSources(options: {
       for (const known of all) {
         // If this replica has left the group, it runs no source.
         if (isLeft ? known.task === 'failed' || known.owned === false : known.name !== source) continue;
-        const since = known.trouble?.since ?? isoNow();
+        // A paused source does not repeat a request of the list that was under way.
+        if (endpoint === 'instruments' && known.task === 'paused') continue;
         if (isLeft) setTask(known, 'unassigned');
-        if (isLeft) known.owned = null;
+        if (isLeft) Object.assign(known, { owned: null, writerTrouble: null });
         const isRegistry = err instanceof ConnectorError && /^(REGISTRY|SCHEMA)_/.test(err.code);
-        const part = endpoint === 'instruments' && !isRegistry ? OF_LIST : null;
-        const restartTriesNow =
-          !isLeft && part === null && !(err instanceof ConnectorError && err.retryAfterMs !== undefined);
-        const times = { since, nextTryAt: isoNow(waitMs) };
-        known.trouble = { ...times, part, failures, message: describe(err, known.name), restartTriesNow };
+        const failed = { failures, message: describe(err, known.name), nextTryAt: isoNow(waitMs) };
+        if (endpoint === 'instruments' && !isRegistry) {
+          known.listFailingSince ??= isoNow();
+          known.listTrouble = { ...failed, since: known.listFailingSince, part: OF_LIST, restartTriesNow: false };
+          continue;
+        }
+        known.failingSince ??= isoNow();
+        const restartTriesNow = !isLeft && !(err instanceof ConnectorError && err.retryAfterMs !== undefined);
+        known.trouble = { ...failed, since: known.failingSince, part: null, restartTriesNow };
       }
     },
     walkStarted: ({ source, walk, waitMs }) => beginWalk(source, walk, 0, waitMs),
@@ -206,7 +226,7 @@ export function createStatusSources(options: {
     schemasRegistered: ({ source }) => update(source, (known) => Object.assign(known, { schemasRegistered: true })),
     sourcePaused({ source }) {
       update(source, (known) => {
-        setTask(known, 'paused');
+        setRest(known, 'paused');
         known.pausedAt ??= known.changedAt;
         known.changedAt = known.pausedAt;
       });
@@ -220,37 +240,42 @@ export function createStatusSources(options: {
     sourceStopped({ source }) {
       update(source, (known) => {
         setTask(known, 'unassigned');
-        // When an operator resumes it, the source begins to wait for its task.
-        const resumed = () => {
-          if (known.task === 'unassigned') known.changedAt = isoNow();
+        if (targets.of(source).state !== 'stopped') return;
+        setRest(known, 'unassigned');
+        known.pausedAt = null;
+        // When an operator resumes it, the source begins to wait for its task. A restart leaves it stopped.
+        const changed = () => {
+          const target = targets.of(source);
+          if (target.state === 'stopped') target.changed.addEventListener('abort', changed, { once: true });
+          else if (known.task === 'unassigned') known.changedAt = isoNow();
         };
-        const { state, changed } = targets.of(source);
-        if (state === 'stopped') known.pausedAt = null;
-        if (state === 'stopped') changed.addEventListener('abort', resumed, { once: true });
+        targets.of(source).changed.addEventListener('abort', changed, { once: true });
       });
     },
-    sourceFailed: ({ source, err }) => update(source, (known) => setTask(known, 'failed', describe(err, source))),
+    sourceFailed: ({ source, err }) => update(source, (known) => setRest(known, 'failed', describe(err, source))),
   } satisfies Partial<Events>;
 
   /** @param kafkaAnsweredAt the time of Kafka's last answer; null if Kafka is not silent */
   function status(kafkaAnsweredAt: string | null): readonly SourceStatus[] {
     const nowMs = clock.monotonicMs();
     const secondsTo = (ms: number | null) => (ms === null ? null : Math.round((ms - nowMs) / 1_000));
-    return all.map(({ cliffMs, nextWalkMs, rowsOfLastWalk: _, pausedAt: __, minutes, walk, ...known }) => {
+    return all.map(({ cliffMs, nextWalkMs, minutes, walk, listTrouble, ...more }) => {
+      const { rowsOfLastWalk: _, pausedAt: __, failingSince: ___, listFailingSince: ____, ...known } = more;
       const { task, trouble, writerTrouble, refusedAt, caughtUp, caughtUpAt } = known;
       // A failed or stopped source continues its walk only after its next start.
       const mayWalk = ['running', 'paused'].includes(task);
       // If only the list fails, the stream is still read.
-      const isHeld = (writerTrouble ?? refusedAt) !== null || trouble?.part === null;
+      const isHeld = (writerTrouble ?? refusedAt ?? trouble) !== null;
       const isRead = task === 'running' && !isHeld && kafkaAnsweredAt === null;
       const seenAt = [caughtUpAt, kafkaAnsweredAt].filter((instant) => instant !== null).sort()[0] ?? null;
       return {
         ...known,
+        trouble: trouble ?? listTrouble,
+        // If another replica runs the source, that replica opens the writer.
+        writerTrouble: known.owned === false ? null : writerTrouble,
         isRead,
         caughtUp: caughtUp === true && !isRead ? null : caughtUp,
         caughtUpAt: caughtUpAt && seenAt,
-        // If another replica runs the source, that replica opens the writer.
-        writerTrouble: known.owned === false ? null : writerTrouble,
         walk: walk && { ...walk, running: walk.running && task === 'running' },
         wanted: targets.of(known.name).state,
         secondsToRetentionCliff: refusedAt === null ? secondsTo(cliffMs) : null,
@@ -262,6 +287,10 @@ export function createStatusSources(options: {
   }
 
   return { events, status };
+}
+
+function nothingFails() {
+  return { trouble: null, listTrouble: null, failingSince: null, listFailingSince: null };
 }
 
 function nothingSeen() {

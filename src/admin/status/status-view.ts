@@ -224,7 +224,7 @@ function sourceCard(source: SourceStatus, status: Now, fleet: Fleet | null): Car
 }
 
 function answeredAtText({ at, kafkaSilentSeconds }: Now): string {
-  return timeText(new Date(Date.parse(at) - kafkaSilentSeconds * 1_000).toISOString());
+  return timeText(new Date(Date.parse(at) - kafkaSilentSeconds * 1_000).toISOString(), at);
 }
 
 function sourceFacts(source: SourceStatus, now: string): readonly Fact[] {
@@ -262,15 +262,18 @@ const BEHIND_AFTER_SECONDS = 30;
 
 function streamFact(source: SourceStatus, now: string): Fact {
   const { caughtUp: is, caughtUpAt: at, isRead, since, providerEndsAt, refusedAt } = source;
+  const time = (instant: string) => timeText(instant, now);
   const stream = (text: string) => fact('Stream', text, is === false || refusedAt !== null ? 'wait' : 'plain');
-  if (refusedAt !== null) return stream(`the provider has refused the offset since ${timeText(refusedAt)}`);
-  if (providerEndsAt !== null)
+  if (refusedAt !== null && source.task === 'running')
+    return stream(`the provider has refused the offset since ${time(refusedAt)}`);
+  if (refusedAt !== null) return stream(`the provider refused the offset, at first at ${time(refusedAt)}`);
+  if (providerEndsAt !== null && isRead)
     return stream(`the provider's stream ends at ${providerEndsAt}, before our offset ${since}`);
   const isLately = isRead && at !== null && secondsBetween(at, now) < BEHIND_AFTER_SECONDS;
   if (is === true || isLately) return fact('Stream', 'caught up');
   const length = at === null ? 'yet' : `for ${durationText(secondsBetween(at, now))}`;
   if (is === false) return stream(`not read to its end ${length}`);
-  return stream(at === null ? 'not known yet' : `caught up as of ${timeText(at)}`);
+  return stream(at === null ? 'not known yet' : `caught up as of ${time(at)}`);
 }
 
 function cliffFacts({ type, secondsToRetentionCliff: seconds, isRead, wanted }: SourceStatus): readonly Fact[] {
@@ -342,10 +345,14 @@ function processorCard(processor: ProcessorStatus, status: Now, fleet: Fleet | n
 }
 
 /** Counts partitions that are assigned but not ready, as after the loss of their writers. */
-function partitionsText({ task, partitions, assigned }: ProcessorStatus): string {
-  const unready = task === 'running' ? Math.max(0, assigned - partitions.length) : 0;
-  const here = `${counted(partitions.length + unready, 'partition')} of instruments here`;
+function partitionsText(processor: ProcessorStatus): string {
+  const unready = assignedTo(processor) - processor.partitions.length;
+  const here = `${counted(assignedTo(processor), 'partition')} of instruments here`;
   return unready === 0 ? here : `${here}, ${unready} not ready`;
+}
+
+function assignedTo({ task, partitions, assigned }: ProcessorStatus): number {
+  return task === 'running' ? Math.max(assigned, partitions.length) : partitions.length;
 }
 
 const MOST_PROBLEMS = 5;
@@ -383,7 +390,7 @@ function fleetOf({ whole, sources, processor, at }: WholeStatus): Fleet | null {
   const [running, pricing] = [whole?.sources ?? [], whole?.prices ?? []];
   if (whole === null || Math.max(running.length, pricing.length) < 2) return null;
   const own = sources.filter(({ owned }) => owned === true).length;
-  const share = `this one has ${processor?.partitions.length ?? 0} of ${counted(whole.pricedPartitions, 'partition')}`;
+  const share = `this one has ${processor === null ? 0 : assignedTo(processor)} of ${counted(whole.pricedPartitions, 'partition')}`;
   const isOurs = ({ partitions }: DescribedMember) =>
     partitions.some(({ topic, partition }) =>
       processor?.partitions.some((one) => one.topic === topic && one.partition === partition),
@@ -407,9 +414,11 @@ function fleetOf({ whole, sources, processor, at }: WholeStatus): Fleet | null {
         ];
       }
       if (pricing.length < 2) return [];
+      // Without a ready partition, our own member cannot be told from the others.
+      const isKnown = processor !== null && (processor.partitions.length > 0 || assignedTo(processor) === 0);
       return [
         { label: 'Replicas', value: `${pricing.length}; ${share}` },
-        ...pricing
+        ...(isKnown ? pricing : [])
           .filter((replica) => !isOurs(replica))
           .map((replica) => ({
             label: `At ${replica.host}`,
@@ -432,6 +441,9 @@ function pricedText({ partitions }: DescribedMember, { prices, newestPrices }: W
   const instants = partitions.map(({ partition }) => newestPrices[partition] ?? '').sort();
   const [oldest] = instants;
   if (oldest === undefined) return size;
-  if (oldest === '') return `${size}, one without a price`;
+  if (oldest === '') {
+    const without = instants.filter((instant) => instant === '').length;
+    return `${size}, ${without} without a price in the newest records`;
+  }
   return `${size}, the newest price of each partition is at most ${durationText(Math.max(1, secondsBetween(oldest, now)))} old`;
 }

@@ -77,6 +77,8 @@ export interface SourceStatus {
   readonly partition: number;
   /** False: another replica runs the source; null until this replica has joined the group. */
   readonly owned: boolean | null;
+  /** When this process got the partition; null if it does not own the partition. */
+  readonly ownedAt: string | null;
   /** Why the writer of the partition was lost; null while the writer is open. */
   readonly writerTrouble: string | null;
   readonly since: string | null;

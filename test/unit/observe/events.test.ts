@@ -15,14 +15,18 @@ const MESSAGES = {
     ['walk started', 'walk resumed', 'walk completed', 'page committed', 'instruments deleted'],
     ['partition assigned', 'partition lost', 'writer opened', 'joined the replicas'],
     ['price processor joined its group', 'price processor started', 'size limit of bulk requests learnt'],
-    ['price processor paused or stopped by an operator'],
+    ['price processor paused or stopped by an operator', 'instruments are read again'],
   ].flat(),
   warn: [
     ['topic differs from the plan', 'notification written', 'attempt failed, trying again', 'Kafka does not answer'],
     ['stream response discarded, requesting it again', 'writer lost, opening again'],
     ['value of the states topic ignored', 'records that cannot be read', 'writer of a partition lost, opening again'],
     ['bulk request divided, requesting its parts', 'bulk request failed, trying again'],
-    ['windows of prices were not requested', 'price processor failed, trying again'],
+    [
+      'windows of prices were not requested',
+      'price processor failed, trying again',
+      'instruments cannot be read, trying again',
+    ],
   ].flat(),
   error: ['source failed, an operator is needed', 'price processor failed, an operator is needed'],
 };

@@ -84,7 +84,7 @@ test('what another replica runs now is no longer reported here, and no failure o
   const partitions = [source, 'checks'].map((name) => offsetPartition(offsetKey(name, 'instruments')));
   events.replicaJoined({ partitions: partitions.slice(0, 1), sources: [source] });
   events.sourceStarted(place);
-  events.polled({ ...place, endpoint: 'instruments', rows: 2, caughtUp: true, durationMs: 30 });
+  events.polled({ ...place, endpoint: 'events', rows: 2, caughtUp: true, durationMs: 30 });
   events.walkStarted({ source, walk: 1, since: '5-0', why: 'first', waitMs: 0 });
   events.replicaJoined({ partitions, sources: [source, 'checks'] });
   assert.equal(await status('running'), 1, 'it has kept the source');

@@ -196,7 +196,7 @@ test('what another replica runs is shown from the groups and the topics, with no
     '2 replicas share the sources; this one has 1 of 2; 4 replicas share the prices; this one has 1 of 4 partitions',
     '<dt>Assigned to</dt><dd>10.0.0.2</dd>\n<dt>Offset</dt><dd>8-1</dd>',
     '<dt>At 10.0.0.2</dt><dd>2 partitions (1, 2), the newest price of each partition is at most 1 min old</dd>',
-    '<dt>At 10.0.0.3</dt><dd>1 partition (3), one without a price</dd>',
+    '<dt>At 10.0.0.3</dt><dd>1 partition (3), 1 without a price in the newest records</dd>',
     '<dt>At 10.0.0.4</dt><dd>0 partitions</dd>',
   ]) {
     assert.ok(shown.includes(part), `${part} is missing`);
@@ -339,7 +339,7 @@ test('with Kafka silent the page says so first and since when, and what it shows
   );
   // It has left its groups, as any other replica has.
   board.events.attemptFailed({ ...FAILED, part: 'replicas', err });
-  board.events.processorAttemptFailed({ failures: 1, waitMs: 1_000, err, isMember: false });
+  board.events.processorAttemptFailed({ failures: 1, waitMs: 1_000, err });
   const left = await page();
   assert.equal([...left.matchAll(/>WAITING FOR KAFKA<\/span><span class="soft">for 1 min 20 s</g)].length, 3);
   assert.doesNotMatch(left, /unassigned|0 partitions/i);
@@ -360,6 +360,8 @@ test('behind stays behind, whatever fails; caught up is not known while the sour
   scene.now += 60_000;
   assert.deepEqual(alarms(), ['Failing for 1 min, now with PROVIDER_BUSY, and retried: source instruments.']);
   board.events.polled(POLL);
+  assert.match(alarms().join(), /source instruments \(requests of the list\)/);
+  board.events.polled({ ...POLL, endpoint: 'instruments' });
   assert.deepEqual(alarms(), []);
   operator.wants(source, { state: 'paused' });
   board.events.sourcePaused({ source });
@@ -455,10 +457,10 @@ test('a long wait names the command that ends it, and no walk begins before the 
   assert.equal(await walks(), 'with the next response of the stream, at the earliest in 8 s');
   board.events.sourcePaused({ source });
   assert.doesNotMatch(await page(), /Next walk/);
-  const ofPrices = { failures: 2, waitMs: 284_000, isMember: true };
-  board.events.processorAttemptFailed({ ...ofPrices, err: refused as Error });
+  const ofPrices = { failures: 2, waitMs: 284_000, topic: 'i', partition: 0 };
+  board.events.partitionReadFailed({ ...ofPrices, err: refused as Error });
   assert.match(await page(), /next try in 4 min 44 s; spconnect restart prices tries now\./);
-  board.events.processorAttemptFailed({ ...ofPrices, err: asked as Error });
+  board.events.partitionReadFailed({ ...ofPrices, err: asked as Error });
   assert.doesNotMatch(await page(), /tries now/);
 });
 
@@ -518,7 +520,10 @@ test('a source or processor that waits after a stop has been waiting since its r
   const { scene, board, operator, first } = await pageScene(t);
   operator.wants(source, { state: 'stopped' });
   board.events.sourceStopped({ source });
+  const stoppedAt = first()?.changedAt;
   scene.now += 60_000;
+  operator.restarts(source);
+  assert.equal(first()?.changedAt, stoppedAt, 'a restart leaves it stopped');
   operator.wants(source, { state: 'running' });
   assert.equal(Date.parse(first()?.changedAt ?? ''), scene.now);
   board.events.processorRests({ wanted: 'stopped' });
@@ -593,18 +598,18 @@ test('a price processor is ready while it is a member of its group that holds it
   assert.match(await page(), /2 partitions of instruments here, 1 not ready/);
   assign(first);
   assert.deepEqual([prices(), status()?.writerTrouble], [[true, joined], null]);
-  board.events.processorAttemptFailed({ ...failure, isMember: true });
+  board.events.partitionReadFailed({ ...failure, ...first });
   assert.deepEqual(prices(), [true, joined], 'it waits for the registry, and holds its partitions');
-  priced(0);
-  assert.notEqual(status()?.trouble, null, 'a batch of which nothing was answered shows no answer');
   priced(1);
+  assert.equal(status()?.trouble?.part, 'reading of instruments', 'prices of known instruments go on');
+  board.events.partitionReadAgain(first);
   assert.equal(status()?.trouble, null);
   board.events.bulkAttemptFailed({ ...failure, kind: 'daily', items: 5 });
   priced(1);
   assert.match(status()?.trouble?.message ?? '', /group is away/, 'overview is answered, daily is not');
   board.events.bulkAnswered({ kind: 'daily', items: 1, durationMs: 1, drift: 0, roundedNumbers: 0 });
   assert.equal(status()?.trouble, null);
-  board.events.processorAttemptFailed({ ...failure, isMember: false });
+  board.events.processorAttemptFailed(failure);
   assert.deepEqual(prices(), [false, `has not joined its group: ${status()?.trouble?.message.replace('\n', ' ')}`]);
   board.events.processorJoined({ partitions: 2 });
   assert.equal(prices()[0], true);
@@ -645,6 +650,73 @@ test('a response of the list says nothing about the stream', async (t) => {
   assert.equal(first()?.trouble, null, 'a refusal is an answer');
   list();
   assert.notEqual(first()?.refusedAt, null);
+});
+
+test('an outage of the provider has one age, whatever else ends and begins meanwhile', async (t) => {
+  const { scene, board, operator, first, alarms } = await pageScene(t);
+  const { partition = -1 } = first() ?? {};
+  board.events.attemptFailed(FAILED);
+  board.events.attemptFailed({ ...FAILED, endpoint: 'instruments' });
+  const since = first()?.trouble?.since;
+  scene.now += 3_600_000;
+  board.events.writerLost({ partition, err: BUSY });
+  board.events.writerOpened({ partition } as never);
+  board.events.sourceStarted({ ...PLACE, secondsToNextWalk: null });
+  for (const endpoint of ['events', 'instruments'] as const) {
+    board.events.attemptFailed({ ...FAILED, endpoint });
+    assert.deepEqual([first()?.trouble?.since, first()?.trouble?.part], [since, null], endpoint);
+  }
+  board.events.polled(POLL);
+  const ofList = first()?.trouble;
+  assert.deepEqual([ofList?.since, ofList?.part], [since, 'requests of the list'], 'only the stream answers');
+  operator.wants(source, { state: 'paused' });
+  board.events.sourcePaused({ source });
+  board.events.attemptFailed({ ...FAILED, endpoint: 'instruments' });
+  scene.now += 60_000;
+  assert.deepEqual([first()?.trouble, alarms()], [null, []], 'a paused source repeats nothing');
+});
+
+test('an outage of market data goes on when the group shares its partitions again', async (t) => {
+  const { scene, board, alarms } = await pageScene(t);
+  board.events.processorStarted({ ...PROCESSOR, freshness: () => FRESH });
+  board.events.processorJoined({ partitions: 2 });
+  board.events.bulkAttemptFailed({ kind: 'overview', items: 5, failures: 1, waitMs: 1_000, err: BUSY });
+  scene.now += 3_600_000;
+  board.events.processorJoined({ partitions: 1 });
+  assert.deepEqual(alarms(), ['Failing for 1 h, now with PROVIDER_BUSY, and retried: the price processor.']);
+  board.events.processorJoined({ partitions: 0 });
+  assert.deepEqual(alarms(), [], 'it requests nothing any more');
+});
+
+test('while instruments cannot be read, the number of unread records is not known', async (t) => {
+  const { board } = await pageScene(t);
+  const lag = () => board.status().processor?.freshness?.lag;
+  board.events.processorStarted({ ...PROCESSOR, freshness: () => FRESH });
+  board.events.processorJoined({ partitions: 0 });
+  assert.equal(lag(), 0);
+  board.events.partitionReadFailed({ topic: 'i', partition: 0, failures: 1, waitMs: 1, err: BUSY });
+  assert.equal(lag(), null);
+  board.events.partitionLost({ topic: 'i', partition: 0, why: 'another has it' });
+  assert.equal(lag(), 0);
+});
+
+test('a source that comes back to a process has nothing of its earlier time there', async (t) => {
+  const { scene, board, first } = await pageScene(t);
+  const { partition = -1 } = first() ?? {};
+  board.events.writerLost({ partition, err: BUSY });
+  for (const partitions of [[], [partition]]) {
+    scene.now += 3_600_000;
+    board.events.replicaJoined({ partitions, sources: [] });
+  }
+  assert.deepEqual([first()?.writerTrouble, first()?.ownedAt], [null, '2026-03-01T12:00:00.000Z']);
+});
+
+test('an end of the stream that an outage follows is not shown as of now', async (t) => {
+  const { board, page } = await pageScene(t);
+  board.events.polled({ ...POLL, caughtUp: false, providerEndsAt: '6-1' });
+  assert.match(await page(), /stream ends at 6-1, before our offset 7-1/);
+  board.events.attemptFailed(FAILED);
+  assert.doesNotMatch(await page(), /stream ends at/);
 });
 
 test('a registry that is away is no failure of the list', async (t) => {
@@ -705,7 +777,7 @@ test('after a restart of the connector nothing is known of the age of a rest tha
 });
 
 test('what a source knew before a rest or another offset is not shown as of now', async (t) => {
-  const { board, operator, page, first } = await pageScene(t);
+  const { scene, board, operator, page, first, alarms } = await pageScene(t);
   board.events.polled(POLL);
   assert.equal(first()?.caughtUp, true);
   board.events.sourcePaused({ source });
@@ -715,7 +787,9 @@ test('what a source knew before a rest or another offset is not shown as of now'
   board.events.sourceStopped({ source });
   assert.match(await page(), /Offset at its stop.*Retention of this offset/s, 'an operator may have set another');
   board.events.responseDiscarded({ source, why: 'refused' } as never);
-  assert.match(await page(), /the provider has refused the offset since/);
+  scene.now += 86_400_000;
+  assert.match(await page(), /the provider refused the offset, at first at 2026-03-01 10:00:00 UTC/);
+  assert.deepEqual(alarms(), [], 'nobody asks');
   board.events.sourceStarted({ ...PLACE, secondsToNextWalk: null });
   assert.notEqual(first()?.refusedAt, null, 'the same offset');
   board.events.sourceStarted({ ...PLACE, since: '8-1', secondsToNextWalk: null });
