@@ -110,21 +110,30 @@ export function createSettingsSchema(secrets: SecretReader) {
   });
   return crossCheck(settings, ({ topics, sources, prices, marketData }, report) => {
     checkPricedSources({ marketData, prices, sources }, report);
-    const owners = new Map<unknown, string>(
-      SHARED_TOPICS.map((role) => [topics?.names?.[role], `topics.names.${role}`]),
+    const owners = new Map<unknown, TopicOwner>(
+      SHARED_TOPICS.map((role) => [topics?.names?.[role], { name: `topics.names.${role}`, role }]),
     );
+    const sameNames = new Set<string>();
     for (const [position, source] of (Array.isArray(sources) ? sources : []).entries()) {
       // The check of types reports topics that are no group.
       if (source?.enabled === false || Array.isArray(source?.topics) || typeof source?.topics !== 'object') continue;
       for (const [kind, own] of Object.entries<unknown>(source.topics ?? {})) {
         const topic = own ?? topics?.names?.[kind as TopicRole];
         const owner = topic === undefined ? undefined : owners.get(topic);
-        const isReportedAlready = !own && (owner === `sources[${position}]` || owner?.startsWith('topics.names.'));
-        if (owner && !isReportedAlready) {
+        if (owner === undefined) {
+          owners.set(topic, { name: `sources[${position}]`, role: own ? null : kind });
+        } else if (!own && owner.role !== null && owner.role !== kind) {
+          if (!sameNames.has(kind))
+            report(
+              ['topics', 'names', kind],
+              `is the same topic as topics.names.${owner.role}; each needs a different topic`,
+            );
+          sameNames.add(kind);
+        } else {
           // Two sources on one topic delete each other's instruments.
-          const message = `writes the topic ${topic}, which ${owner} uses too; set another topic in topics.${kind} of this source`;
+          const message = `writes the topic ${topic}, which ${owner.name} uses too; set another topic in topics.${kind} of this source`;
           report(['sources', position, 'topics', kind], message);
-        } else owners.set(topic, owner ?? `sources[${position}]`);
+        }
       }
     }
   }).transform((given) => {
@@ -136,6 +145,12 @@ export function createSettingsSchema(secrets: SecretReader) {
       sources: value.sources.map((source) => withTopics(source, value.topics.names)),
     };
   });
+}
+
+/** `role`: if the owner has its topic from `topics.names`, the role of the topic; else null. */
+interface TopicOwner {
+  readonly name: string;
+  readonly role: string | null;
 }
 
 type GivenReferenceData = z.output<ReturnType<typeof referenceDataSettings>>;

@@ -43,11 +43,11 @@ export const SOURCE_METRICS = {
   ),
   spconnect_source_last_poll_timestamp_seconds: gauge(
     ['source'],
-    'Time of the last answered and committed poll of the stream, in seconds since 1970; before it: the start of the process.',
+    'Time of the last answered and committed poll of the stream, in seconds since 1970; before it: when this process got the source, or its own start.',
   ),
   spconnect_seconds_to_retention_cliff: gauge(
     ['source'],
-    'Seconds until the provider drops unread events, if no further poll succeeds; negative after that time; absent while it refuses the offset.',
+    'Seconds until the provider drops unread events, if no further poll succeeds; negative after that time; absent once it has refused the offset.',
   ),
   spconnect_rows_received_total: counter(
     ['source', 'endpoint'],

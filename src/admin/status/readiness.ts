@@ -83,10 +83,10 @@ export function alarmsOf(known: Omit<Known, 'topics' | 'isStopping'>): readonly 
     add(false, `The clock of ${clock} is ${durationText(Math.abs(ms) / 1_000)} ${side} the clock of this machine.`);
   }
   if (kafka.isSilent) return alarms;
-  const retrying = all.flatMap(({ called, trouble }) =>
-    trouble === null
-      ? []
-      : [{ ...trouble, called, code: codeOf(trouble.message), seconds: secondsSince(trouble.since) }],
+  const retrying = all.flatMap(({ called, trouble, otherTrouble }) =>
+    [trouble, otherTrouble].flatMap((one) =>
+      one === null ? [] : [{ ...one, called, code: codeOf(one.message), seconds: secondsSince(one.since) }],
+    ),
   );
   const lasting = retrying.filter(({ seconds }) => seconds >= PASSES_WITHIN_SECONDS);
   for (const [code, some] of Map.groupBy(lasting, (one) => one.code)) {
@@ -97,9 +97,12 @@ export function alarmsOf(known: Omit<Known, 'topics' | 'isStopping'>): readonly 
     add(false, `Failing for ${upTo}${length}, now with ${code}, and retried: ${which.join(', ')}.`);
   }
   for (const { name, task, refusedAt } of sources) {
+    if (refusedAt === null) continue;
+    const length = durationText(secondsSince(refusedAt));
     // Only a running source asks, and learns if the provider still refuses the offset.
-    if (refusedAt === null || task !== 'running') continue;
-    add(false, `The provider has refused the offset for ${durationText(secondsSince(refusedAt))}: source ${name}.`);
+    const text =
+      task === 'running' ? `has refused the offset for ${length}` : `refused the offset, at first ${length} ago`;
+    add(false, `The provider ${text}: source ${name}.`);
   }
   return alarms;
 }

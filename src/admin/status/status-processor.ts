@@ -5,7 +5,7 @@ import type { FailedAttempt } from '../../support/retry.ts';
 import type { TargetState, WorkerTarget } from '../../worker/target.ts';
 import type { AgeStep } from '../drawing/charts.ts';
 import { MinuteCounts } from './minute-counts.ts';
-import type { ProcessorStatus, ShownFreshness, TaskState, Trouble } from './status.ts';
+import { type ProcessorStatus, type ShownFreshness, type TaskState, TRIED_WITHIN_MS, type Trouble } from './status.ts';
 
 /** Learns the status of the price processor from the events of the log (observe/events.ts). */
 export function createStatusProcessor(options: {
@@ -58,9 +58,13 @@ export function createStatusProcessor(options: {
     return { ...times, part: null, failures, message, restartTriesNow };
   }
 
-  /** The processor's own trouble, or else that of its reading, or else the sum of the failures of all kinds that fail now. */
-  function shownTrouble(): Trouble | null {
-    return known.trouble ?? summed(unread, () => 'reading of instruments') ?? summed(failing, failingKinds);
+  /** The processor's own trouble, or else those of its reading and of the kinds that fail now. */
+  function troubles() {
+    // The partition of these products may be with another replica now, which repeats the request.
+    for (const [kind, { nextTryAt }] of failing) if (nextTryAt <= isoNow(-TRIED_WITHIN_MS)) failing.delete(kind);
+    const [ofReading, ofKinds] = [summed(unread, () => 'reading of instruments'), summed(failing, failingKinds)];
+    if (known.trouble !== null) return { trouble: known.trouble, otherTrouble: null };
+    return { trouble: ofReading ?? ofKinds, otherTrouble: ofReading && ofKinds };
   }
 
   function failingKinds(): string | null {
@@ -124,7 +128,7 @@ export function createStatusProcessor(options: {
     processorAttemptFailed(failed) {
       const trouble = troubleOf(failed, known.trouble?.since);
       // The processor has no partition until it joins its group again.
-      setTask('unassigned');
+      setRest('unassigned');
       assigned = 0;
       known = { ...known, trouble };
     },
@@ -150,7 +154,7 @@ export function createStatusProcessor(options: {
       const isReading = task === 'running' && partitions.size >= assigned && unread.size === 0 && !isSilent;
       return {
         ...known,
-        trouble: shownTrouble(),
+        ...troubles(),
         name,
         wanted,
         task,

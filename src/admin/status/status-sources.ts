@@ -5,25 +5,36 @@ import type { Events, SourceStarted, StreamPlace } from '../../observe/events.ts
 import type { Clock } from '../../support/clock.ts';
 import type { WorkerTargets } from '../../worker/target.ts';
 import { MinuteCounts } from './minute-counts.ts';
-import type { SourceStatus, TaskState, Trouble, WalkStatus, Written } from './status.ts';
+import {
+  type SourceStatus,
+  type TaskState,
+  TRIED_WITHIN_MS,
+  type Trouble,
+  type WalkStatus,
+  type Written,
+} from './status.ts';
 
-/** A retry ends within this time, because the request, its token and its waits have deadlines. */
-const TRIED_WITHIN_MS = 5 * 60_000;
 const OF_LIST = 'requests of the list';
 
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
 
-type Derived = 'wanted' | 'isRead' | 'secondsToRetentionCliff' | 'secondsToNextWalk' | 'walk' | 'written' | 'perMinute';
+type Derived =
+  | ('wanted' | 'isRead' | 'secondsToRetentionCliff' | 'secondsToNextWalk' | 'walk' | 'written' | 'perMinute')
+  | ('trouble' | 'otherTrouble');
+
+/** `isNow`: false after the end of the task that retried it. The next task goes on with its age. */
+interface Failing {
+  readonly trouble: Trouble | null;
+  readonly isNow: boolean;
+}
 
 interface Known extends Mutable<Omit<SourceStatus, Derived>> {
   /** `cliffMs`: when unread events expire. `nextWalkMs`: when the next walk begins. Both are monotonic times. */
   cliffMs: number | null;
   nextWalkMs: number | null;
-  /** The failed request of the list that is retried; `trouble` is that of the stream or of the whole source. */
-  listTrouble: Trouble | null;
-  /** The first of these failures since the last good response. A lost writer ends the trouble, but not the outage. */
-  failingSince: string | null;
-  listFailingSince: string | null;
+  /** The failures of the requests of the list, and all other failures, since the last success of the same work. */
+  list: Failing;
+  all: Failing;
   /** When the pause began; null if no operator has paused the source. A lost writer interrupts the task, not the pause. */
   pausedAt: string | null;
   walk: Mutable<WalkStatus> | null;
@@ -54,7 +65,7 @@ export function createStatusSources(options: {
       ownedAt: null,
       writerTrouble: null,
       ...nothingSeen(),
-      ...nothingFails(),
+      ...NOTHING_FAILS,
       pausedAt: null,
       written: { instruments: 0, items: 0, deadLetters: 0 },
       minutes: new MinuteCounts(clock),
@@ -70,13 +81,14 @@ export function createStatusSources(options: {
   function setTask(known: Known, task: TaskState, trace: string | null = null): void {
     // A restart that failed again is a new failure.
     if (known.task !== task || task === 'failed') known.changedAt = isoNow();
-    Object.assign(known, { task, trace, trouble: null, listTrouble: null });
+    const [list, all] = [known.list, known.all].map((one) => ({ ...one, isNow: false }));
+    Object.assign(known, { task, trace, list, all });
   }
 
   /** A task that does not run until an operator acts has no outage. */
   function setRest(known: Known, task: TaskState, trace: string | null = null): void {
     setTask(known, task, trace);
-    Object.assign(known, nothingFails());
+    Object.assign(known, NOTHING_FAILS);
   }
 
   function setWriterTrouble(partition: number, writerTrouble: string | null): void {
@@ -131,12 +143,14 @@ export function createStatusSources(options: {
       for (const known of all) {
         const owned = partitions.includes(known.partition);
         // The loss of a writer during an earlier assignment says nothing about this one.
-        if (owned && known.owned !== true) Object.assign(known, { ownedAt: isoNow(), writerTrouble: null });
+        if (owned && known.owned !== true) known.writerTrouble = null;
         known.owned = owned;
+        // A process that only joins the group again has had the source before.
+        if (owned) known.ownedAt ??= isoNow();
         if (owned) continue;
         // Another replica runs the source, so earlier facts say nothing about the current offset.
         setRest(known, 'unassigned');
-        Object.assign(known, nothingSeen(), { ownedAt: null });
+        Object.assign(known, nothingSeen(), { ownedAt: null, pausedAt: null });
       }
     },
     writerOpened: ({ partition }) => setWriterTrouble(partition, null),
@@ -146,7 +160,7 @@ export function createStatusSources(options: {
       update(poll.source, (known) => {
         // A response of the list says nothing about the stream.
         if (poll.endpoint === 'instruments') {
-          Object.assign(known, { listTrouble: null, listFailingSince: null });
+          known.list = NOTHING_FAILS.list;
           return;
         }
         known.lastPollAt = isoNow();
@@ -154,16 +168,16 @@ export function createStatusSources(options: {
         known.caughtUp = poll.caughtUp;
         if (poll.caughtUp) known.caughtUpAt = known.lastPollAt;
         // A failed request to the list may never be repeated. So its failure is hidden five minutes after its retry was due.
-        const isOver = (known.listTrouble?.nextTryAt ?? '') <= isoNow(-TRIED_WITHIN_MS);
-        if (isOver) Object.assign(known, { listTrouble: null, listFailingSince: null });
-        Object.assign(known, { trouble: null, failingSince: null });
+        const isOver = (known.list.trouble?.nextTryAt ?? '') <= isoNow(-TRIED_WITHIN_MS);
+        if (isOver) known.list = NOTHING_FAILS.list;
+        known.all = NOTHING_FAILS.all;
       });
     },
     responseDiscarded({ source, why }) {
       if (why !== 'refused') return;
       update(source, (known) => {
         known.refusedAt ??= isoNow();
-        Object.assign(known, { trouble: null, failingSince: null });
+        known.all = NOTHING_FAILS.all;
       });
     },
     // Each event in the stream of an instruments source writes its instrument or a tombstone.
@@ -174,20 +188,19 @@ export function createStatusSources(options: {
       for (const known of all) {
         // If this replica has left the group, it runs no source.
         if (isLeft ? known.task === 'failed' || known.owned === false : known.name !== source) continue;
-        // A paused source does not repeat a request of the list that was under way.
-        if (endpoint === 'instruments' && known.task === 'paused') continue;
+        const isOfList = endpoint === 'instruments';
+        // A request of the list that was under way when the task ended is not repeated.
+        if (isOfList && known.task !== 'running') continue;
         if (isLeft) setTask(known, 'unassigned');
         if (isLeft) Object.assign(known, { owned: null, writerTrouble: null });
         const isRegistry = err instanceof ConnectorError && /^(REGISTRY|SCHEMA)_/.test(err.code);
-        const failed = { failures, message: describe(err, known.name), nextTryAt: isoNow(waitMs) };
-        if (endpoint === 'instruments' && !isRegistry) {
-          known.listFailingSince ??= isoNow();
-          known.listTrouble = { ...failed, since: known.listFailingSince, part: OF_LIST, restartTriesNow: false };
-          continue;
-        }
-        known.failingSince ??= isoNow();
-        const restartTriesNow = !isLeft && !(err instanceof ConnectorError && err.retryAfterMs !== undefined);
-        known.trouble = { ...failed, since: known.failingSince, part: null, restartTriesNow };
+        const part = isOfList && !isRegistry ? OF_LIST : null;
+        const restartTriesNow =
+          !isLeft && part === null && !(err instanceof ConnectorError && err.retryAfterMs !== undefined);
+        const work = isOfList ? 'list' : 'all';
+        const times = { since: known[work].trouble?.since ?? isoNow(), nextTryAt: isoNow(waitMs) };
+        const trouble = { ...times, part, failures, message: describe(err, known.name), restartTriesNow };
+        known[work] = { trouble, isNow: true };
       }
     },
     walkStarted: ({ source, walk, waitMs }) => beginWalk(source, walk, 0, waitMs),
@@ -259,39 +272,43 @@ export function createStatusSources(options: {
   function status(kafkaAnsweredAt: string | null): readonly SourceStatus[] {
     const nowMs = clock.monotonicMs();
     const secondsTo = (ms: number | null) => (ms === null ? null : Math.round((ms - nowMs) / 1_000));
-    return all.map(({ cliffMs, nextWalkMs, minutes, walk, listTrouble, ...more }) => {
-      const { rowsOfLastWalk: _, pausedAt: __, failingSince: ___, listFailingSince: ____, ...known } = more;
-      const { task, trouble, writerTrouble, refusedAt, caughtUp, caughtUpAt } = known;
-      // A failed or stopped source continues its walk only after its next start.
-      const mayWalk = ['running', 'paused'].includes(task);
-      // If only the list fails, the stream is still read.
-      const isHeld = (writerTrouble ?? refusedAt ?? trouble) !== null;
-      const isRead = task === 'running' && !isHeld && kafkaAnsweredAt === null;
-      const seenAt = [caughtUpAt, kafkaAnsweredAt].filter((instant) => instant !== null).sort()[0] ?? null;
-      return {
-        ...known,
-        trouble: trouble ?? listTrouble,
-        // If another replica runs the source, that replica opens the writer.
-        writerTrouble: known.owned === false ? null : writerTrouble,
-        isRead,
-        caughtUp: caughtUp === true && !isRead ? null : caughtUp,
-        caughtUpAt: caughtUpAt && seenAt,
-        walk: walk && { ...walk, running: walk.running && task === 'running' },
-        wanted: targets.of(known.name).state,
-        secondsToRetentionCliff: refusedAt === null ? secondsTo(cliffMs) : null,
-        secondsToNextWalk: mayWalk ? secondsTo(nextWalkMs) : null,
-        walksWithoutDeletion: mayWalk ? known.walksWithoutDeletion : null,
-        perMinute: minutes.counts(),
-      };
-    });
+    return all.map(
+      ({ cliffMs, nextWalkMs, rowsOfLastWalk: _, pausedAt: __, minutes, walk, list, all: most, ...known }) => {
+        const { task, writerTrouble, refusedAt, caughtUp, caughtUpAt } = known;
+        const [ofAll, ofList] = [most, list].map(({ trouble, isNow }) => (isNow ? trouble : null)) as [
+          Trouble | null,
+          Trouble | null,
+        ];
+        // A failed or stopped source continues its walk only after its next start.
+        const mayWalk = ['running', 'paused'].includes(task);
+        // If only the list fails, the stream is still read.
+        const isHeld = (writerTrouble ?? refusedAt ?? ofAll) !== null;
+        const isRead = task === 'running' && !isHeld && kafkaAnsweredAt === null;
+        const seenAt = [caughtUpAt, kafkaAnsweredAt].filter((instant) => instant !== null).sort()[0] ?? null;
+        return {
+          ...known,
+          trouble: ofAll ?? ofList,
+          otherTrouble: ofAll && ofList,
+          // If another replica runs the source, that replica opens the writer.
+          writerTrouble: known.owned === false ? null : writerTrouble,
+          isRead,
+          caughtUp: caughtUp === true && !isRead ? null : caughtUp,
+          caughtUpAt: caughtUpAt && seenAt,
+          walk: walk && { ...walk, running: walk.running && task === 'running' },
+          wanted: targets.of(known.name).state,
+          secondsToRetentionCliff: refusedAt === null ? secondsTo(cliffMs) : null,
+          secondsToNextWalk: mayWalk ? secondsTo(nextWalkMs) : null,
+          walksWithoutDeletion: mayWalk ? known.walksWithoutDeletion : null,
+          perMinute: minutes.counts(),
+        };
+      },
+    );
   }
 
   return { events, status };
 }
 
-function nothingFails() {
-  return { trouble: null, listTrouble: null, failingSince: null, listFailingSince: null };
-}
+const NOTHING_FAILS = { list: { trouble: null, isNow: false }, all: { trouble: null, isNow: false } } as const;
 
 function nothingSeen() {
   return {

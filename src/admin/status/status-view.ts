@@ -150,7 +150,7 @@ const LONG_WAIT_SECONDS = 60;
 type Now = Pick<WholeStatus, 'at' | 'kafkaIsSilent' | 'kafkaSilentSeconds'>;
 
 function heading(shown: SourceStatus | ProcessorStatus, { at, kafkaIsSilent, kafkaSilentSeconds }: Now) {
-  const { name, changedAt, trace, trouble, writerTrouble } = shown;
+  const { name, changedAt, trace, trouble, otherTrouble, writerTrouble } = shown;
   const state = stateIn(shown, { kafkaIsSilent });
   const waits = state === 'running' && (kafkaIsSilent ? WAITING : trouble && 'retrying');
   const words = [state.toUpperCase(), waits || []].flat().join(', ');
@@ -160,9 +160,10 @@ function heading(shown: SourceStatus | ProcessorStatus, { at, kafkaIsSilent, kaf
   const notes: Item[] = [];
   if (trace !== null) notes.push({ level: 'bad', label: 'Failed', text: trace });
   // While Kafka is silent, the silence is the cause of each failure.
-  if (trouble !== null && !kafkaIsSilent) {
-    const { failures, part, message, restartTriesNow } = trouble;
-    const waitSeconds = secondsBetween(at, trouble.nextTryAt);
+  for (const one of [trouble, otherTrouble]) {
+    if (one === null || kafkaIsSilent) continue;
+    const { failures, part, message, restartTriesNow } = one;
+    const waitSeconds = secondsBetween(at, one.nextTryAt);
     // A short membership or the answers of other kinds can stand between the failures of prices.
     const inARow = 'owned' in shown ? ' in a row' : '';
     const row = `${counted(failures, 'failure')}${inARow}${part === null ? '' : ` (${part})`}`;
@@ -174,7 +175,7 @@ function heading(shown: SourceStatus | ProcessorStatus, { at, kafkaIsSilent, kaf
   if (isWriterLost) {
     notes.push({ level: 'wait', label: 'Writer', text: `The writer is being opened again: ${writerTrouble}` });
   }
-  const retriedAt = waits ? trouble?.since : undefined;
+  const [retriedAt] = waits ? [trouble, otherTrouble].flatMap((one) => one?.since ?? []).sort() : [];
   const isWaiting = [state, waits].includes(WAITING);
   const since = `for ${durationText(isWaiting ? kafkaSilentSeconds : secondsBetween(retriedAt ?? changedAt, at))}`;
   const lastAt = 'lastPollAt' in shown ? shown.lastPollAt : shown.lastBatchAt;

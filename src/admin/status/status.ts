@@ -98,6 +98,8 @@ export interface SourceStatus {
   readonly lastPollAt: string | null;
   /** The failed poll that is retried; null after a successful poll. */
   readonly trouble: Trouble | null;
+  /** A failed request of the list, while `trouble` is another one. */
+  readonly otherTrouble: Trouble | null;
   /** The newest walk, of this process or the previous process; null without a walk. */
   readonly walk: WalkStatus | null;
   /** Counts since the start of this process. */
@@ -105,6 +107,9 @@ export interface SourceStatus {
   /** Written events or checks in each minute, the oldest first, the current minute last; at most four hours. */
   readonly perMinute: readonly number[];
 }
+
+/** A retry ends within this time, because the request, its token and its waits have deadlines. */
+export const TRIED_WITHIN_MS = 5 * 60_000;
 
 export interface Trouble {
   readonly since: string;
@@ -165,6 +170,8 @@ export interface ProcessorStatus {
   readonly freshness: ShownFreshness | null;
   readonly lastBatchAt: string | null;
   readonly trouble: Trouble | null;
+  /** Kinds of prices that fail, while the reading of instruments fails too. */
+  readonly otherTrouble: Trouble | null;
   readonly written: { readonly records: number; readonly deadLetters: number; readonly deadLettersOfRepaid: number };
   readonly perMinute: readonly number[];
 }

@@ -45,9 +45,8 @@ export const topicsSettings = group({
   names: section(
     crossCheck(names, (value, report) => {
       // A reader cannot distinguish two kinds of records on one topic.
-      const roles = Object.keys(names.shape) as TopicRole[];
-      for (const [position, role] of roles.entries()) {
-        const other = roles.slice(0, position).find((earlier) => value[earlier] === value[role]);
+      for (const [position, role] of SHARED_TOPICS.entries()) {
+        const other = SHARED_TOPICS.slice(0, position).find((earlier) => value[earlier] === value[role]);
         if (value[role] === undefined || other === undefined) continue;
         report([role], `is the same topic as topics.names.${other}; each needs a different topic`);
       }

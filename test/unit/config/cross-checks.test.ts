@@ -186,6 +186,19 @@ test('two sources never write one topic, nor share a name', async () => {
     { sources: `sources: [${source('a', ', topics: { instruments: offsets }')}]` },
     /writes the topic offsets, which topics\.names\.offsets uses too/,
   );
+  await refused(
+    { sources: `sources: [${source('a', ', topics: { instruments: instrument-events }')}]` },
+    /sources\[0\]\.topics\.instrument-events: writes the topic instrument-events, which sources\[0\] uses too/,
+  );
+  const names = (text: string) => ({ topics: `topics: { names: { ${text} } }` });
+  await accepted({
+    sources: `sources: [${source('a', own('own'))}]`,
+    ...names('instruments: x, instrument-events: x'),
+  });
+  assert.deepEqual(
+    (await problemsIn(settingsText(names('instruments: offsets')))).map((problem) => problem.split(';')[0]),
+    ['config/connector.yaml:4:33 topics.names.instruments: is the same topic as topics.names.offsets'],
+  );
   const roles = {
     sources: `sources: [${source('a')}]`,
     topics: 'topics: { names: { instrument-events: instruments } }',

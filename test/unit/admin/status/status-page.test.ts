@@ -358,7 +358,8 @@ test('behind stays behind, whatever fails; caught up is not known while the sour
     assert.equal(first()?.caughtUp, was ? null : false);
   }
   scene.now += 60_000;
-  assert.deepEqual(alarms(), ['Failing for 1 min, now with PROVIDER_BUSY, and retried: source instruments.']);
+  const both = 'source instruments, source instruments (requests of the list)';
+  assert.deepEqual(alarms(), [`Failing for up to 1 min, now with PROVIDER_BUSY, and retried: ${both}.`]);
   board.events.polled(POLL);
   assert.match(alarms().join(), /source instruments \(requests of the list\)/);
   board.events.polled({ ...POLL, endpoint: 'instruments' });
@@ -653,19 +654,20 @@ test('a response of the list says nothing about the stream', async (t) => {
 });
 
 test('an outage of the provider has one age, whatever else ends and begins meanwhile', async (t) => {
-  const { scene, board, operator, first, alarms } = await pageScene(t);
+  const { scene, board, operator, page, first, alarms } = await pageScene(t);
   const { partition = -1 } = first() ?? {};
   board.events.attemptFailed(FAILED);
   board.events.attemptFailed({ ...FAILED, endpoint: 'instruments' });
   const since = first()?.trouble?.since;
   scene.now += 3_600_000;
+  assert.equal((await page()).match(/failures in a row/g)?.length, 2, 'the stream and the list');
   board.events.writerLost({ partition, err: BUSY });
   board.events.writerOpened({ partition } as never);
   board.events.sourceStarted({ ...PLACE, secondsToNextWalk: null });
-  for (const endpoint of ['events', 'instruments'] as const) {
-    board.events.attemptFailed({ ...FAILED, endpoint });
-    assert.deepEqual([first()?.trouble?.since, first()?.trouble?.part], [since, null], endpoint);
-  }
+  assert.deepEqual([first()?.trouble, first()?.otherTrouble], [null, null], 'nothing has failed in the new task');
+  board.events.attemptFailed(FAILED);
+  assert.deepEqual([first()?.trouble?.since, first()?.otherTrouble], [since, null]);
+  board.events.attemptFailed({ ...FAILED, endpoint: 'instruments' });
   board.events.polled(POLL);
   const ofList = first()?.trouble;
   assert.deepEqual([ofList?.since, ofList?.part], [since, 'requests of the list'], 'only the stream answers');
@@ -674,6 +676,20 @@ test('an outage of the provider has one age, whatever else ends and begins meanw
   board.events.attemptFailed({ ...FAILED, endpoint: 'instruments' });
   scene.now += 60_000;
   assert.deepEqual([first()?.trouble, alarms()], [null, []], 'a paused source repeats nothing');
+  board.events.sourceResumed({ source });
+  board.events.attemptFailed(FAILED);
+  assert.notEqual(first()?.trouble?.since, since, 'the pause has ended the outage');
+  board.events.sourceFailed({ source, err: BUSY });
+  board.events.attemptFailed({ ...FAILED, endpoint: 'instruments' });
+  assert.equal(first()?.trouble, null, 'a failed source repeats nothing');
+});
+
+test('a failure of the registry in a request of the list ends with a response of the list', async (t) => {
+  const { board, first } = await pageScene(t);
+  const away = new ConnectorError('REGISTRY_UNREACHABLE', 'It is away.');
+  board.events.attemptFailed({ ...FAILED, endpoint: 'instruments', err: away });
+  board.events.polled({ ...POLL, endpoint: 'instruments' });
+  assert.equal(first()?.trouble, null);
 });
 
 test('an outage of market data goes on when the group shares its partitions again', async (t) => {
@@ -681,11 +697,20 @@ test('an outage of market data goes on when the group shares its partitions agai
   board.events.processorStarted({ ...PROCESSOR, freshness: () => FRESH });
   board.events.processorJoined({ partitions: 2 });
   board.events.bulkAttemptFailed({ kind: 'overview', items: 5, failures: 1, waitMs: 1_000, err: BUSY });
-  scene.now += 3_600_000;
+  scene.now += 240_000;
   board.events.processorJoined({ partitions: 1 });
-  assert.deepEqual(alarms(), ['Failing for 1 h, now with PROVIDER_BUSY, and retried: the price processor.']);
-  board.events.processorJoined({ partitions: 0 });
-  assert.deepEqual(alarms(), [], 'it requests nothing any more');
+  const failing = 'Failing for 4 min, now with PROVIDER_BUSY, and retried: the price processor.';
+  assert.deepEqual(alarms(), [failing]);
+  board.events.partitionReadFailed({ topic: 'i', partition: 0, failures: 1, waitMs: 1, err: BUSY });
+  assert.deepEqual(alarms(), [failing], 'a younger failure hides no older one');
+  scene.now += 70_000;
+  const ofReading =
+    'Failing for 1 min 10 s, now with PROVIDER_BUSY, and retried: the price processor (reading of instruments).';
+  assert.deepEqual(alarms(), [ofReading], 'another replica repeats the request, or nobody');
+  board.events.bulkAttemptFailed({ kind: 'overview', items: 5, failures: 1, waitMs: 1_000, err: BUSY });
+  board.events.processorAttemptFailed({ failures: 1, waitMs: 1_000, err: STRANGE });
+  board.events.processorJoined({ partitions: 1 });
+  assert.equal(board.status().processor?.trouble, null, 'without its group it has given up all partitions');
 });
 
 test('while instruments cannot be read, the number of unread records is not known', async (t) => {
@@ -709,6 +734,10 @@ test('a source that comes back to a process has nothing of its earlier time ther
     board.events.replicaJoined({ partitions, sources: [] });
   }
   assert.deepEqual([first()?.writerTrouble, first()?.ownedAt], [null, '2026-03-01T12:00:00.000Z']);
+  board.events.attemptFailed({ ...FAILED, part: 'replicas' });
+  scene.now += 3_600_000;
+  board.events.replicaJoined({ partitions: [partition], sources: [] });
+  assert.equal(first()?.ownedAt, '2026-03-01T12:00:00.000Z', 'it has only joined the group again');
 });
 
 test('an end of the stream that an outage follows is not shown as of now', async (t) => {
@@ -789,7 +818,7 @@ test('what a source knew before a rest or another offset is not shown as of now'
   board.events.responseDiscarded({ source, why: 'refused' } as never);
   scene.now += 86_400_000;
   assert.match(await page(), /the provider refused the offset, at first at 2026-03-01 10:00:00 UTC/);
-  assert.deepEqual(alarms(), [], 'nobody asks');
+  assert.deepEqual(alarms(), ['The provider refused the offset, at first 1 d ago: source instruments.'], 'nobody asks');
   board.events.sourceStarted({ ...PLACE, secondsToNextWalk: null });
   assert.notEqual(first()?.refusedAt, null, 'the same offset');
   board.events.sourceStarted({ ...PLACE, since: '8-1', secondsToNextWalk: null });
