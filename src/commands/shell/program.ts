@@ -34,7 +34,9 @@ interface Definition {
   readonly load: () => Promise<Work>;
 }
 
-const CONFIG = new Option('--config <file>', 'the settings file').default(DEFAULT_SETTINGS_FILE);
+const CONFIG = new Option('--config <file>', 'the settings file; SPCONNECT_CONFIG names another default').default(
+  DEFAULT_SETTINGS_FILE,
+);
 const OUTPUT = new Option('--output <form>', 'the format of stdout').choices(['text', 'json']).default('text');
 const EXECUTE = flag('--execute', 'make the change; without this option, only show the change');
 const SHOW_URLS = flag('--show-url', 'print the simulation URLs of pre-trade checks: anyone with such a URL can trade');

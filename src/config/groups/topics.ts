@@ -40,7 +40,7 @@ export const SHARED_TOPICS = [
 
 export const topicsSettings = group({
   create: setting(flag(), 'Create missing topics. Existing topics are verified and never altered.', true),
-  partitions: setting(wholeNumber(1, 1_000), 'Partitions of the instruments topics.', 6),
+  partitions: setting(wholeNumber(1, 1_000), 'Partitions of the topics of instruments, events, checks and prices.', 6),
   replicationFactor: setting(wholeNumber(1, 9), 'Copies of each partition; 3 in production.', 1),
   names: section(
     crossCheck(names, (value, report) => {
