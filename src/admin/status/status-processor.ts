@@ -5,7 +5,14 @@ import type { FailedAttempt } from '../../support/retry.ts';
 import type { TargetState, WorkerTarget } from '../../worker/target.ts';
 import type { AgeStep } from '../drawing/charts.ts';
 import { MinuteCounts } from './minute-counts.ts';
-import { type ProcessorStatus, type ShownFreshness, type TaskState, TRIED_WITHIN_MS, type Trouble } from './status.ts';
+import {
+  type ProcessorStatus,
+  type ShownFreshness,
+  type ShownKind,
+  type TaskState,
+  TRIED_WITHIN_MS,
+  type Trouble,
+} from './status.ts';
 
 /** Learns the status of the price processor from the events of the log (observe/events.ts). */
 export function createStatusProcessor(options: {
@@ -25,6 +32,7 @@ export function createStatusProcessor(options: {
   /** The partitions whose reading waits for the registry. */
   const unread = new Map<string, Trouble>();
   const answered = new Set<string>();
+  const lastFailures = new Map<string, { readonly at: string; readonly code: string }>();
   let kinds: readonly string[] = [];
   let assigned = 0;
   let known: Pick<ProcessorStatus, 'task' | 'trace' | 'changedAt' | 'lastBatchAt' | 'trouble'> = {
@@ -121,6 +129,7 @@ export function createStatusProcessor(options: {
       const failures = (before?.failures ?? 0) + 1;
       const trouble = troubleOf({ ...failed, failures }, before?.since);
       known = { ...known, trouble: null };
+      lastFailures.set(kind, { at: isoNow(), code: trouble.message.split(':')[0] ?? '' });
       // Moves the kind to the end of the map, because the newest failure must be the last entry.
       failing.delete(kind);
       failing.set(kind, trouble);
@@ -147,6 +156,10 @@ export function createStatusProcessor(options: {
     events,
     refreshed: () => refreshed(),
     status(isSilent: boolean): ProcessorStatus {
+      const lastFailure = (kind: string) => {
+        const failure = lastFailures.get(kind);
+        return failure !== undefined && failure.at > isoNow(-TRIED_WITHIN_MS) ? failure : null;
+      };
       const wanted = target().state;
       const task = taskOf(wanted, known.task);
       // A paused or stopped processor has no instruments, and "0 of 0 priced" looks like a loss.
@@ -161,7 +174,7 @@ export function createStatusProcessor(options: {
         partitions: [...partitions.values()],
         assigned,
         writerTrouble: writerTroubles.values().next().value ?? null,
-        freshness: fresh && shownFreshness(fresh, isReading),
+        freshness: fresh && shownFreshness(fresh, isReading, lastFailure),
         written: { ...written },
         perMinute: minutes.counts(),
       };
@@ -189,12 +202,13 @@ function taskOf(wanted: TargetState, task: TaskState): TaskState {
 function shownFreshness(
   { ages: _, kinds, lag, unansweredInputs, ...fresh }: Freshness,
   isReading: boolean,
+  lastFailure: (kind: string) => ShownKind['lastFailure'],
 ): ShownFreshness {
   return {
     ...fresh,
     lag: isReading ? lag : null,
     unansweredInputs: isReading ? unansweredInputs : null,
-    kinds: kinds.map(({ ages, ...kind }) => ({ ...kind, ages: ageSteps(ages) })),
+    kinds: kinds.map(({ ages, ...kind }) => ({ ...kind, ages: ageSteps(ages), lastFailure: lastFailure(kind.kind) })),
   };
 }
 

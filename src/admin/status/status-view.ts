@@ -326,7 +326,7 @@ function processorCard(processor: ProcessorStatus, status: Now, fleet: Fleet | n
         : [
             fact('Instruments', `${countText(freshness.instruments)}${asOf}`),
             ...(freshness.unreadable > 0 ? [fact('Unreadable', countText(freshness.unreadable), 'bad')] : []),
-            ...kinds.flatMap((kind) => kindFacts(kind, kinds.length === 1 ? '' : ` ${kind.kind}`)),
+            ...kinds.flatMap((kind) => kindFacts(kind, kinds.length === 1 ? '' : ` ${kind.kind}`, now)),
             ...(kinds[0]?.kind === 'overview' ? [fact('Quoting pulled', countText(freshness.pulled))] : []),
             fact('Input lag', freshness.lag === null ? 'not known' : counted(freshness.lag, 'record')),
           ]),
@@ -359,8 +359,10 @@ function assignedTo({ task, partitions, assigned }: ProcessorStatus): number {
 const MOST_PROBLEMS = 5;
 
 /** Each instrument has exactly one state. `suffix` names the kind if there are several kinds. */
-function kindFacts(kind: ShownKind, suffix: string): readonly Fact[] {
-  const { priced, waiting, repaid, overdue } = kind;
+function kindFacts(kind: ShownKind, suffix: string, now: string): readonly Fact[] {
+  const { priced, waiting, repaid, overdue, lastFailure } = kind;
+  // A large call can fail while its parts are answered, so no trouble shows it.
+  const why = lastFailure === null ? '' : `; a call failed ${ago(lastFailure.at, now)} (${lastFailure.code})`;
   const problems = Object.entries(kind.failing).sort(([, a], [, b]) => b - a);
   const failing = problems.reduce((sum, [, instruments]) => sum + instruments, 0);
   const states = Object.entries({ priced, 'without an answer since the assignment': waiting, failing, repaid })
@@ -369,7 +371,7 @@ function kindFacts(kind: ShownKind, suffix: string): readonly Fact[] {
   const shown = problems.slice(0, MOST_PROBLEMS).map(([problem, count]) => `${problem}: ${countText(count)}`);
   return [
     fact(`Prices${suffix}`, states.join(', ')),
-    fact(`Overdue${suffix}`, countText(overdue), overdue > 0 ? 'bad' : 'plain'),
+    fact(`Overdue${suffix}`, `${countText(overdue)}${overdue > 0 ? why : ''}`, overdue > 0 ? 'bad' : 'plain'),
     ...(failing > 0 ? [fact(`Failing${suffix}`, `${countText(failing)} (${shown.join(', ')})`)] : []),
   ];
 }

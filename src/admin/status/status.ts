@@ -148,7 +148,11 @@ export interface Written {
   readonly deadLetters: number;
 }
 
-export type ShownKind = Omit<KindFreshness, 'ages'> & { readonly ages: readonly AgeStep[] };
+export type ShownKind = Omit<KindFreshness, 'ages'> & {
+  readonly ages: readonly AgeStep[];
+  /** The newest failed call of this kind; null if there was none in the last five minutes. */
+  readonly lastFailure: { readonly at: string; readonly code: string } | null;
+};
 /** `unansweredInputs` and `lag` are null until all assigned partitions are read, and while Kafka is silent. */
 export type ShownFreshness = Omit<Freshness, 'ages' | 'kinds' | 'unansweredInputs' | 'lag'> & {
   readonly kinds: readonly ShownKind[];

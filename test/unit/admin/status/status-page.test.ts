@@ -276,6 +276,19 @@ test('the processor shows how fresh its prices are', async (t) => {
   }
 });
 
+test('while prices are overdue, the newest failed call is named, also if its parts are answered', async (t) => {
+  const { scene, board, page } = await pageScene(t);
+  const late = { ...KIND, overdue: 4_009 };
+  board.events.processorStarted({ ...PROCESSOR, freshness: () => ({ ...FRESH, ...late, kinds: [late] }) });
+  board.events.processorJoined({ partitions: 0 });
+  board.events.bulkAttemptFailed({ kind: 'overview', items: 5, failures: 1, waitMs: 1_000, err: BUSY });
+  board.events.bulkAnswered({ kind: 'overview', items: 1, durationMs: 1, drift: 0, roundedNumbers: 0 });
+  scene.now += 12_000;
+  assert.match(await page(), /4,009; a call failed 12 s ago \(PROVIDER_BUSY\)</);
+  scene.now += 300_000;
+  assert.match(await page(), />4,009</);
+});
+
 test('all that goes to the notifications topic is reported: completed walks and failed sources too', async (t) => {
   const { board } = await pageScene(t, { isReady: false });
   board.events.walkCompleted({ source, walk: 1, rows: 2, added: 2, corrected: 0, gone: 0 } as never);
