@@ -182,14 +182,15 @@ export function createStatusProcessor(options: {
   };
 }
 
-/** The latest of these failures, with the time of the first and the number of all; null if there are none. */
+/** The latest of these failures, with the first time, the number and the next try of all; null if there are none. */
 function summed(troubles: ReadonlyMap<string, Trouble>, part: () => string | null): Trouble | null {
   const all = [...troubles.values()];
   const latest = all.at(-1);
   if (latest === undefined) return null;
   const [since = latest.since] = all.map((one) => one.since).sort();
   const failures = all.reduce((sum, one) => sum + one.failures, 0);
-  return { ...latest, since, failures, part: part() };
+  const { nextTryAt, restartTriesNow } = all.reduce((first, one) => (one.nextTryAt < first.nextTryAt ? one : first));
+  return { ...latest, since, failures, part: part(), nextTryAt, restartTriesNow };
 }
 
 /** A paused or stopped processor has left its group, even if no event has reported this yet. */

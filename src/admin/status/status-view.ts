@@ -169,7 +169,9 @@ function heading(shown: SourceStatus | ProcessorStatus, { at, kafkaIsSilent, kaf
     const row = `${counted(failures, 'failure')}${inARow}${part === null ? '' : ` (${part})`}`;
     const isLong = restartTriesNow && waitSeconds > LONG_WAIT_SECONDS;
     const hint = isLong ? `; spconnect restart ${name} tries now` : '';
-    const text = `${row}, next try in ${durationText(waitSeconds)}${hint}.\n${message}`;
+    // A kind of prices also makes calls for other products meanwhile.
+    const atMost = 'owned' in shown ? '' : ' at the latest';
+    const text = `${row}, next try in ${durationText(waitSeconds)}${atMost}${hint}.\n${message}`;
     notes.push({ level: 'wait', label: 'Retrying', text });
   }
   if (isWriterLost) {

@@ -117,6 +117,7 @@ export interface Trouble {
   readonly part: string | null;
   readonly failures: number;
   readonly message: string;
+  /** For prices the latest time, because a kind also makes calls for other products meanwhile. */
   readonly nextTryAt: string;
   /** True if a restart ends the wait, because the wait is our own back-off and was not requested by the provider. */
   readonly restartTriesNow: boolean;

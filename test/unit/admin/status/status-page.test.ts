@@ -445,6 +445,12 @@ test('failed calls count by kind until an answer, and the text names all kinds t
     else board.events.bulkAnswered({ kind, items: 5, durationMs: 1, drift: 0, roundedNumbers: 0 });
     assert.equal(/>([^<]*failures? [^<]*), next try in/.exec(await page())?.[1], shown);
   }
+  for (const [kind, waitMs] of [
+    ['overview', 5_000],
+    ['daily', 280_000],
+  ] as const)
+    board.events.bulkAttemptFailed({ kind, items: 1, failures: 1, waitMs, err: BUSY });
+  assert.match(await page(), /next try in 5 s at the latest\.\s/, 'the next try of any kind');
 });
 
 test('a long wait names the command that ends it, and no walk begins before the next try', async (t) => {
@@ -473,7 +479,7 @@ test('a long wait names the command that ends it, and no walk begins before the 
   assert.doesNotMatch(await page(), /Next walk/);
   const ofPrices = { failures: 2, waitMs: 284_000, topic: 'i', partition: 0 };
   board.events.partitionReadFailed({ ...ofPrices, err: refused as Error });
-  assert.match(await page(), /next try in 4 min 44 s; spconnect restart prices tries now\./);
+  assert.match(await page(), /next try in 4 min 44 s at the latest; spconnect restart prices tries now\./);
   board.events.partitionReadFailed({ ...ofPrices, err: asked as Error });
   assert.doesNotMatch(await page(), /tries now/);
 });
