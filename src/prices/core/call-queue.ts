@@ -384,6 +384,8 @@ export class CallQueue<One extends QueuedQuestion> {
     }
     witnesses?.push(...asked);
     this.#probes.nextMs = nowMs + this.#probeBackOffMs(this.#probes.failures + 1, error);
+    // The login is refused. More calls would only request more tokens, until the provider locks the account.
+    if (statusOf(error) === 401) this.#pausedUntilMs = Math.max(this.#pausedUntilMs, this.#probes.nextMs);
   }
 
   #probeBackOffMs(failures: number, error: ConnectorError): number {

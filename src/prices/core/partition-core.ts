@@ -288,8 +288,11 @@ export class PartitionCore {
   #part(batch: BatchPart, nowMs: number): CommittedPart {
     const { reported, repayment } = this.#settings;
     const holds = (instrument: AskedInstrument) => this.#table.holds(instrument);
-    const isRepaid = ({ terms }: AskedInstrument, problem: PriceProblem) =>
-      saysThatThereIsNone(problem) && repayment.hasCome(terms.repaymentDay, nowMs);
+    // A repayment can come while the request is under way.
+    const repaidOn = (asked: AskedInstrument) =>
+      holds(asked) ? this.#table.repaymentDayAt(asked.row) : asked.terms.repaymentDay;
+    const isRepaid = (asked: AskedInstrument, problem: PriceProblem) =>
+      saysThatThereIsNone(problem) && repayment.hasCome(repaidOn(asked), nowMs);
     const results = batchResults(batch, { holds, isRepaid, reported });
     // A later record must not supersede a result that is being written.
     for (const { id } of batch.questions) this.#lane(batch).putInFlight(id, null);

@@ -10,8 +10,8 @@ export const MINUTE_MS = 60_000;
 const HTTP_TIMEOUT_MS = 30_000;
 const TIMED_OUT = new ConnectorError('PROVIDER_TIMEOUT', 'no answer in time');
 
-export function questions(count: number): PriceQuestion[] {
-  return Array.from({ length: count }, (_, at) => ({ instrumentId: String(at), isin: `isin-${at}` }));
+export function questions(count: number, from = 0): PriceQuestion[] {
+  return Array.from({ length: count }, (_, at) => ({ instrumentId: String(from + at), isin: `isin-${from + at}` }));
 }
 
 function priced(asked: readonly PriceQuestion[]): BulkResponse {

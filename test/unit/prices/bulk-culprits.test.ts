@@ -76,6 +76,21 @@ for (const status of [400, 401, 403, 404, 408, 429, 500, 503]) {
   });
 }
 
+test('while the login is refused, new questions cause no calls of their own', async () => {
+  const clock = new SteppedClock();
+  let isDown = true;
+  const { caller, calls } = calling({ clock, refuse: () => (isDown ? refusal(401) : null), takesMs: () => ANSWER_MS });
+  const asked: ReturnType<typeof ask>[] = [];
+  for (let second = 0; second < 3_600; second++) {
+    asked.push(ask(caller, 'overview', questions(1, second), forever));
+    await clock.advance(1_000);
+  }
+  assert.ok(calls.length < 120, `${calls.length} calls for 3,600 questions in an hour`);
+  isDown = false;
+  await clock.advance(5 * MINUTE_MS);
+  for (const { outcomes } of await Promise.all(asked)) assert.ok(outcomes.every(({ kind }) => kind === 'prices'));
+});
+
 test('24 batches that are asked to come back in an hour come back in an hour, whole', async () => {
   for (const status of [429, 503]) {
     const clock = new SteppedClock();
