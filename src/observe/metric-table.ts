@@ -47,7 +47,7 @@ export const SOURCE_METRICS = {
   ),
   spconnect_seconds_to_retention_cliff: gauge(
     ['source'],
-    'Seconds until the provider drops unread events, if no further poll succeeds; negative after that time; absent once it has refused the offset.',
+    'Seconds until the provider drops unread events, if no further poll succeeds; negative after that time; absent from its refusal of the offset to the next good poll.',
   ),
   spconnect_rows_received_total: counter(
     ['source', 'endpoint'],

@@ -108,12 +108,12 @@ const MISTAKES: Readonly<Record<string, Readonly<Record<string, readonly [right:
       '    if (lane !== this.#inputs) for (const { id } of batch.questions) this.#lane(batch).release(id);\n    lane.answered(batch, positions, outcomes);',
     ],
     'the instruments of the table are not refreshed after a start': [
-      'for (const row of table.rows()) lane.scheduleAtStart(row, nowMs);',
+      'for (const row of table.rows()) lane.scheduleInSlot(row, nowMs);',
       '',
     ],
     'an instrument that has left stays in the table': ['    this.#table.delete(id);\n', ''],
     'all instruments are due for a refresh at a start': [
-      'lane.scheduleAtStart(row, nowMs);',
+      'lane.scheduleInSlot(row, nowMs);',
       'lane.schedule(table.at(row), nowMs);',
     ],
     'kinds share a transaction': [

@@ -97,7 +97,7 @@ export function alarmsOf(known: Omit<Known, 'topics' | 'isStopping'>): readonly 
     add(false, `Failing for ${upTo}${length}, now with ${code}, and retried: ${which.join(', ')}.`);
   }
   for (const { name, task, refusedAt } of sources) {
-    if (refusedAt === null) continue;
+    if (refusedAt === null || !['running', 'paused'].includes(task)) continue;
     const length = durationText(secondsSince(refusedAt));
     // Only a running source asks, and learns if the provider still refuses the offset.
     const text =

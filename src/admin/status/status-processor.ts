@@ -66,10 +66,14 @@ export function createStatusProcessor(options: {
     return { ...times, part: null, failures, message, restartTriesNow };
   }
 
+  /** The partition of a product that failed may be with another replica now, which repeats the request. */
+  function endOld(): void {
+    for (const [kind, { nextTryAt }] of failing) if (nextTryAt <= isoNow(-TRIED_WITHIN_MS)) failing.delete(kind);
+  }
+
   /** The processor's own trouble, or else those of its reading and of the kinds that fail now. */
   function troubles() {
-    // The partition of these products may be with another replica now, which repeats the request.
-    for (const [kind, { nextTryAt }] of failing) if (nextTryAt <= isoNow(-TRIED_WITHIN_MS)) failing.delete(kind);
+    endOld();
     const [ofReading, ofKinds] = [summed(unread, () => 'reading of instruments'), summed(failing, failingKinds)];
     if (known.trouble !== null) return { trouble: known.trouble, otherTrouble: null };
     return { trouble: ofReading ?? ofKinds, otherTrouble: ofReading && ofKinds };
@@ -123,6 +127,7 @@ export function createStatusProcessor(options: {
       answered.add(kind);
     },
     bulkAttemptFailed({ kind, ...failed }) {
+      endOld();
       const before = failing.get(kind);
       if (failing.size === 0) answered.clear();
       answered.delete(kind);
@@ -137,7 +142,8 @@ export function createStatusProcessor(options: {
     processorAttemptFailed(failed) {
       const trouble = troubleOf(failed, known.trouble?.since);
       // The processor has no partition until it joins its group again.
-      setRest('unassigned');
+      setTask('unassigned');
+      unread.clear();
       assigned = 0;
       known = { ...known, trouble };
     },

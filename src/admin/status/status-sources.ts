@@ -194,7 +194,7 @@ export function createStatusSources(options: {
         if (isLeft) setTask(known, 'unassigned');
         if (isLeft) Object.assign(known, { owned: null, writerTrouble: null });
         const isRegistry = err instanceof ConnectorError && /^(REGISTRY|SCHEMA)_/.test(err.code);
-        const part = isOfList && !isRegistry ? OF_LIST : null;
+        const part = isOfList ? (isRegistry ? 'records of the list' : OF_LIST) : null;
         const restartTriesNow =
           !isLeft && part === null && !(err instanceof ConnectorError && err.retryAfterMs !== undefined);
         const work = isOfList ? 'list' : 'all';

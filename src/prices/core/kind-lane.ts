@@ -237,21 +237,10 @@ export class KindLane {
     this.#inFlight.set(id, input);
   }
 
-  /**
-   * Schedules an instrument at the start of a core: for its next slot, or for now if an earlier core has missed a slot of
-   * this instrument, because its writer was lost. A failing instrument waits for its next slot.
-   */
-  scheduleAtStart(row: number, nowMs: number): void {
-    const { sinceMs, isPriced, problem } = this.#table.plan(row, this.#position());
-    const slots = this.#slotsOf(row, nowMs);
-    const hash = this.#table.hashAt(row);
-    const nextMs = isPriced ? slots.nextAfterAnswer(hash, sinceMs) : slots.next(hash, sinceMs);
-    if (problem === null && nextMs <= nowMs) this.#due.put(row, nowMs);
-    else this.#scheduleInSlot(row, nowMs);
-  }
-
-  #scheduleInSlot(row: number, nowMs: number): void {
-    this.#due.put(row, this.#slotsOf(row, nowMs).next(this.#table.hashAt(row), nowMs));
+  /** Schedules an instrument for its next slot, as if it had been requested in its previous slot. */
+  scheduleInSlot(row: number, nowMs: number): void {
+    const slots = this.#isRepaid(row, nowMs) ? this.#repaidSlots : this.#slots;
+    this.#due.put(row, slots.next(this.#table.hashAt(row), nowMs));
   }
 
   schedule({ row }: AskedInstrument, dueMs: number): void {
@@ -320,7 +309,7 @@ export class KindLane {
     plan.pulled = verdict.isPulled;
     plan.trouble = NO_TROUBLE;
     plan.shown = 'own';
-    const slots = this.#slotsOf(instrument.row, nowMs);
+    const slots = this.#isRepaid(instrument.row, nowMs) ? this.#repaidSlots : this.#slots;
     const isWhole = range?.isLast !== false;
     const nextMs = isWhole ? slots.nextAfterAnswer(this.#table.hashAt(instrument.row), nowMs) : nowMs;
     if (mayRefresh) this.schedule(instrument, nextMs);
@@ -358,22 +347,13 @@ export class KindLane {
   }
 
   #earliestMs(counts: (problem: PriceProblem | null, row: number) => boolean): number {
-    const at = this.#position();
+    const at = this.#settings.kinds.findIndex(({ kind }) => kind === this.kind);
     let earliestMs = Number.POSITIVE_INFINITY;
     for (const row of this.#table.rows()) {
       const { problem, answeredMs } = this.#table.plan(row, at);
       if (answeredMs < earliestMs && counts(problem, row)) earliestMs = answeredMs;
     }
     return earliestMs;
-  }
-
-  /** The position of the kind in the settings, and of its plan in the rows of the table. */
-  #position(): number {
-    return this.#settings.kinds.findIndex(({ kind }) => kind === this.kind);
-  }
-
-  #slotsOf(row: number, nowMs: number): RefreshSlots {
-    return this.#isRepaid(row, nowMs) ? this.#repaidSlots : this.#slots;
   }
 
   #isRepaid(row: number, nowMs: number): boolean {
@@ -389,7 +369,7 @@ export class KindLane {
     this.#epochMs = epochMs;
     for (const row of this.#table.rows()) {
       const wasRepaid = repayment.isLongPast(this.#table.repaymentDayAt(row), nowMs, before);
-      if (wasRepaid && !this.#isRepaid(row, nowMs) && this.#due.has(row)) this.#scheduleInSlot(row, nowMs);
+      if (wasRepaid && !this.#isRepaid(row, nowMs) && this.#due.has(row)) this.scheduleInSlot(row, nowMs);
     }
   }
 }

@@ -87,7 +87,7 @@ export class PartitionCore {
     }
     for (const lane of this.#lanes) {
       lane.divide(nowMs);
-      for (const row of table.rows()) lane.scheduleAtStart(row, nowMs);
+      for (const row of table.rows()) lane.scheduleInSlot(row, nowMs);
     }
   }
 
