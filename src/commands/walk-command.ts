@@ -96,7 +96,7 @@ function planText(plan: WalkPlan): string {
     `The list of source ${source} has ${counted(rows, 'row')}, ${topic} holds ${counted(held, 'instrument')}.`,
     gone > 0 &&
       (deletes
-        ? `A walk would delete ${countText(gone)}.`
+        ? `A walk would delete ${countText(gone)}; none if the list seems to lag behind the events then.`
         : `Only the topic has ${counted(gone, 'instrument')}: ${why}.`),
     staying > 0 && stayingText(staying),
     contradicting > 0 &&
