@@ -419,7 +419,7 @@ function fleetOf({ whole, sources, processor, at }: WholeStatus): Fleet | null {
         ];
       }
       if (pricing.length < 2) return [];
-      // Without a ready partition, our own member cannot be told from the others.
+      // Without a ready partition, our own member looks like the others.
       const isKnown = processor !== null && (processor.partitions.length > 0 || assignedTo(processor) === 0);
       return [
         { label: 'Replicas', value: `${pricing.length}; ${share}` },
