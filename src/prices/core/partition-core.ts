@@ -288,11 +288,9 @@ export class PartitionCore {
   #part(batch: BatchPart, nowMs: number): CommittedPart {
     const { reported, repayment } = this.#settings;
     const holds = (instrument: AskedInstrument) => this.#table.holds(instrument);
-    // A repayment can come while the request is under way.
-    const repaidOn = (asked: AskedInstrument) =>
-      holds(asked) ? this.#table.repaymentDayAt(asked.row) : asked.terms.repaymentDay;
-    const isRepaid = (asked: AskedInstrument, problem: PriceProblem) =>
-      saysThatThereIsNone(problem) && repayment.hasCome(repaidOn(asked), nowMs);
+    // The table, because a repayment can come while the request is under way.
+    const isRepaid = ({ row }: AskedInstrument, problem: PriceProblem) =>
+      saysThatThereIsNone(problem) && repayment.hasCome(this.#table.repaymentDayAt(row), nowMs);
     const results = batchResults(batch, { holds, isRepaid, reported });
     // A later record must not supersede a result that is being written.
     for (const { id } of batch.questions) this.#lane(batch).putInFlight(id, null);
@@ -314,6 +312,7 @@ export class PartitionCore {
 interface ResultContext {
   /** False after the instrument was deleted or got another isin. The answer is then dropped. */
   readonly holds: (instrument: AskedInstrument) => boolean;
+  /** Called for an instrument that `holds` accepts. */
   readonly isRepaid: (instrument: AskedInstrument, problem: PriceProblem) => boolean;
   readonly reported: ReportedFailures;
 }

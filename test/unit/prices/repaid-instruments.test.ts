@@ -72,6 +72,20 @@ test('what was repaid long ago is asked for once a day, with or without a price,
   }
 });
 
+test('a product whose repayment comes while it is asked for has no price as a repaid one', () => {
+  const core = coreOf([['1', 'isin-1']]);
+  const transactions: CoreTransaction[] = [];
+  const commit = (transaction: CoreTransaction) => transactions.push(transaction);
+  const asked: Batch[] = [];
+  for (let nowMs = 0; asked.length === 0; nowMs += 1_000) proceed(core, nowMs, (batch) => asked.push(batch), commit);
+  core.read(0n, '1', { kind: 'live', isin: 'isin-1', terms: repaidOn(TODAY) }, 2 * MINUTE_MS);
+  for (const batch of asked) answerAll(core, batch, () => noPrice);
+  proceed(core, 2 * MINUTE_MS, () => {}, commit);
+  const results = transactions.flatMap(({ parts }) => parts.flatMap((part) => part.results));
+  assert.ok(results.length > 0);
+  for (const result of results) assert.ok(result.kind === 'failure' && result.isRepaid, result.kind);
+});
+
 test('what was repaid long ago is asked for in full batches that are spread over the day', () => {
   const core = coreOf(Array.from({ length: 450 }, (_, at) => [String(at), `isin-${at}`, repaidOn(TODAY - 30)]));
   const askedAtMs: number[] = [];
