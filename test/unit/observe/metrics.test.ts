@@ -104,6 +104,14 @@ test('what another replica runs now is no longer reported here, and no failure o
   assert.equal((await reported('spconnect_rows_received_total')).length, 2);
 });
 
+test('before its first poll here, a source was last polled when this process got it', async () => {
+  const { events, series, now } = metricsAt();
+  now.wallMs += 3_600_000;
+  events.replicaJoined({ partitions: [offsetPartition(offsetKey(source, 'instruments'))], sources: [source] });
+  const polled = (await series()).get(`spconnect_source_last_poll_timestamp_seconds{source="${source}"}`);
+  assert.equal(polled, now.wallMs / 1_000);
+});
+
 test('whether a walk is under way is known after a restart too, and none is in a source that has stopped', async () => {
   const { events, series } = metricsAt();
   const running = async () => (await series()).get(`spconnect_walk_running{source="${source}"}`);

@@ -210,6 +210,10 @@ test('what another replica runs is shown from the groups and the topics, with no
   const [, ...two] = scene.whole.sources ?? [];
   scene.whole = { ...scene.whole, sources: two };
   assert.doesNotMatch(await page(), /replicas share the sources/);
+  board.events.partitionWriterLost({ ...priced(0), err: BUSY });
+  const withoutWriter = await page();
+  assert.match(withoutWriter, /this one has 1 of 4 partitions/);
+  assert.doesNotMatch(withoutWriter, /At 10\.0\.0/, 'our own member is not known, and is none of the others');
 });
 
 test('bars are as high as their shares, a single price shows, and ages end one step beside the last ones', async (t) => {
@@ -287,6 +291,8 @@ test('while prices are overdue, the newest failed call is named, also if its par
   assert.match(await page(), /4,009; a call failed 12 s ago \(PROVIDER_BUSY\)</);
   scene.now += 300_000;
   assert.match(await page(), />4,009</);
+  scene.kafkaAnsweredMs = scene.now - 80_000;
+  assert.match(await page(), /<dt>Instruments<\/dt><dd>51 as of \d\d:\d\d:\d\d UTC</);
 });
 
 test('all that goes to the notifications topic is reported: completed walks and failed sources too', async (t) => {
@@ -747,6 +753,47 @@ test('while instruments cannot be read, the number of unread records is not know
   assert.equal(lag(), null);
   board.events.partitionLost({ topic: 'i', partition: 0, why: 'another has it' });
   assert.equal(lag(), 0);
+});
+
+test('a rest, a failure or a new start ends what failed before, also for its age', async (t) => {
+  const { scene, board, operator, first } = await pageScene(t);
+  const prices = () => board.status().processor;
+  const fail = () => {
+    board.events.partitionReadFailed({ topic: 'i', partition: 0, failures: 1, waitMs: 1, err: BUSY });
+    board.events.bulkAttemptFailed({ kind: 'overview', items: 5, failures: 1, waitMs: 1_000, err: BUSY });
+  };
+  for (const end of [
+    () => board.events.processorStarted({ ...PROCESSOR, freshness: () => null }),
+    () => board.events.processorRests({ wanted: 'paused' }),
+    () => board.events.processorFailed({ err: STRANGE }),
+    () => board.events.processorJoined({ partitions: 0 }),
+  ]) {
+    fail();
+    assert.notEqual(prices()?.trouble, null);
+    end();
+    assert.deepEqual([prices()?.trouble, prices()?.otherTrouble], [null, null], String(end));
+  }
+  const { partition = -1 } = first() ?? {};
+  for (const end of [
+    () => board.events.replicaJoined({ partitions: [], sources: [] }),
+    () => board.events.sourcePaused({ source }),
+    () => board.events.sourceFailed({ source, err: STRANGE }),
+    () => {
+      operator.wants(source, { state: 'stopped' });
+      board.events.sourceStopped({ source });
+    },
+  ]) {
+    board.events.attemptFailed(FAILED);
+    const since = first()?.trouble?.since;
+    scene.now += 60_000;
+    end();
+    board.events.replicaJoined({ partitions: [partition], sources: [source] });
+    operator.wants(source, { state: 'running' });
+    board.events.sourceStarted({ ...PLACE, secondsToNextWalk: null });
+    board.events.attemptFailed(FAILED);
+    assert.notEqual(first()?.trouble?.since, since, String(end));
+    board.events.polled(POLL);
+  }
 });
 
 test('a source that comes back to a process has nothing of its earlier time there', async (t) => {
