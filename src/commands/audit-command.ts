@@ -1,9 +1,11 @@
 import { counted, countText } from '../admin/texts.ts';
+import { topicOf } from '../config/settings.ts';
 import { ConnectorError } from '../errors.ts';
 import { recordDigest } from '../records/avro/record-digest.ts';
 import type { ReadableRecord, ReadableValue } from '../records/avro/record-reader.ts';
 import { pointerStep } from '../records/json/json-value.ts';
 import { atInstallation, type Installation } from '../run/installation.ts';
+import { plannedTopics } from '../run/planned-topics.ts';
 import { rowFacts } from '../sources/tasks/instrument-records.ts';
 import type { InstrumentsProvider } from '../sources/tasks/instruments-provider.ts';
 import { SHRINK_ALWAYS_ALLOWED } from '../sources/walk/instruments-messages.ts';
@@ -30,7 +32,8 @@ export async function auditCommand(
   const reports: AuditReport[] = [];
   for (const source of name === undefined ? all : [knownSource(context, name, all, 'instruments source')]) {
     const request = { source, settle, onProgress: progress.show };
-    const report = await atInstallation({ settings, signal, needs: ['offsets'] }, (at) =>
+    const compared = plannedTopics(settings, [topicOf(settings, source.topics.instruments)]);
+    const report = await atInstallation({ settings, signal, needs: ['offsets', ...compared] }, (at) =>
       atProvider(at, (session) => audit(at, session, request)),
     ).finally(progress.end);
     reports.push(report);

@@ -7,7 +7,7 @@ import { settingsFile } from '../config/load.ts';
 import { saysThatThereIsNone } from '../prices/core/price-state.ts';
 import { epochDays } from '../records/avro/instant.ts';
 import { atInstallation } from '../run/installation.ts';
-import { planSources, priceInputs } from '../run/planned-topics.ts';
+import { plannedTopics, priceInputs } from '../run/planned-topics.ts';
 import { type BackfillReport, backfill, type SeriesReport } from './backfill/backfill-operation.ts';
 import type { BackfilledKind } from './backfill/backfill-plan.ts';
 import { loadWholeSettings } from './command-settings.ts';
@@ -60,8 +60,7 @@ export async function backfillCommand(
   ].join(' ');
   const say = (lines: readonly string[]) => stderr.write(lines.map((line) => `${line}\n`).join(''));
   try {
-    const read = priceInputs(settings).topics;
-    const inputs = planSources(settings).topics.filter(({ name }) => read.includes(name));
+    const inputs = plannedTopics(settings, priceInputs(settings).topics);
     const report = await atInstallation({ settings, signal, needs: [...inputs, 'dead-letters'] }, (at) =>
       backfill(at, {
         kind,

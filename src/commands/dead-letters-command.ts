@@ -69,7 +69,7 @@ export async function deadLettersList(context: CommandContext, options: ListOpti
   if (count === 0) context.stderr.write('No dead letter matches.\n');
   else if (count > letters.length) {
     const each = [...counts].map(([name, ofSource]) => `${name} ${ofSource}`).join(', ');
-    const how = source === undefined ? '--source or --limit' : '--limit';
+    const how = counts.size > 1 ? '--source or --limit' : '--limit';
     context.stderr.write(`The newest ${letters.length} of ${count} (${each}); ${how} shows others.\n`);
   }
 }
@@ -289,7 +289,8 @@ async function reread(
   if (letter.source === PRICE_PROCESSOR) return NO_PRICE;
   if (letter.source === BACKFILL) {
     const request = letter.headers[BACKFILL_REQUEST] ?? 'daily|intraday --from … --to …';
-    return `it belongs to a backfill: run \`spconnect backfill ${request} --isin <its ISIN>\``;
+    const again = 'If that command has run before, it says how to delete its progress';
+    return `it belongs to a backfill: run \`spconnect backfill ${request} --isin <its ISIN>\`. ${again}`;
   }
   if (source === undefined) return `the settings enable no source ${JSON.stringify(letter.source)}`;
   const { named, written } = planSources({ ...settings, sources: [source] });

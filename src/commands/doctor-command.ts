@@ -44,7 +44,8 @@ function finding(what: string, assumed: string, [found, isAsAssumed]: Verdict): 
 }
 
 /**
- * Judges a response. `unanswered` judges a failed request by its HTTP status; null: no response, or no token.
+ * Judges a response. `unanswered` judges a failed request by its HTTP status; null: no response, or no token. After a
+ * failure that may pass, false becomes null: the provider then perhaps behaves as assumed.
  * @throws the error of the request if `unanswered` returns undefined.
  */
 async function probe<Answer>(
@@ -61,13 +62,18 @@ async function probe<Answer>(
     const answered = typeof status === 'number' && error.code !== 'TOKEN_FAILED' ? status : null;
     const isAsAssumed = unanswered(answered, error.code);
     if (isAsAssumed === undefined) throw error;
-    return [answered === null ? error.code : `status ${status}`, isAsAssumed];
+    const verdict = isAsAssumed === false && PASSING.includes(error.code) ? null : isAsAssumed;
+    return [answered === null ? error.code : `status ${status}`, verdict];
   }
 }
 
 /** Without any response, nothing is known of the provider, and its address may be wrong. */
 const mustAnswer = (_: number | null, code: ErrorCode) => (NO_RESPONSE.includes(code) ? undefined : false);
 const NO_RESPONSE: readonly ErrorCode[] = ['PROVIDER_UNREACHABLE', 'TOKEN_FAILED'];
+const PASSING: readonly ErrorCode[] = [...NO_RESPONSE, 'PROVIDER_TIMEOUT', 'PROVIDER_BUSY', 'BODY_INCOMPLETE'];
+/** Status 404 to a price request means an unknown product. Status 404 to a bulk request means a wrong address. */
+const mayBeUnknown = (status: number | null, code: ErrorCode) => (status === 404 ? null : mustAnswer(status, code));
+const mustExist = (status: number | null, code: ErrorCode) => (status === 404 ? undefined : mustAnswer(status, code));
 const refuses = (status: number | null) => status !== null && refusesOffset(status);
 
 const REFUSAL = 'a status from 400 to 499, but not 401, 403, 408, 425 or 429';
@@ -247,8 +253,8 @@ async function probePrices(
   };
   const single = marketData.single({ isin, query: OVERVIEW }, wholeOf, signal);
   return [
-    finding('$type of an overview', expected, await probe(single, type, mustAnswer)),
-    finding('order of a bulk response', asked, await probe(marketData.bulk(two, wholeOf, signal), order)),
+    finding('$type of an overview', expected, await probe(single, type, mayBeUnknown)),
+    finding('order of a bulk response', asked, await probe(marketData.bulk(two, wholeOf, signal), order, mustExist)),
     await sizeFinding('bulk request', maxItems, [2 * maxItems], (size) => marketData.bulk(items(size), unread, signal)),
   ];
 }
@@ -265,18 +271,21 @@ async function sizeFinding(
   larger: readonly number[],
   ask: (size: number) => Promise<unknown>,
 ): Promise<Finding> {
-  const refused: string[] = [];
+  const failed: string[] = [];
   let taken: number | null = null;
+  let verdict: boolean | null = false;
   for (const size of [...new Set([...larger, configured])].sort((a, b) => b - a)) {
     const [found, isTaken] = await probe(ask(size), () => ['', true]);
+    verdict = isTaken;
     if (isTaken) taken = size;
     if (taken !== null) break;
-    refused.push(`${size}: ${found}`);
+    failed.push(`${size} (${found})`);
   }
-  const found = `${taken ?? 'nothing'} is accepted${refused.length === 0 ? '' : `; refused ${refused.join(', ')}`}`;
+  const accepted = taken === null ? [] : [`${taken} is accepted`];
+  const found = [...accepted, ...(failed.length === 0 ? [] : [`not accepted: ${failed.join(', ')}`])].join('; ');
   return finding(`largest ${what}`, `${configured}, as in the settings`, [
     found,
-    taken !== null && taken >= configured,
+    taken === null ? verdict : taken >= configured,
   ]);
 }
 

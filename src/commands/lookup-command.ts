@@ -92,12 +92,17 @@ function queryOf(options: PriceOptions, refuse: CommandContext['refuse']): Price
   const some = kind === 'overview' ? 'some of' : 'one of';
   if (unknown !== undefined) refuse(`--fields ${printable(unknown)}: expected ${some} ${known.join(', ')}.`);
   if (kind === 'overview') return { kind, fields: asked };
-  for (const when of [dateFrom, dateTo]) {
-    if (when === null) continue;
-    if (kind === 'daily' && epochDays(when) === null) refuse('--from and --to must be days, like 2026-01-31.');
-    if (kind === 'intraday' && instantMs(when) === null)
-      refuse('--from and --to must be instants, like 2026-01-31T09:00:00Z.');
-  }
+  const [begin = 0, end = Number.POSITIVE_INFINITY] = [dateFrom, dateTo].map((when) => {
+    if (when === null) return undefined;
+    const time = kind === 'daily' ? epochDays(when) : instantMs(when);
+    if (time !== null) return time;
+    return refuse(
+      kind === 'daily'
+        ? '--from and --to must be days, like 2026-01-31.'
+        : '--from and --to must be instants, like 2026-01-31T09:00:00Z.',
+    );
+  });
+  if (begin > end) refuse('--from must not be after --to.');
   if (kind === 'intraday') {
     const sent = (when: string | null) => (when === null ? null : instantOf(instantMs(when) ?? 0));
     return { kind, interval, dateFrom: sent(dateFrom), dateTo: sent(dateTo), fields };

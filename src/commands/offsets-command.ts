@@ -1,6 +1,6 @@
 import { ago, durationText } from '../admin/texts.ts';
 import { SOURCE_WORDS } from '../config/groups/sources.ts';
-import type { SourceSettings } from '../config/settings.ts';
+import { type SourceSettings, topicOf } from '../config/settings.ts';
 import { ConnectorError, type ErrorCode } from '../errors.ts';
 import type { SourceOffset, StoredOffset } from '../kafka/offset-store.ts';
 import { keyedRecord } from '../kafka/record.ts';
@@ -13,6 +13,7 @@ import {
   type OffsetChange,
   resetOffset,
 } from '../run/offsets-operation.ts';
+import { plannedTopics } from '../run/planned-topics.ts';
 import { createRegistry } from '../run/registry-client.ts';
 import { placeOnTopic, type StreamPlace } from '../run/stream-places.ts';
 import { kindOf } from '../sources/kinds/all.ts';
@@ -131,7 +132,8 @@ export async function offsetsSet(
   const settings = await loadWithoutProvider(context);
   const source = knownSource(context, name, settings.sources);
   refuseForm(context, source, '--since', since);
-  const needs = [...NEEDS, 'notifications'] as const;
+  const stream = topicOf(settings, kindOf(source).streamTopic(source));
+  const needs = [...NEEDS, 'notifications' as const, ...plannedTopics(settings, [stream])];
   const { place, after, change } = await atInstallation({ settings, signal, needs }, async (at) => {
     const place = await (since === undefined ? placeAt(at, source, to ?? 0) : placeOf(at, source, since));
     return { place, ...(await moveStream(at, { source, execute }, place)) };
@@ -325,9 +327,9 @@ type OffsetSkip = Awaited<ReturnType<typeof skipPosition>>;
 function skippedText({ problem, from, to, positions, change }: OffsetSkip, source: string): string {
   if (problem === null) {
     return (
-      'Nothing was changed: the next item of the stream can be read. If a later item cannot be read, the source ' +
+      'Nothing was changed: the response after this offset can be read. If a later item cannot be read, the source ' +
       'requests fewer items after each failure, and commits the items before the unreadable item. Let the source run ' +
-      `(spconnect resume ${source}) until its offset no longer changes.\n`
+      `${change.isStopped ? `(spconnect resume ${source}) ` : ''}until its offset no longer changes.\n`
     );
   }
   const many =

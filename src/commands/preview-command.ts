@@ -1,4 +1,5 @@
 import { type Settings, type SourceSettings, topicOf } from '../config/settings.ts';
+import { ConnectorError } from '../errors.ts';
 import type { OutgoingRecord } from '../kafka/record.ts';
 import { schemaNameOf } from '../kafka/topic-plan.ts';
 import { knownSource, loadWithoutKafka } from './command-settings.ts';
@@ -21,12 +22,21 @@ export async function previewCommand(context: CommandContext, options: PreviewOp
   const settings = await loadWithoutKafka(context);
   const source = knownSource(context, name, settings.sources);
   const records = await atProvider({ settings, signal }, (session) =>
-    session.open(source, limit).preview(from, limit, signal),
+    session.open(source, limit).preview(from, limit, signal).catch(refusedOptions),
   );
   const format = output === 'json' ? jsonLine : recordText;
   const read = previewReader(settings, source);
   for (const record of records.map(read)) stdout.write(format(showUrl ? record : withoutUrlIn(record)));
   if (records.length === 0) stderr.write('The provider has no rows, events or checks at this position.\n');
+}
+
+/** The connector would request fewer rows. This command sends exactly the given options. */
+function refusedOptions(error: unknown): never {
+  const isRefusal =
+    error instanceof ConnectorError && (error.code === 'PROVIDER_ASKS_FOR_LESS' || error.fields.status === 400);
+  if (!isRefusal) throw error;
+  const text = `${error.message} Use a smaller --limit, or another --from.`;
+  throw new ConnectorError(error.code, text, { cause: error, fields: error.fields });
 }
 
 /** Reads a record that the source would write. The value of a dead letter is the text of its input. */

@@ -11,7 +11,7 @@ import { createProviderHttp } from '../run/provider-client.ts';
 import { kindOf } from '../sources/kinds/all.ts';
 import { instrumentDecoders, instrumentRequests } from '../sources/kinds/instrument-requests.ts';
 import type { OpenedSource, Registered, SourceContext } from '../sources/kinds/kind.ts';
-import type { InstrumentsPage, InstrumentsProvider } from '../sources/tasks/instruments-provider.ts';
+import { asksForLess, type InstrumentsPage, type InstrumentsProvider } from '../sources/tasks/instruments-provider.ts';
 import { type Clock, systemClock, systemRandom } from '../support/clock.ts';
 import { silentLog } from '../support/log.ts';
 import { retry } from '../support/retry.ts';
@@ -134,5 +134,5 @@ function createSession(settings: Settings, http: HttpClient, clock: Clock, signa
 
 function isWorthWaiting(error: unknown): boolean {
   if (!(error instanceof ConnectorError) || (error.retryAfterMs ?? 0) > LONGEST_WAIT_MS) return false;
-  return error.action === 'retry' || error.action === 'askForLess';
+  return error.action === 'retry' || asksForLess(error);
 }

@@ -6,7 +6,7 @@ import { print, textTable } from './shell/output.ts';
 import type { CommandContext } from './shell/terminal.ts';
 
 const ALSO = {
-  resume: ' A failed source also needs restart.',
+  resume: ' A failed source that was not stopped also needs restart.',
   restart: ' A paused or stopped source also needs resume.',
 };
 const STATES = { pause: 'paused', resume: 'running', stop: 'stopped' } as const;

@@ -102,12 +102,21 @@ async function requestStatus(base: string, signal: AbortSignal): Promise<WholeSt
   try {
     const timely = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]);
     const response = await fetch(`${base}/status.json`, { redirect: 'error', signal: timely });
-    if (!response.ok) throw new Error(`status ${response.status}`);
+    if (!response.ok) throw await refusalOf(response, base);
     return (await response.json()) as WholeStatus;
   } catch (cause) {
     signal.throwIfAborted();
+    if (cause instanceof ConnectorError) throw cause;
     const inner = cause instanceof Error && cause.cause instanceof Error ? cause.cause : cause;
     const why = inner instanceof Error ? inner.message : String(inner);
     throw new ConnectorError('ADMIN_UNREACHABLE', `No admin server responded at ${base} (${why}).`, { cause });
   }
+}
+
+/** An admin server gives its reason as `message`. Any other server gets only its status reported. */
+async function refusalOf(response: Response, base: string): Promise<Error> {
+  const { message } = (await response.json().catch(() => ({}))) as { readonly message?: unknown };
+  if (typeof message !== 'string') return new Error(`status ${response.status}`);
+  const text = `The admin server at ${base} refused the request (status ${response.status}): ${message}`;
+  return new ConnectorError('ADMIN_UNREACHABLE', text);
 }

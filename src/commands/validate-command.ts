@@ -265,13 +265,13 @@ async function checkRegistry({ settings, signal }: CheckOptions): Promise<readon
       const { state, versions } = await listedSubject(subjects, { subject, schema }, signal);
       const ours = versions.find(({ isOurs }) => isOurs);
       if (ours !== undefined) return `version ${ours.version}, id ${ours.id}`;
-      if (!schemaRegistry.register) {
-        const text = 'Our schema is not registered, and schemaRegistry.register is false.';
-        throw new ConnectorError('SCHEMA_NOT_REGISTERED', text);
-      }
       if (state === 'incompatible') {
         const text = `Our schema is not compatible with the ${versions.length} registered versions.`;
         throw new ConnectorError('SCHEMA_INCOMPATIBLE', text);
+      }
+      if (!schemaRegistry.register) {
+        const text = 'Our schema is not registered, and schemaRegistry.register is false.';
+        throw new ConnectorError('SCHEMA_NOT_REGISTERED', text);
       }
       return 'will be registered';
     });

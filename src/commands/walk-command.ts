@@ -1,6 +1,7 @@
 import { counted, countText } from '../admin/texts.ts';
 import { topicOf } from '../config/settings.ts';
 import { atInstallation, type Installation } from '../run/installation.ts';
+import { plannedTopics } from '../run/planned-topics.ts';
 import { requestWalk } from '../run/state-operation.ts';
 import { KnownDeadRows, readKnownDeadRows } from '../sources/tasks/known-dead-rows.ts';
 import type { Census } from '../sources/walk/census.ts';
@@ -33,7 +34,8 @@ export async function walkCommand(context: CommandContext, options: WalkOptions,
   if (dryRun) {
     const progress = commandProgress(stderr, null);
     const request = { source, allowShrink, ids: ids ?? USUAL_IDS, settle, onProgress: progress.show };
-    const plan = await atInstallation({ settings, signal, needs: ['offsets'] }, (at) =>
+    const compared = plannedTopics(settings, [topicOf(settings, source.topics.instruments)]);
+    const plan = await atInstallation({ settings, signal, needs: ['offsets', ...compared] }, (at) =>
       atProvider(at, (session) => planWalk(at, session, request)),
     ).finally(progress.end);
     print(context, plan, textTable(rowsOf(plan)));
@@ -77,8 +79,8 @@ function rowsOf({ counts, ids }: WalkPlan): string[][] {
 }
 
 const DELETES_NOT = {
-  emptyList: 'the list is empty, so a walk would delete nothing without --allow-shrink',
-  tooMany: 'a walk would not delete so many instruments without --allow-shrink',
+  emptyList: 'the list is empty, so a walk would delete nothing without a sufficient --allow-shrink',
+  tooMany: 'a walk would not delete so many instruments without a sufficient --allow-shrink',
   repeats: 'the stream repeats earlier events, so no walk deletes anything yet',
   tombstonesOff: 'the source deletes nothing (tombstones: false)',
 };

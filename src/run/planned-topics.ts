@@ -37,6 +37,11 @@ export function planSources({ prefix, topics, sources, prices }: Settings) {
   };
 }
 
+/** The topics of the sources and prices with these names, with the prefix. */
+export function plannedTopics(settings: Settings, names: readonly string[]): readonly TopicSpecification[] {
+  return planSources(settings).topics.filter(({ name }) => names.includes(name));
+}
+
 /** The consumer group of the price processor, and the instruments topics that this group reads. */
 export function priceInputs(settings: Settings) {
   const { prefix, sources, prices } = settings;

@@ -172,11 +172,7 @@ when it is not ready or cannot be reached.
     description: 'Request a walk: the source reads its complete list now and writes what differs.',
     arguments: [INSTRUMENTS_SOURCE],
     options: [
-      value(
-        '--allow-shrink <count>',
-        'this walk may delete this number, even if maxShrink allows fewer',
-        wholeNumberOption,
-      ),
+      value('--allow-shrink <count>', 'this walk may delete this number, even if maxShrink allows fewer', limitOption),
       flag('--dry-run', 'only show what a walk would write and delete; request nothing'),
       value(
         '--ids <count>',

@@ -226,7 +226,7 @@ export class PageSize {
   }
 }
 
-// A plain 400 may also mean "too many" (part 7 of src/provider/README.md).
-function asksForLess(error: ConnectorError): boolean {
+/** True if fewer items may succeed. A plain 400 may also mean "too many" (part 7 of src/provider/README.md). */
+export function asksForLess(error: ConnectorError): boolean {
   return error.action === 'askForLess' || (error.code === 'PROVIDER_REFUSED' && error.fields.status === 400);
 }

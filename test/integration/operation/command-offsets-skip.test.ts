@@ -12,7 +12,7 @@ testInstallation(
     await connector.event('walkCompleted');
     const readable = await scene.spconnect('offsets skip instruments');
     assert.equal(readable.code, 0);
-    assert.match(readable.stderr, /^Nothing was changed: the next item of the stream can be read\./);
+    assert.match(readable.stderr, /^Nothing was changed: the response after this offset can be read\./);
 
     // Good events stand in one response with the bad ones: none of them may be lost.
     const [id = ''] = [...simulator.ledger.instruments()].map((one) => String(one.id));

@@ -90,7 +90,7 @@ testInstallation(
     const refused = await plan();
     assert.deepEqual([refused.counts.gone, refused.deletes, refused.deletesNot], [32, false, 'tooMany']);
     assert.deepEqual(refused.ids.gone, [first, ids[3]]);
-    assert.match(refused.said, /so many instruments without --allow-shrink/);
+    assert.match(refused.said, /so many instruments without a sufficient --allow-shrink/);
     assert.equal((await plan(' --allow-shrink 32')).deletes, true);
 
     // What was planned is what a walk then does. A dead letter that is on the topic already is written by none. No event

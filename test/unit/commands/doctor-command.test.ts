@@ -25,8 +25,8 @@ test('a provider as we assume it is found to be so, with few requests that chang
   assert.equal(code, 0);
   assert.equal(of('minId').found, 'inclusive');
   assert.match(of('end of the list').found, /^0 rows, links\.next null$/);
-  assert.match(of('largest limit').found, /^2000 is accepted; refused 10000: status 400$/);
-  assert.match(of('largest maxEvents').found, /^1000 is accepted; refused 10000: status 400$/);
+  assert.match(of('largest limit').found, /^2000 is accepted; not accepted: 10000 \(status 400\)$/);
+  assert.match(of('largest maxEvents').found, /^1000 is accepted; not accepted: 10000 \(status 400\)$/);
   assert.equal(of('a malformed offset gets').found, 'status 400');
   assert.equal(of('$type of an overview').found, 'ProductPriceOverviewResponse');
   assert.match(of('largest bulk request').found, /^1000 is accepted/);
@@ -43,6 +43,37 @@ test('where nothing answers, nothing is said of the provider', async (t) => {
   const { code, stdout, stderr } = await examined(t, {}, { MARKET_DATA_URL: 'http://127.0.0.1:1' });
   assert.deepEqual([code, stdout], [1, '']);
   assert.match(stderr, /^PROVIDER_UNREACHABLE: .*127\.0\.0\.1:1/);
+});
+
+test('a failure that may pass shows nothing of the provider', async (t) => {
+  const faults: FaultRule[] = (['bulk', 'events'] as const).map((match) => ({
+    match,
+    count: 0,
+    fault: { kind: 'status', status: 503 },
+  }));
+  const { code, stderr, findings, of } = await examined(t, { faults });
+  assert.deepEqual([code, stderr], [0, '']);
+  const unknown = findings.filter(({ state }) => state === 'unknown').map(({ what }) => what);
+  assert.deepEqual(unknown, [
+    'largest maxEvents',
+    'end of the stream',
+    'an expired offset gets',
+    'a malformed offset gets',
+    'order of a bulk response',
+    'largest bulk request',
+  ]);
+  assert.match(of('largest bulk request').found, /^not accepted: 1000 \(status 503\), 500 \(status 503\)$/);
+});
+
+test('a wrong address of market data is reported as such, not as a finding', async (t) => {
+  const faults: FaultRule[] = (['overview', 'bulk'] as const).map((match) => ({
+    match,
+    count: 0,
+    fault: { kind: 'status', status: 404 },
+  }));
+  const { code, stdout, stderr } = await examined(t, { faults });
+  assert.deepEqual([code, stdout], [1, '']);
+  assert.match(stderr, /^PROVIDER_REFUSED: .*404.*check marketData\.url/);
 });
 
 test('a response that is no JSON is a finding beside the others', async (t) => {
@@ -64,7 +95,7 @@ test('what a provider does otherwise is found', async (t) => {
   assert.match(stderr, /differs from what the connector assumes/);
   assert.deepEqual([of('minId').found, of('minId').state], ['exclusive', 'ok']);
   const limit = [of('largest limit').found.slice(0, 16), of('largest limit').state];
-  assert.deepEqual(limit, ['nothing is accep', 'differs']);
+  assert.deepEqual(limit, ['not accepted: 10', 'differs']);
   assert.equal(of('largest maxEvents').state, 'differs');
   assert.equal(of('largest bulk request').state, 'differs');
 });

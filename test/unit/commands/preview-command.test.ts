@@ -83,3 +83,16 @@ test('what would be the dead letter of a check has no input, and nothing is dele
   const { stdout } = await spconnect('preview', 'pre-trade-checks', '--limit', '1');
   assert.match(stdout, /^p\.dead-letters, key .+ at \/instrument\/issuePrice\n {2}no input\n/);
 });
+
+test('a refused --limit or --from is named, and no word of the URL or the filter', async (t) => {
+  const { simulator, spconnect } = await scene(t, { maxLimit: 100, maxMaxEvents: 10 });
+  simulator.publish({ kind: 'datachange' });
+  for (const args of [
+    ['--limit', '101'],
+    ['--from', '0-0', '--limit', '11'],
+  ]) {
+    const { code, stderr } = await spconnect('preview', 'instruments', ...args);
+    assert.equal(code, 1);
+    assert.match(stderr, / Use a smaller --limit, or another --from\.\n$/);
+  }
+});

@@ -95,6 +95,11 @@ test('fields and intervals are listed in the help, and checked before anything i
     [['--kind', 'daily', '--from', '2026-02-30'], /must be days/],
     [['--kind', 'daily', '--from', '2026-01-07T00:00:00Z'], /must be days/],
     [['--kind', 'intraday', '--to', '2026-01-07T00:00:00'], /must be instants/],
+    [['--kind', 'daily', '--from', '2026-01-08', '--to', '2026-01-07'], /--from must not be after --to/],
+    [
+      ['--kind', 'intraday', '--from', '2026-01-07T01:00:00Z', '--to', '2026-01-07T01:30:00+01:00'],
+      /--from must not be after --to/,
+    ],
   ] as const) {
     const { code, stderr } = await look(isin, ...args);
     assert.equal(code, 2, stderr);

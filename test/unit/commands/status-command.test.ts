@@ -6,6 +6,7 @@ import { ConnectorError } from '../../../src/errors.ts';
 import { type AdminScene, makeReady, startAdminScene } from '../../support/connectors/admin-scene.ts';
 import { connectorEnvironment, settingsText } from '../../support/connectors/connector-process.ts';
 import { settingsFile } from '../../support/connectors/settings-file.ts';
+import { serve } from '../provider/http/loopback.ts';
 import { NO_PROVIDER, NOWHERE, runWith } from './shell/terminal.ts';
 
 test('status shows each source with its facts, or all as JSON, and says by its exit code whether it is ready', async (t) => {
@@ -68,6 +69,16 @@ test('status shows each source with its facts, or all as JSON, and says by its e
   );
   const turnedOff = await runWith(['status', '--config', config], { env: { ...env, ADMIN_ENABLED: 'false' } });
   assert.deepEqual([turnedOff.code, turnedOff.stderr.includes('(admin.enabled: false)')], [1, true], turnedOff.stderr);
+});
+
+test('the reason of an admin server that refuses the request is shown', async (t) => {
+  const { url } = await serve(t, (_, response) => {
+    response.writeHead(403, { 'content-type': 'application/json' });
+    response.end('{"error_code":403,"message":"Use the address of this server."}');
+  });
+  const { code, stderr } = await runWith(['status', '--url', url]);
+  const reason = 'refused the request (status 403): Use the address of this server.';
+  assert.deepEqual([code, stderr], [1, `ADMIN_UNREACHABLE: The admin server at ${url} ${reason}\n`]);
 });
 
 const AGES = [1, 10, 60, Number.POSITIVE_INFINITY].map((seconds, at) => ({
