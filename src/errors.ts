@@ -145,7 +145,7 @@ export const ERROR_CODES = {
   TOPIC_REPLACED: {
     action: 'retry',
     remedy:
-      'None: a topic was deleted and created again. A walk fills an instruments topic again, then prices are requested.',
+      'None: a walk fills an instruments topic again, and prices are requested again. All other topics begin empty.',
   },
   TOPIC_DELETED: {
     action: 'retry',
@@ -185,11 +185,12 @@ export const ERROR_CODES = {
   },
   WRITER_FENCED: {
     action: 'reopenWriter',
-    remedy: 'If the error repeats, another process uses the same topic prefix: give each process its own prefix.',
+    remedy: 'If the error repeats, another process uses the same topic prefix: give each installation its own prefix.',
   },
   WRITER_IDS_SHARED: {
     action: 'stopSource',
-    remedy: 'Another process uses the same topic prefix: give each process its own prefix, then restart the source.',
+    remedy:
+      'Another process uses the same topic prefix: give each installation its own prefix, then restart the source.',
   },
   WRITER_CLOSED: { action: 'reopenWriter', remedy: 'None: open the writer before writing.' },
 } as const satisfies Record<string, { action: ErrorAction; remedy: string }>;

@@ -74,7 +74,7 @@ export async function untilReplaced(options: {
     for (const [name, id] of found) ids.set(name, ids.get(name) ?? id);
     const topics = [...found].flatMap(([name, id]) => (ids.get(name) === id ? [] : [name]));
     if (topics.length === 0) continue;
-    const text = `${topics.join(' and ')}: deleted and created again by another program. The new topic is read from the start.`;
+    const text = `${topics.join(' and ')}: deleted and created again. The earlier records are gone.`;
     throw new ConnectorError('TOPIC_REPLACED', text, { fields: { topics } });
   }
 }

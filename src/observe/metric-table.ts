@@ -82,7 +82,7 @@ export const SOURCE_METRICS = {
   spconnect_commit_duration_seconds: histogram(['source'], 'Seconds that a transaction took.'),
   spconnect_poll_failures_total: counter(
     ['source', 'code'],
-    'Polls and commits that failed and were tried again, by the code of the error.',
+    'Polls that failed and were tried again, by the code of the error. For commits, see spconnect_writer_lost_total.',
   ),
   spconnect_stream_responses_discarded_total: counter(
     ['source', 'reason'],

@@ -14,6 +14,9 @@ import {
   type Trouble,
 } from './status.ts';
 
+/** An earlier failed call, or a failed call before Kafka became silent, is not the reason why prices are overdue now. */
+const FRESH_FAILURE_MS = 60_000;
+
 /** Learns the status of the price processor from the events of the log (observe/events.ts). */
 export function createStatusProcessor(options: {
   readonly name: string;
@@ -132,7 +135,8 @@ export function createStatusProcessor(options: {
       if (failing.size === 0) answered.clear();
       answered.delete(kind);
       const failures = (before?.failures ?? 0) + 1;
-      const trouble = troubleOf({ ...failed, failures }, before?.since);
+      // After a restart, each price waits for its usual refresh. This can be later than the next try.
+      const trouble = { ...troubleOf({ ...failed, failures }, before?.since), restartTriesNow: false };
       known = { ...known, trouble: null };
       lastFailures.set(kind, { at: isoNow(), code: trouble.message.split(':')[0] ?? '' });
       // Moves the kind to the end of the map, because the newest failure must be the last entry.
@@ -164,7 +168,7 @@ export function createStatusProcessor(options: {
     status(isSilent: boolean): ProcessorStatus {
       const lastFailure = (kind: string) => {
         const failure = lastFailures.get(kind);
-        return failure !== undefined && failure.at > isoNow(-TRIED_WITHIN_MS) ? failure : null;
+        return failure !== undefined && failure.at > isoNow(-FRESH_FAILURE_MS) && !isSilent ? failure : null;
       };
       const wanted = target().state;
       const task = taskOf(wanted, known.task);

@@ -171,7 +171,8 @@ function heading(shown: SourceStatus | ProcessorStatus, { at, kafkaIsSilent, kaf
     const hint = isLong ? `; spconnect restart ${name} tries now` : '';
     // A kind of prices also makes calls for other products meanwhile.
     const atMost = 'owned' in shown ? '' : ' at the latest';
-    const text = `${row}, next try in ${durationText(waitSeconds)}${atMost}${hint}.\n${message}`;
+    const next = waitSeconds === 0 ? 'the next try is due' : `next try in ${durationText(waitSeconds)}${atMost}${hint}`;
+    const text = `${row}, ${next}.\n${message}`;
     notes.push({ level: 'wait', label: 'Retrying', text });
   }
   if (isWriterLost) {

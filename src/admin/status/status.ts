@@ -151,7 +151,7 @@ export interface Written {
 
 export type ShownKind = Omit<KindFreshness, 'ages'> & {
   readonly ages: readonly AgeStep[];
-  /** The newest failed call of this kind; null if there was none in the last five minutes. */
+  /** The newest failed call of this kind; null if there was none in the last minute, or while Kafka is silent. */
   readonly lastFailure: { readonly at: string; readonly code: string } | null;
 };
 /** `unansweredInputs` and `lag` are null until all assigned partitions are read, and while Kafka is silent. */

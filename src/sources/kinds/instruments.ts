@@ -70,18 +70,22 @@ export const INSTRUMENTS: SourceKind<SourceSettingsOf<'instruments'>, Instrument
         const census = createCensus({ ...context, clock, schemas, targets, eventsEndpoint, deadRows });
         return {
           start(options, offset, reset, topicIds) {
-            if (offset?.walkPending) {
-              const { walk, walkCursor: cursor, counts } = offset;
-              const waitMs = marginMs(source, offset);
-              events.walkResumed({ source: source.name, walk, pages: counts.pages, cursor, waitMs });
-            }
             const filter = filterText(source);
             const decided = { ...source, filter, shrinkAlwaysAllowed: SHRINK_ALWAYS_ALLOWED };
+            const topicId = topicIds.get(instruments.name);
+            const core = new InstrumentsCore(decided, offset, clock.monotonicMs(), reset, topicId);
+            if (core.offset?.walkPending) {
+              const { walk, walkCursor: cursor, counts, since, walkResumed } = core.offset;
+              const at = { source: source.name, walk, waitMs: marginMs(source, core.offset) };
+              // A walk without a written page begins again, and deletes as if there was no restart.
+              if (walkResumed) events.walkResumed({ ...at, pages: counts.pages, cursor });
+              else events.walkStarted({ ...at, since, why: 'afterRestart' });
+            }
             return createInstrumentsTask({
               ...options,
               settings: source,
               targets,
-              core: new InstrumentsCore(decided, offset, clock.monotonicMs(), reset, topicIds.get(instruments.name)),
+              core,
               provider,
               deadRows,
               walkRequests: context.walkRequests,
