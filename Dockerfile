@@ -37,7 +37,7 @@ FROM node:24.21.0-slim
 ARG REVISION=unknown
 LABEL org.opencontainers.image.title="structured-products-connect" \
       org.opencontainers.image.description="Exactly-once connector from a structured-products provider's HTTP interfaces to Apache Kafka" \
-      org.opencontainers.image.version="0.3.13" \
+      org.opencontainers.image.version="0.3.14" \
       org.opencontainers.image.revision="$REVISION" \
       org.opencontainers.image.licenses="Apache-2.0" \
       org.opencontainers.image.base.name="docker.io/library/node:24.21.0-slim"

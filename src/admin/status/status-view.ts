@@ -391,9 +391,15 @@ interface Fleet {
   of(name: string): readonly Fact[];
 }
 
-/** Null if this process is the only replica, or Kafka has not listed the replicas. */
-function fleetOf({ whole, sources, processor, at }: WholeStatus): Fleet | null {
+/** Null if this process is the only replica, or is not known to have others. */
+function fleetOf({ whole, sources, processor, at, kafkaIsSilent }: WholeStatus): Fleet | null {
   const [running, pricing] = [whole?.sources ?? [], whole?.prices ?? []];
+  const isElsewhere = (name: string) => sources.some((one) => one.name === name && one.owned === false);
+  if (whole === null && !kafkaIsSilent && sources.some(({ name }) => isElsewhere(name))) {
+    const unlisted = 'not known, because Kafka has not listed the replicas in time';
+    const of = (name: string) => (isElsewhere(name) ? [{ label: 'Assigned to', value: unlisted }] : []);
+    return { lines: [`the number of replicas is ${unlisted}`], of };
+  }
   if (whole === null || Math.max(running.length, pricing.length) < 2) return null;
   const own = sources.filter(({ owned }) => owned === true).length;
   const share = `this one has ${processor === null ? 0 : assignedTo(processor)} of ${counted(whole.pricedPartitions, 'partition')}`;
