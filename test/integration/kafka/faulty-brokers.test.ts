@@ -81,9 +81,9 @@ test('several partitions at once, on three brokers whose answers are lost and pa
     partitions: PARTITIONS,
     pages: 12,
     recordsPerPage: 3,
-    async view(topic: string, partition: number) {
-      const leader = await operator.leaderOf(topic, partition);
-      return viewPartition({ broker: kafka.brokers[leader - 1] ?? '', topic, partition });
+    view(topic: string, partition: number) {
+      const broker = async () => kafka.brokers[(await operator.leaderOf(topic, partition)) - 1] ?? '';
+      return viewPartition({ broker, topic, partition });
     },
     async beforePage(page: number) {
       if (page % PAGES_PER_MOVE === 0) await operator.move((page / PAGES_PER_MOVE) % PARTITIONS.length);

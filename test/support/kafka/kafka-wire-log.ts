@@ -51,8 +51,8 @@ const DEADLINE_MS = 10_000;
 const NOT_YET_SERVED = new Set([3, 5, 6, 9, 78]);
 
 interface PartitionAddress {
-  /** `host:port` of the broker that leads the partition. */
-  readonly broker: string;
+  /** `host:port` of the broker that leads the partition. A function is asked before each fetch: the leader may move. */
+  readonly broker: string | (() => Promise<string>);
   readonly topic: string;
   readonly partition: number;
   /** Where to begin; needed only when the beginning has been deleted. */
@@ -109,7 +109,8 @@ async function fetchOnce(address: PartitionAddress, offset: number): Promise<Fet
     maxBytes: FETCH_BYTES,
     topics: [{ topic, partitions: [{ partition, fetchOffset: offset, maxBytes: FETCH_BYTES }] }],
   });
-  const answer = decoderOf(await exchange(address.broker, request));
+  const broker = typeof address.broker === 'string' ? address.broker : await address.broker();
+  const answer = decoderOf(await exchange(broker, request));
   answer.forward(4 + 4); // throttle time, count of topics
   answer.readString();
   answer.forward(4 + 4); // count of partitions, partition
