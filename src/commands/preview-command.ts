@@ -30,13 +30,16 @@ export async function previewCommand(context: CommandContext, options: PreviewOp
   if (records.length === 0) stderr.write('The provider has no rows, events or checks at this position.\n');
 }
 
-/** The connector would request fewer rows. This command sends exactly the given options. */
+/**
+ * The connector would request fewer rows. This command sends exactly the given options. The token endpoint can also
+ * answer 400, but this is not a refusal of the options.
+ */
 function refusedOptions(error: unknown): never {
-  const isRefusal =
-    error instanceof ConnectorError && (error.code === 'PROVIDER_ASKS_FOR_LESS' || error.fields.status === 400);
-  if (!isRefusal) throw error;
+  if (!(error instanceof ConnectorError)) throw error;
+  const { code, fields } = error;
+  if (code !== 'PROVIDER_ASKS_FOR_LESS' && !(code === 'PROVIDER_REFUSED' && fields.status === 400)) throw error;
   const text = `${error.message} Use a smaller --limit, or another --from.`;
-  throw new ConnectorError(error.code, text, { cause: error, fields: error.fields });
+  throw new ConnectorError(code, text, { cause: error, fields });
 }
 
 /** Reads a record that the source would write. The value of a dead letter is the text of its input. */

@@ -40,7 +40,7 @@ export interface ProviderSession {
   ): { readonly referenceData: ReferenceData; readonly provider: InstrumentsProvider };
   /** Reads every page of the list. Repeats the request for a page after a temporary failure. */
   pages(provider: Pick<InstrumentsProvider, 'page'>): AsyncGenerator<InstrumentsPage>;
-  /** Repeats a request a few times after temporary failures. @throws ConnectorError of the last attempt. */
+  /** Repeats a request a few times after temporary failures and refusals of its size. @throws ConnectorError of the last attempt. */
   patiently<Answer>(request: () => Promise<Answer>): Promise<Answer>;
 }
 

@@ -113,10 +113,10 @@ async function requestStatus(base: string, signal: AbortSignal): Promise<WholeSt
   }
 }
 
-/** An admin server gives its reason as `message`. Any other server gets only its status reported. */
+/** An admin server gives its reason as `message`. Of any other server, only the status is reported. */
 async function refusalOf(response: Response, base: string): Promise<Error> {
-  const { message } = (await response.json().catch(() => ({}))) as { readonly message?: unknown };
-  if (typeof message !== 'string') return new Error(`status ${response.status}`);
-  const text = `The admin server at ${base} refused the request (status ${response.status}): ${message}`;
+  const body = (await response.json().catch(() => null)) as { readonly message?: unknown } | null;
+  if (typeof body?.message !== 'string') return new Error(`status ${response.status}`);
+  const text = `The server at ${base} refused the request (status ${response.status}): ${body.message}`;
   return new ConnectorError('ADMIN_UNREACHABLE', text);
 }

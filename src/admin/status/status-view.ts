@@ -394,11 +394,8 @@ interface Fleet {
 /** Null if this process is the only replica, or is not known to have others. */
 function fleetOf({ whole, sources, processor, at, kafkaIsSilent }: WholeStatus): Fleet | null {
   const [running, pricing] = [whole?.sources ?? [], whole?.prices ?? []];
-  const isElsewhere = (name: string) => sources.some((one) => one.name === name && one.owned === false);
-  if (whole === null && !kafkaIsSilent && sources.some(({ name }) => isElsewhere(name))) {
-    const unlisted = 'not known, because Kafka has not listed the replicas in time';
-    const of = (name: string) => (isElsewhere(name) ? [{ label: 'Assigned to', value: unlisted }] : []);
-    return { lines: [`the number of replicas is ${unlisted}`], of };
+  if (whole === null && !kafkaIsSilent && sources.some(({ owned }) => owned === false)) {
+    return { lines: ['the other replicas are not known: Kafka has not listed them in time'], of: () => [] };
   }
   if (whole === null || Math.max(running.length, pricing.length) < 2) return null;
   const own = sources.filter(({ owned }) => owned === true).length;

@@ -10,8 +10,10 @@ test('a topic that is what the provider has passes, also while the provider goes
     { match: 'instruments' as const, count: 0, fault: { kind: 'poison' as const, share: 0.02, how: { edit } } },
   ];
   const scene = await installation(t, {
-    simulator: { instruments: 300, faults, mutationsPerSecond: 0 },
+    // The connector and the audit request fewer rows after the refusal.
+    simulator: { instruments: 300, faults, mutationsPerSecond: 0, maxLimit: 30 },
     source: { limit: 40 },
+    more: `topics: { partitions: "\${COUNT:-6}" }`,
   });
   if (!scene) return;
   const { simulator } = scene;
@@ -20,6 +22,12 @@ test('a topic that is what the provider has passes, also while the provider goes
   const still = await scene.spconnect('audit instruments --settle 1s');
   assert.equal(still.code, 0, `${still.stdout}${still.stderr}`);
   assert.match(still.stderr, /300 rows\): no differences\.\n\d+ rows? could not be mapped and compared: .*\.\n$/);
+
+  for (const command of ['audit', 'walk instruments --dry-run', 'offsets set instruments --since 1700000000000-0']) {
+    const { code, stderr } = await scene.spconnect(command, { COUNT: '12' });
+    assert.equal(code, 1);
+    assert.match(stderr, /^TOPIC_MISMATCH: Topic \S+\.instrument\S* has 6 partitions, but the connector expects 12\./);
+  }
 
   // With each request something changes: the list is never what the topic held when it was read.
   const changed = [...simulator.ledger.instruments()].map(({ id }) => String(id));

@@ -71,6 +71,8 @@ testInstallation('a schema that the registry would refuse is reported with an ex
   const connected = await scene.spconnect('validate --connect');
   assert.equal(connected.code, 1);
   assert.match(connected.stdout, /^failed +subject .*instruments-value .*not compatible/m);
+  const unregistered = await scene.spconnect('validate --connect', { REGISTER: 'false' });
+  assert.match(unregistered.stdout, /^failed +subject .*instruments-value .*not compatible/m);
 });
 
 test('what the settings name is tried, each with what is wrong and what to do', async (t) => {

@@ -6,12 +6,15 @@ import { readWireValue } from '../../../src/records/avro/wire-format.ts';
 import { createPageDecoder } from '../../../src/records/decoding/page-decoder.ts';
 import { readInstrumentsOffset } from '../../../src/sources/walk/instruments-offset.ts';
 import { systemClock } from '../../../src/support/clock.ts';
+import { logLines } from '../../support/connectors/connector-command.ts';
+import type { ConnectorProcess } from '../../support/connectors/connector-process.ts';
 import { type Installation, testInstallation } from '../../support/connectors/installation.ts';
 import { chunked } from '../../support/decoding/avro-decoding.ts';
 import type { KillMoment } from '../../support/kafka/killing-kafka.ts';
 import { fenceSource } from '../../support/ledgers/at-rest.ts';
 import { offsetsOn } from '../../support/ledgers/universe-on-topics.ts';
 import { type WalkLog, walkViolations } from '../../support/ledgers/walk-log.ts';
+import { eventually } from '../../support/runner/eventually.ts';
 
 // Transaction 1 of a process only fences. On the first start, 2 commits the stream's start, and pages follow from 3;
 // after a restart, pages follow from 2.
@@ -65,6 +68,25 @@ testInstallation(
     assert.equal(log.rows.length, INSTRUMENTS);
     await assertValues(await at.read('instruments'), simulator);
     t.diagnostic(`${MOMENTS.length} kills, ${INSTRUMENTS} instruments: 0 missing, 0 twice, 0 ahead of the offset`);
+  },
+);
+
+testInstallation(
+  'a walk that is killed before its first page is logged as started again, not as resumed',
+  { simulator: { instruments: 300 }, source: { limit: 100, handoffMargin: '20s' } },
+  async (_t, at) => {
+    const begun = (connector: ConnectorProcess) =>
+      eventually(
+        'the walk',
+        () => logLines(connector).find(({ msg }) => msg === 'walk started' || msg === 'walk resumed'),
+        (line) => line !== undefined,
+      );
+    const killed = await at.startCommand();
+    assert.equal((await begun(killed))?.why, 'first');
+    killed.child.kill('SIGKILL');
+    await killed.ended;
+    const again = await begun(await at.startCommand());
+    assert.deepEqual([again?.msg, again?.why, again?.walk], ['walk started', 'afterRestart', 1]);
   },
 );
 

@@ -96,3 +96,12 @@ test('a refused --limit or --from is named, and no word of the URL or the filter
     assert.match(stderr, / Use a smaller --limit, or another --from\.\n$/);
   }
 });
+
+test('a refusal of the token endpoint is not taken for a refusal of the options', async (t) => {
+  const faults = [{ match: 'token' as const, count: 0, fault: { kind: 'status' as const, status: 400 } }];
+  const { spconnect } = await scene(t, { faults });
+  const { code, stderr } = await spconnect('preview', 'instruments');
+  assert.equal(code, 1);
+  assert.match(stderr, /^TOKEN_FAILED: /);
+  assert.doesNotMatch(stderr, /--limit/);
+});

@@ -78,7 +78,7 @@ test('the reason of an admin server that refuses the request is shown', async (t
   });
   const { code, stderr } = await runWith(['status', '--url', url]);
   const reason = 'refused the request (status 403): Use the address of this server.';
-  assert.deepEqual([code, stderr], [1, `ADMIN_UNREACHABLE: The admin server at ${url} ${reason}\n`]);
+  assert.deepEqual([code, stderr], [1, `ADMIN_UNREACHABLE: The server at ${url} ${reason}\n`]);
 });
 
 const AGES = [1, 10, 60, Number.POSITIVE_INFINITY].map((seconds, at) => ({

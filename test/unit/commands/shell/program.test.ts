@@ -70,6 +70,10 @@ const wrong: Record<string, { args: string[]; says: RegExp }> = {
     args: ['walk', 'instruments', '--allow-shrink', 'all'],
     says: /'all' is invalid. Expected a whole number/,
   },
+  'an allowance of nothing': {
+    args: ['walk', 'instruments', '--allow-shrink', '0'],
+    says: /'0' is invalid. Expected a whole number above 0/,
+  },
   'offsets without what to do': { args: ['offsets'], says: /^Usage: spconnect offsets/ },
   'a reset of nothing': { args: ['offsets', 'reset', '--execute'], says: /missing required argument 'source'/ },
   'an unknown form of output': {
